@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "data/data_command.h"
+#include "data/judge/corpus_judge.h"
 #include "data/text/clean.h"
 #include "share/base/file.h"
 #include "share/base/json.h"
@@ -129,6 +130,33 @@ static void stats_print_held_out(const struct json *s)
 		       stats_percent(stats_integer(h, "unknown_tokens"), tokens),
 		       COUNT_TEXT(stats_integer(h, "in_train")));
 	}
+}
+
+/* What speaks against the corpus, with examples. A corpus of an older program was not judged. */
+static void stats_print_verdicts(const struct json *s)
+{
+	const struct json *judged = json_get(s, "judged"), *verdicts = json_get(s, "verdicts");
+	struct buf line = { 0 };
+
+	if (!judged)
+		return;
+	printf("\njudged: %s pairs, %s verdict%s against the corpus\n",
+	       COUNT_TEXT(stats_integer(judged, "pairs")),
+	       json_len(verdicts) ? COUNT_TEXT(json_len(verdicts)) : "no",
+	       text_plural((int64_t)json_len(verdicts)));
+	for (size_t i = 0; i < json_len(verdicts); i++) {
+		const struct json *v = json_at(verdicts, i), *examples = json_get(v, "examples");
+
+		buf_clear(&line);
+		corpus_verdict_describe(v, &line);
+		printf("%s\n", buf_text(&line));
+		for (size_t k = 0; k < json_len(examples); k++)
+			printf("%12s  %s\n%12s  %s\n",
+			       COUNT_TEXT(stats_integer(json_at(examples, k), "line")),
+			       stats_text(json_at(examples, k), "source"), "",
+			       stats_text(json_at(examples, k), "target"));
+	}
+	buf_free(&line);
 }
 
 static void stats_print_lengths(const struct json *s)
@@ -271,6 +299,7 @@ int data_print_stats(const char *folder, bool json, struct err *e)
 		stats_print_dropped(s);
 		stats_print_columns(s);
 		stats_print_held_out(s);
+		stats_print_verdicts(s);
 		stats_print_lengths(s);
 		stats_print_stages(m);
 	}

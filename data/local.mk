@@ -15,6 +15,7 @@ include %D%/subword/local.mk
 include %D%/demo/local.mk
 include %D%/source/local.mk
 include %D%/shard/local.mk
+include %D%/judge/local.mk
 include %D%/prep/local.mk
 libdata_a_CPPFLAGS = $(AM_CPPFLAGS) $(PCRE2_CFLAGS) $(ARCHIVE_CFLAGS) $(INFLATE_CFLAGS) $(CURL_CFLAGS) \
 	$(ICU_CFLAGS)

@@ -56,8 +56,9 @@ room data/text           share/base
 room data/words          share/base
 room data/subword        share/base share/conf data/text data/words
 room data/shard          share/base share/conf data/words data/subword
-room data/prep           share/base share/conf data/source data/text data/words data/subword data/shard
-room data                share/base share/conf data/demo data/source data/text data/subword data/shard data/prep
+room data/judge          share/base share/conf data/text data/words
+room data/prep           share/base share/conf data/source data/text data/words data/subword data/shard data/judge
+room data                share/base share/conf data/demo data/source data/text data/subword data/shard data/judge data/prep
 
 room train/common        share/base share/conf
 room train/comm          share/base kernels/ops kernels/cuda train/common
@@ -83,7 +84,7 @@ room eval                share/base share/conf eval/exchange eval/report eval/ve
 
 room tui/term            share/base
 room tui/plot            share/base tui/term
-room tui/run             share/base share/conf data/text data/words data/subword data eval/metrics eval/report tui/term tui/plot
+room tui/run             share/base share/conf data/text data/words data/subword data/judge data eval/metrics eval/report tui/term tui/plot
 room tui/app             share/base share/conf data/text tui/term tui/run
 room tui/translate       share/base data/text tui/term tui/run tui/app
 room tui/views           share/base share/conf data/text tui/term tui/plot tui/run tui/app tui/translate

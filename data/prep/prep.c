@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "data/prep/prep_report.h"
+#include "data/prep/prep_verdicts.h"
 #include "data/source/corpus.h"
 #include "data/text/tokenize.h"
 #include "share/base/clock.h"
@@ -212,11 +213,17 @@ static int run_stages(struct prep *p, struct prep_plan *plan, struct buf *manife
 	struct prep_resources needs = prep_estimate_resources(p, plan);
 
 	prep_print_stage_plan(p, plan, &needs);
-	if (prep_check_disk_space(p, &needs, e) || withdraw_manifest(p, e) ||
-	    prep_plan_run(plan, p, e) || (p->c->keep_text && prep_export_text(p, e)) ||
-	    prep_write_manifest(p, plan, manifest, e))
+	struct json *stats = NULL;
+	int rc = prep_check_disk_space(p, &needs, e);
+
+	if (rc || withdraw_manifest(p, e) || prep_plan_run(plan, p, e) ||
+	    (p->c->keep_text && prep_export_text(p, e)))
 		return e->code;
-	return p->c->keep_work ? 0 : file_remove_tree(p->work, e);
+	rc = prep_report_verdicts(p, &stats, e);
+	if (!rc)
+		rc = prep_write_manifest(p, plan, stats, manifest, e);
+	json_free(stats);
+	return rc || p->c->keep_work ? rc : file_remove_tree(p->work, e);
 }
 
 static bool is_any_missing(const struct texts *t)
@@ -408,6 +415,8 @@ static int print_ready_manifest(struct prep *p, struct err *e)
 static int prepare_unless_ready(struct prep *p, struct conf *c, struct err *e)
 {
 	bool ready = false;
+	struct json *stats = NULL;
+	int rc;
 
 	if (!p->c->force && corpus_is_ready(p->c, &ready, e))
 		return e->code;
@@ -418,6 +427,10 @@ static int prepare_unless_ready(struct prep *p, struct conf *c, struct err *e)
 		&p->progress,
 		"%s is ready in %s already, with the same options; --force verifies every file",
 		p->c->corpus, p->folder);
+	rc = prep_report_verdicts(p, &stats, e);
+	json_free(stats);
+	if (rc)
+		return rc;
 	prep_print_next(p);
 	return p->c->json ? print_ready_manifest(p, e) : 0;
 }

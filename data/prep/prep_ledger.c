@@ -5,6 +5,7 @@
 
 #include "data/prep/prep_stages.h"
 #include "data/prep/prep_stats.h"
+#include "data/prep/prep_verdicts.h"
 #include "data/prep/token_column.h"
 #include "data/prep/word_ids.h"
 #include "share/base/buf.h"
@@ -19,8 +20,9 @@ struct ledger_stage {
 	FILE *verdicts;		    /* owned: work/verdicts.final */
 	struct word_ids ids;
 	struct prep_stats stats;
-	struct buf text[2]; /* source and target of a dropped pair */
-	int64_t n_pairs;    /* pairs counted so far */
+	struct corpus_judge *judge; /* owned */
+	struct buf text[2];	    /* source and target of a dropped pair */
+	int64_t n_pairs;	    /* pairs counted so far */
 };
 
 /* Join the words of a line by blanks, as many as the ledger shows. */
@@ -74,7 +76,8 @@ static int ledger_stage_pair(struct ledger_stage *s, size_t number, int64_t line
 	progress_at(&s->p->progress, ++s->n_pairs);
 	prep_stats_add(&s->stats, &s->stats.texts[number], &s->ids, (enum clean_rule)rule,
 		       &sides[0], &sides[1]);
-	return rule ? ledger_stage_drop(s, number, line, (enum clean_rule)rule, sides, e) : 0;
+	return rule ? ledger_stage_drop(s, number, line, (enum clean_rule)rule, sides, e)
+		    : prep_judge_pair(s->judge, s->n_pairs - 1, number, line, sides, e);
 }
 
 static int ledger_stage_readers(struct ledger_stage *s, size_t number,
@@ -134,6 +137,9 @@ static int ledger_stage_begin(struct ledger_stage *s, struct err *e)
 	s->stats.texts = mem_alloc(p->texts.n_train, sizeof(*s->stats.texts), e);
 	if (!s->stats.texts || !prep_words(p, e) || ledger_stage_load_ids(s, e))
 		return e->code;
+	s->judge = prep_judge_open(p, e);
+	if (!s->judge)
+		return e->code;
 	path = prep_path(p, e, "work/verdicts.final");
 	if (!path)
 		return e->code;
@@ -151,7 +157,8 @@ static int ledger_stage_finish(struct ledger_stage *s, struct err *e)
 	int64_t dropped = s->p->numbers.read - s->p->numbers.pairs[0];
 
 	s->ledger = NULL;
-	if (drop_ledger_finish(l, e) || prep_stats_write(s->p, &s->stats, e))
+	if (drop_ledger_finish(l, e) || prep_judge_finish(s->judge, s->p, e) ||
+	    prep_stats_write(s->p, &s->stats, s->judge, e))
 		return e->code;
 	progress_end(&s->p->progress, "%s pair%s dropped of %s", COUNT_TEXT(dropped),
 		     text_plural(dropped), COUNT_TEXT(s->p->numbers.read));
@@ -174,6 +181,7 @@ int prep_write_ledger(struct prep *p, struct err *e)
 	if (s.verdicts)
 		fclose(s.verdicts);
 	word_ids_free(&s.ids);
+	corpus_judge_free(s.judge);
 	buf_free(&s.text[0]);
 	buf_free(&s.text[1]);
 	free(s.stats.texts);

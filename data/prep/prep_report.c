@@ -1,6 +1,7 @@
 /* prep_report.c - writer of recipe.ini and manifest.json (see prep.h) */
 #include "data/prep/line_facts.h"
 #include "data/prep/prep_report.h"
+#include "data/prep/prep_verdicts.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -244,8 +245,8 @@ static int manifest_add_lines(struct json_writer *w, const struct prep *p, struc
 	return 0;
 }
 
-int prep_write_manifest(struct prep *p, const struct prep_plan *plan, struct buf *manifest,
-			struct err *e)
+int prep_write_manifest(struct prep *p, const struct prep_plan *plan, const struct json *stats,
+			struct buf *manifest, struct err *e)
 {
 	struct json_writer w = { .out = manifest };
 	const char *path;
@@ -264,6 +265,7 @@ int prep_write_manifest(struct prep *p, const struct prep_plan *plan, struct buf
 	manifest_add_counts(&w, p);
 	if (!rc)
 		rc = manifest_add_lines(&w, p, e);
+	prep_put_manifest_verdicts(&w, stats);
 	manifest_add_stages(&w, plan);
 	if (!rc)
 		rc = manifest_add_files(&w, p, plan, e);

@@ -4,9 +4,9 @@
 
 #include "data/prep/prep_plan.h"
 
-/* Write recipe.ini, then manifest.json; the text of manifest.json is appended to manifest. */
-int prep_write_manifest(struct prep *p, const struct prep_plan *plan, struct buf *manifest,
-			struct err *e);
+/* Write recipe.ini, then manifest.json; the text of manifest.json is appended to manifest. stats: stats.json. */
+int prep_write_manifest(struct prep *p, const struct prep_plan *plan, const struct json *stats,
+			struct buf *manifest, struct err *e);
 
 /* Upper estimate of the needs of the stages that must run (prep_resources.c). */
 struct prep_resources {

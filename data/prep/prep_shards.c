@@ -7,7 +7,6 @@
 #include "data/prep/external_shuffle.h"
 #include "data/prep/parallel.h"
 #include "data/prep/prep_pairs.h"
-#include "data/prep/side_likeness.h"
 #include "data/prep/word_ids.h"
 #include "data/shard/shard.h"
 #include "data/shard/shuffle.h"
@@ -37,7 +36,6 @@ struct shard_packer {
 	struct shard_writer *writer; /* owned; NULL: no shard is open */
 	int set;		     /* index of the set of the open shard */
 	struct sentence_ids source, target;
-	struct side_likeness likeness; /* owned */
 	/* for train only */
 	struct word_ids words;
 	struct near_word *near; /* owned: (words.n_words) */
@@ -66,7 +64,6 @@ static int pack_append_pair(void *context, const int32_t *source, int32_t n_sour
 	n->target_tokens[s->set] += n_target;
 	n->unknown_tokens[s->set] += count_unknown(source, n_source);
 	n->unknown_tokens[s->set] += count_unknown(target, n_target);
-	side_likeness_add(&s->likeness, !s->set, source, n_source, target, n_target);
 	return shard_append(s->writer, source, n_source, target, n_target, e);
 }
 
@@ -254,22 +251,6 @@ static int encode_texts(struct shard_packer *s, struct pipeline *tools, const ch
 	return got;
 }
 
-/* Warn if source and target of this set, or those of the training text, are swapped. */
-static void warn_of_swapped_sides(struct shard_packer *s, const char *set)
-{
-	double likeness[2][2];
-
-	if (side_likeness_is_swapped(&s->likeness, likeness))
-		progress_print_line(
-			&s->p->progress,
-			"warning: source and target of %s look swapped, or those of the training "
-			"text: the source of %s resembles the training target more than the "
-			"training source (cosine of token counts: %.2f against %.2f), its target "
-			"the training source (%.2f against %.2f). Compare the files: if they are "
-			"swapped, BLEU stays near 0",
-			set, set, likeness[0][1], likeness[0][0], likeness[1][0], likeness[1][1]);
-}
-
 static int pack_held_out(struct shard_packer *s, struct pipeline *tools, const char *set,
 			 struct err *e)
 {
@@ -280,12 +261,9 @@ static int pack_held_out(struct shard_packer *s, struct pipeline *tools, const c
 		number++;
 	if (number == p->texts.n_sets)
 		return end_shard(s, set, true, e);
-	side_likeness_begin_set(&s->likeness);
 	rc = begin_shard(s, number, e);
 	if (!rc)
 		rc = encode_texts(s, tools, set, e);
-	if (!rc)
-		warn_of_swapped_sides(s, set);
 	return rc ? rc : end_shard(s, set, p->numbers.pairs[number] == 0, e);
 }
 
@@ -301,7 +279,6 @@ int prep_pack_shards(struct prep *p, struct err *e)
 	if (!rc) {
 		s.vocab = pipeline_vocab(tools);
 		p->numbers.vocabulary = vocab_size(s.vocab);
-		rc = side_likeness_open(&s.likeness, vocab_size(s.vocab), e);
 	}
 	if (!rc)
 		rc = pack_train(&s, e);
@@ -315,7 +292,6 @@ int prep_pack_shards(struct prep *p, struct err *e)
 			     COUNT_TEXT(p->numbers.target_tokens[0]));
 	shard_cancel(s.writer);
 	pipeline_close(tools);
-	side_likeness_free(&s.likeness);
 	free(s.source.at);
 	free(s.target.at);
 	return rc;

@@ -3,6 +3,7 @@
 
 #include <assert.h>
 
+#include "data/prep/prep_verdicts.h"
 #include "share/base/file.h"
 #include "share/base/json.h"
 #include "share/base/util.h"
@@ -162,10 +163,11 @@ static void stats_add_pairs(struct json_writer *w, const struct prep *p)
 	json_close(w, '}');
 }
 
-static void stats_write_json(struct json_writer *w, const struct prep *p,
-			     const struct prep_stats *s)
+static int stats_write_json(struct json_writer *w, const struct prep *p, const struct prep_stats *s,
+			    const struct corpus_judge *judge, struct err *e)
 {
 	struct buf value = { 0 };
+	int rc;
 
 	json_open(w, '{');
 	json_put_int(w, "v", 1);
@@ -183,12 +185,15 @@ static void stats_write_json(struct json_writer *w, const struct prep *p,
 	stats_add_column(w, "source", p->c->source_language, &s->sides[0]);
 	stats_add_column(w, "target", p->c->target_language, &s->sides[1]);
 	stats_add_held_out(w, p);
+	rc = prep_judge_put_json(judge, p, w, e);
 	json_close(w, '}');
 	buf_add_char(w->out, '\n');
 	buf_free_part(&value, w->out);
+	return rc;
 }
 
-int prep_stats_write(struct prep *p, const struct prep_stats *s, struct err *e)
+int prep_stats_write(struct prep *p, const struct prep_stats *s, const struct corpus_judge *judge,
+		     struct err *e)
 {
 	struct buf b = { 0 };
 	struct json_writer w = { .out = &b };
@@ -196,8 +201,8 @@ int prep_stats_write(struct prep *p, const struct prep_stats *s, struct err *e)
 	int rc = path ? 0 : e->code;
 
 	if (!rc) {
-		stats_write_json(&w, p, s);
-		rc = buf_check(&b, e);
+		rc = stats_write_json(&w, p, s, judge, e);
+		rc = rc ? rc : buf_check(&b, e);
 	}
 	if (!rc)
 		rc = file_write_all(path, b.data, b.len, e);

@@ -10,7 +10,11 @@
  *	           "words_a_line":{"step":5, "lines":[of 1 to 5 words, of 6 to 10, ...]},
  *	           "tokens_a_line":...}, "target":...,
  *	 "held_out":[{"set", "pairs", "source_tokens", "target_tokens", "unknown_tokens",
- *	              "in_train"}, ...]}
+ *	              "in_train"}, ...],
+ *	 "judged":{"pairs", "alignment": share of wins (data/judge/alignment.h), where known},
+ *	 "verdicts":[{"rule", "confidence":"clear" or "likely", "set", "text", "first", "last": lines of
+ *	              a bad stretch, where there is one, "bad", "judged": lines, "what", "cure",
+ *	              "examples":[{"line", "source", "target"}, ...]}, ...]}
  *
  * "texts": the training texts in order; bytes and words count kept and dropped pairs. "source" and
  * "target" count kept pairs only. one_piece: running words that stay one piece; whole_words: their
@@ -20,6 +24,7 @@
 #ifndef WERKBANK_DATA_PREP_PREP_STATS_H
 #define WERKBANK_DATA_PREP_PREP_STATS_H
 
+#include "data/judge/corpus_judge.h"
 #include "data/prep/prep_stages.h"
 #include "data/prep/token_column.h"
 #include "data/prep/word_ids.h"
@@ -47,7 +52,8 @@ void prep_stats_add(struct prep_stats *s, struct text_stats *t, const struct wor
 		    enum clean_rule rule, const struct token_column_line *source,
 		    const struct token_column_line *target);
 
-/* Write stats.json. */
-int prep_stats_write(struct prep *p, const struct prep_stats *s, struct err *e);
+/* Write stats.json, with the verdicts of the judge. */
+int prep_stats_write(struct prep *p, const struct prep_stats *s, const struct corpus_judge *judge,
+		     struct err *e);
 
 #endif

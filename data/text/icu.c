@@ -68,6 +68,11 @@ bool icu_is_lower(uint32_t c)
 	return u_islower((UChar32)c);
 }
 
+uint32_t icu_to_lower(uint32_t c)
+{
+	return (uint32_t)u_tolower((UChar32)c);
+}
+
 bool icu_is_digit(uint32_t c)
 {
 	return u_isdigit((UChar32)c);

@@ -29,7 +29,8 @@
 /* ---- attention ---------------------------------------------------------------------------- */
 
 #define STEP_WARPS 4
-#define STEP_MANY  2048 /* blocks from which one warp each is enough: 15 for each multiprocessor of an H100 */
+#define STEP_MANY                                                                                  \
+	2048 /* blocks from which one warp each is enough: 15 a multiprocessor of an H100 */
 
 struct step_work {
 	struct tensor out, q, k, v;

@@ -23,8 +23,8 @@ const struct ops *ops_cuda(void)
 		.swap_staging = cuda_swap_staging,
 		.multiplies_bf16 = cuda_multiplies_bf16,
 		.prefers_bf16_weights = true,
-		/* 2,048 x 32,000 logits in bf16 = 131 MB. Fewer rows stay in the L2 cache, but start more
-		   kernels and read the weights more often: share/doc/gpu/measured.md has the figures */
+		/* 2,048 x 32,000 logits in bf16 = 131 MB. Fewer rows stay in the L2 cache, but start
+		   more kernels and read the weights more often: share/doc/gpu/measured.md */
 		.loss_rows = 2048,
 		.loss_in_place = true,
 		.open_queue = cuda_queue_open,

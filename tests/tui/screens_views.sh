@@ -98,6 +98,13 @@ sizes compare 5
 sizes samples 6
 one home-question '1j<Enter>'
 one home-filter '1/fir<Enter><Tab><Tab>'
+cp w/corpora/tiny/stats.json stats.healthy
+sed 's/}[[:space:]]*$/,"verdicts":[{"rule":"shifted","confidence":"clear","set":"train","text":"my.de","first":1025,"last":3000,"what":"Targets stand 1 line after their sources: by words that occur together, the target there fits better than the one of the same line in 96 % of the pairs.","cure":"Find the line that one side lacks, and add or remove it."},{"rule":"entities","confidence":"likely","set":"train","what":"60 of 3,000 lines (2 %) have XML entities.","cure":"Replace entities by their characters."}]}/' \
+	stats.healthy >w/corpora/tiny/stats.json
+touch -d @1750000000 w/corpora/tiny/stats.json
+one data-verdicts '2ctiny<Enter>'
+cp stats.healthy w/corpora/tiny/stats.json
+touch -d @1750000000 w/corpora/tiny/stats.json
 one data-dropped '2ctiny<Enter><Tab><Tab><Tab>j<Right><Right><Right>'
 one data-dropped-search '2ctiny<Enter><Tab><Tab><Tab>/teacher<Enter>'
 one data-vocabulary '2ctiny<Enter><Shift-Tab><Shift-Tab>/an<Enter>j'
@@ -132,7 +139,7 @@ one samples-long-words 6j
 printf '{"v":2,"pairs":{"read":-9e99,"train":1e300},"stages":[7,{"name":"read","seconds":1e308,"pairs_in":-5}],"source_language":"\\u001b[2J\\u202e"}' \
 	>w/corpora/tiny/manifest.json
 { printf 'x\n\033[2J\t\302\t\t\n\tlong\n'; printf '%05000d\t3\tratio\ta\tb\n' 0; printf 'no line end'; } >w/corpora/tiny/ledger.tsv
-printf '{"dropped":{"long":1e300,"\\u001b]0;x\\u0007":5},"source":{"words_a_line":{"step":-7,"lines":[-1,1e300,"x"]}}}' \
+printf '{"dropped":{"long":1e300,"\\u001b]0;x\\u0007":5},"verdicts":[{"set":"\\u001b[2J","first":-5,"what":"\\u202eabc"},7],"source":{"words_a_line":{"step":-7,"lines":[-1,1e300,"x"]}}}' \
 	>w/corpora/tiny/stats.json
 printf '{"v":1,"kind":"sample","step":5,"id":0,"source":"\\u001b[2J a","reference":"\\u202e","hypothesis":"\\u0007 b"}\n' \
 	>w/runs/second/samples.jsonl

@@ -6,12 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "data/judge/corpus_judge.h"
 #include "share/base/clock.h"
 #include "share/base/file.h"
 #include "share/base/util.h"
 
-#define JSON_LIMIT (64u << 20)
-#define FACTS_STEP 1000 /* pairs, or words of the table, between looks at the clock */
+#define JSON_LIMIT   (64u << 20)
+#define VERDICTS_MAX 100  /* that are shown */
+#define FACTS_STEP   1000 /* pairs, or words of the table, between looks at the clock */
 
 static const struct {
 	const char *name, *does;
@@ -234,4 +236,17 @@ void corpus_details_want_texts(struct corpus_details *b, const struct pair_place
 	if (!b->texts || pair_texts_want(b->texts, places, n, &e))
 		return;
 	b->texts_are_read = false;
+}
+
+int corpus_details_n_verdicts(const struct corpus_details *b)
+{
+	return (int)MIN(json_len(json_get(b->stats, "verdicts")), (size_t)VERDICTS_MAX);
+}
+
+bool corpus_details_describe_verdict(const struct corpus_details *b, int i, struct buf *out)
+{
+	const struct json *v = json_at(json_get(b->stats, "verdicts"), (size_t)i);
+
+	corpus_verdict_describe(v, out);
+	return !strcmp(json_text(json_get(v, "confidence"), ""), "clear");
 }

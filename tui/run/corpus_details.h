@@ -78,4 +78,9 @@ void corpus_details_want_texts(struct corpus_details *b, const struct pair_place
 bool corpus_details_is_reading(const struct corpus_details *b);
 void corpus_details_close(struct corpus_details *b);
 
+/* What speaks against the corpus, from its stats.json: the number of verdicts. */
+int corpus_details_n_verdicts(const struct corpus_details *b);
+/* Append verdict i as text to out; foreign words are in it. Returns whether the verdict is clear. */
+bool corpus_details_describe_verdict(const struct corpus_details *b, int i, struct buf *out);
+
 #endif

@@ -269,6 +269,42 @@ static void draw_lengths(struct grid *g, struct rect box, const struct corpus_de
 	draw_hidden_rows(g, box, 0, (int)MIN(json_len(lines), (size_t)1000) - (in.rows - 1));
 }
 
+/* Draw verdict i in a span, at most `rows` lines; 0: only count. Returns its lines. */
+static int draw_verdict(struct grid *g, struct span at, int rows, const struct corpus_details *b,
+			int i)
+{
+	struct buf text = { 0 };
+	int lines;
+
+	at.style = corpus_details_describe_verdict(b, i, &text) ? STYLE_BAD : STYLE_WARN;
+	lines = draw_text_wrapped(g, at, rows, 0, buf_text(&text));
+	buf_free(&text);
+	return lines;
+}
+
+/* Cut a box with the verdicts against the corpus off the top of r, at most half of r; without verdicts, none. */
+static void draw_verdicts(struct grid *g, struct rect *r, const struct corpus_details *b)
+{
+	const int n = corpus_details_n_verdicts(b);
+	struct rect box = *r, in;
+	int row, lines = 0, shown = 0;
+
+	if (!n || r->rows < 12)
+		return;
+	for (int i = 0; i < n; i++)
+		lines += draw_verdict(g, (struct span){ 0, 0, MAX(r->cols - 4, 1), STYLE_BAD }, 0,
+				      b, i);
+	box.rows = MIN(2 + lines, r->rows / 2);
+	r->row += box.rows;
+	r->rows -= box.rows;
+	draw_box(g, box, "what speaks against this corpus", false);
+	in = layout_inside(box);
+	for (row = in.row; shown < n && row < in.row + in.rows; shown++)
+		row += draw_verdict(g, (struct span){ row, in.col + 1, in.cols - 2, STYLE_BAD },
+				    in.row + in.rows - row, b, shown);
+	draw_hidden_rows(g, box, 0, n - shown);
+}
+
 void data_draw_stages(struct grid *g, struct rect r, const struct corpus_details *b, double now)
 {
 	const struct prep_progress *p = &b->corpus.progress;
@@ -283,6 +319,7 @@ void data_draw_stages(struct grid *g, struct rect r, const struct corpus_details
 	struct rect rows[3], cols[2], in;
 	char spent[NUMBER_TEXT_BYTES], title[60] = "stages";
 
+	draw_verdicts(g, &r, b);
 	layout_rows(r, parts, ARRAY_LEN(parts), rows);
 	/* statistics exist after the last stage */
 	if (!rows[0].rows || !b->stats)

@@ -1,0 +1,84 @@
+/* verdict_text.c - verdicts on a corpus as JSON and as text (see corpus_judge.h) */
+#include <math.h>
+
+#include "data/judge/corpus_judge.h"
+#include "share/base/number_format.h"
+#include "share/base/util.h"
+
+static const char *const rule_names[] = {
+#define X(id, name) name,
+	JUDGE_RULES(X)
+#undef X
+};
+
+const char *judge_rule_name(enum judge_rule r)
+{
+	return rule_names[r];
+}
+
+static void put_examples(struct json_writer *w, const struct corpus_verdict *v)
+{
+	json_key(w, "examples");
+	json_open(w, '[');
+	for (int i = 0; i < v->n_examples; i++) {
+		json_open(w, '{');
+		json_put_int(w, "line", v->examples[i].line);
+		json_put_str(w, "source", v->examples[i].source);
+		json_put_str(w, "target", v->examples[i].target);
+		json_close(w, '}');
+	}
+	json_close(w, ']');
+}
+
+static void put_verdict(struct json_writer *w, const struct corpus_verdict *v,
+			const char *const *text_names)
+{
+	json_open(w, '{');
+	json_put_str(w, "rule", rule_names[v->rule]);
+	json_put_str(w, "confidence", v->is_clear ? "clear" : "likely");
+	json_put_str(w, "set", v->set);
+	if (v->text >= 0 && v->first) {
+		json_put_str(w, "text", text_names[v->text]);
+		json_put_int(w, "first", v->first);
+		json_put_int(w, "last", v->last);
+	}
+	json_put_int(w, "bad", v->n_bad);
+	json_put_int(w, "judged", v->n_judged);
+	json_put_str(w, "what", v->what);
+	json_put_str(w, "cure", v->cure);
+	put_examples(w, v);
+	json_close(w, '}');
+}
+
+void corpus_judge_put_json(const struct corpus_judge *j, struct json_writer *w,
+			   const char *const *text_names)
+{
+	const double alignment = corpus_judge_alignment(j);
+	int n;
+	const struct corpus_verdict *v = corpus_judge_verdicts(j, &n);
+
+	json_key(w, "judged");
+	json_open(w, '{');
+	json_put_int(w, "pairs", corpus_judge_lines(j));
+	if (isfinite(alignment))
+		json_put_real(w, "alignment", alignment);
+	json_close(w, '}');
+	json_key(w, "verdicts");
+	json_open(w, '[');
+	for (int i = 0; i < n; i++)
+		put_verdict(w, &v[i], text_names);
+	json_close(w, ']');
+}
+
+void corpus_verdict_describe(const struct json *v, struct buf *out)
+{
+	const int64_t first = json_integer(json_get(v, "first"), 0);
+
+	buf_add_str(out, json_text(json_get(v, "set"), "train"));
+	if (first)
+		buf_printf(out, ", lines %s to %s of %s", COUNT_TEXT(first),
+			   COUNT_TEXT(json_integer(json_get(v, "last"), 0)),
+			   json_text(json_get(v, "text"), "?"));
+	buf_printf(out, " (%s): %s %s", json_text(json_get(v, "confidence"), "likely"),
+		   json_text(json_get(v, "what"), ""), json_text(json_get(v, "cure"), ""));
+}

@@ -1,0 +1,127 @@
+/* prep_verdicts.c - see prep_verdicts.h */
+#include "data/prep/prep_verdicts.h"
+
+#include <stdlib.h>
+
+#include "data/prep/parallel.h"
+#include "share/base/file.h"
+#include "share/base/mem.h"
+#include "share/base/text.h"
+
+#define STATS_LIMIT (64u << 20) /* bytes of stats.json */
+
+struct corpus_judge *prep_judge_open(struct prep *p, struct err *e)
+{
+	const struct judge_options o = { .words = &p->words,
+					 .n_pairs = p->numbers.read,
+					 .source_language = p->c->source_language,
+					 .target_language = p->c->target_language,
+					 .is_escaped = p->c->tokenize && p->c->escape };
+
+	return corpus_judge_new(&o, e);
+}
+
+int prep_judge_pair(struct corpus_judge *j, int64_t number, size_t text, int64_t line,
+		    const struct token_column_line sides[2], struct err *e)
+{
+	struct judge_pair pair = { .text = (int32_t)text, .line = line };
+
+	for (int i = 0; i < 2; i++)
+		pair.sides[i] = (struct judge_side){ .hash = sides[i].hash,
+						     .characters = sides[i].characters,
+						     .letters = sides[i].letters,
+						     .foreign = sides[i].foreign,
+						     .words = sides[i].words,
+						     .n = sides[i].n };
+	return corpus_judge_add(j, number, &pair, e);
+}
+
+static int judge_read_set(struct corpus_judge *j, const struct prep *p, const char *set,
+			  struct err *e)
+{
+	char *source = file_path(e, "%s/%s.%s", p->folder, set, p->c->source_language);
+	char *target =
+		source ? file_path(e, "%s/%s.%s", p->folder, set, p->c->target_language) : NULL;
+	struct parallel_reader in;
+	int got = target ? parallel_open(&in, source, target, false, e) : e->code;
+
+	if (!got) {
+		corpus_judge_begin_set(j, set);
+		for (int n = 0; n < JUDGE_SET_LINES && (got = parallel_next(&in, e)) > 0; n++)
+			if (corpus_judge_add_set(j, in.source.text, in.source.len, in.target.text,
+						 in.target.len, e)) {
+				got = e->code;
+				break;
+			}
+		parallel_close(&in);
+	}
+	free(source);
+	free(target);
+	return got < 0 ? got : 0;
+}
+
+int prep_judge_finish(struct corpus_judge *j, struct prep *p, struct err *e)
+{
+	int rc = 0;
+
+	for (int set = 1; !rc && set < p->texts.n_sets; set++)
+		if (p->numbers.pairs[set]) /* a set that was left out has no files */
+			rc = judge_read_set(j, p, p->texts.sets[set], e);
+	return rc ? rc : corpus_judge_run(j, e);
+}
+
+int prep_judge_put_json(const struct corpus_judge *j, const struct prep *p, struct json_writer *w,
+			struct err *e)
+{
+	const char **names = mem_alloc(p->texts.n_train, sizeof(*names), e);
+
+	if (!names)
+		return e->code;
+	for (size_t i = 0; i < p->texts.n_train; i++)
+		names[i] = p->texts.pairs[i].name;
+	corpus_judge_put_json(j, w, names);
+	free(names);
+	return 0;
+}
+
+int prep_report_verdicts(struct prep *p, struct json **stats, struct err *e)
+{
+	const char *path = prep_path(p, e, "stats.json");
+	const struct json *verdicts;
+	struct buf line = { 0 };
+
+	if (!path || json_read_optional(stats, path, STATS_LIMIT, e))
+		return e->code;
+	verdicts = json_get(*stats, "verdicts");
+	for (size_t i = 0; i < json_len(verdicts); i++) {
+		buf_clear(&line);
+		corpus_verdict_describe(json_at(verdicts, i), &line);
+		progress_print_line(&p->progress, "warning: %s", buf_text(&line));
+	}
+	buf_free(&line);
+	if (p->c->strict && json_len(verdicts))
+		return err_set(e, ERR_DATA,
+			       "%s: %zu verdict%s against the corpus, see above: cure %s, or "
+			       "prepare without --strict",
+			       p->c->corpus, json_len(verdicts),
+			       text_plural((int64_t)json_len(verdicts)),
+			       json_len(verdicts) == 1 ? "it" : "them");
+	return 0;
+}
+
+void prep_put_manifest_verdicts(struct json_writer *w, const struct json *stats)
+{
+	static const char *const members[] = { "rule", "confidence", "set", "what", "cure" };
+	const struct json *verdicts = json_get(stats, "verdicts");
+
+	json_key(w, "verdicts");
+	json_open(w, '[');
+	for (size_t i = 0; i < json_len(verdicts); i++) {
+		json_open(w, '{');
+		for (size_t k = 0; k < ARRAY_LEN(members); k++)
+			json_put_str(w, members[k],
+				     json_text(json_get(json_at(verdicts, i), members[k]), ""));
+		json_close(w, '}');
+	}
+	json_close(w, ']');
+}
