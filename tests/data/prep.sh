@@ -181,7 +181,9 @@ says "the manifest names the recipe for any current folder" 0 "\"recipe\":\"$tmp
 	cat "$tmp/local/corpora/my/manifest.json"
 absent "no test set, no test files" "$tmp/local/corpora/my/test.shard"
 recipe my "$tmp/dev.en" "$tmp/missing.de"
+rm -rf "$tmp/local/corpora/my"
 says "a missing file" 66 'missing.de: no such file' prep
+absent "a failed preparation leaves no corpus" "$tmp/local/corpora/my"
 recipe my "$tmp/dev.en" "$tmp/en"
 says "sides of different length" 65 'dev.en has 50 lines, but .*/en has 1700' prep
 recipe my "$tmp/dev.en $tmp/test.en" "$tmp/dev.de"
@@ -202,7 +204,10 @@ recipe my "$tmp/dev.en" "$tmp/dev.de" "demo_pairs = 100"
 says "two kinds of text" 78 'exclude each other' prep
 { sed -n 1,9p "$tmp/dev.de"; printf 'K\344se\n'; sed -n 11,50p "$tmp/dev.de"; } >"$tmp/latin.de"
 recipe my "$tmp/dev.en" "$tmp/latin.de"
+rm -rf "$tmp/local/corpora/my"
 says "invalid UTF-8 names its line and the encoding" 65 'latin.de:10: byte 2 .* perhaps --encoding ISO-8859-1 ' prep
+same "... and leaves no file of a corpus" "$(ls -A "$tmp/local/corpora/my" 2>/dev/null)" ""
+says "... and no corpus" 66 "there is no prepared corpus" "$data" data stats my -C "$tmp/local"
 says "invalid UTF-8, repaired: counted" 0 'warning: --repair replaced invalid UTF-8 in 1 line, also of .*latin.de: .* another encoding' prep --repair
 { sed -n 1,9p "$tmp/dev.de"; printf 'K\344se \226 \204gut\223\n'; sed -n 11,50p "$tmp/dev.de"; } >"$tmp/latin.de"
 says "Windows-1252" 65 '--encoding WINDOWS-1252 ' prep

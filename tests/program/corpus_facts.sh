@@ -235,6 +235,7 @@ rm -rf $w/corpora/fr
 says "no corpus: translate" 0 '' werkbank translate --run fr test.fr -q
 says "no corpus: serve" 0 '"source_language":"fr","target_language":"en"' werkbank translate --run fr --serve
 says "no corpus: eval" 66 'no held-out set' werkbank eval --run fr -q
+mkdir $w/corpora/failed
 says "no corpus: train" 66 'names no text, and .* has no corpus fr: type: werkbank prep .* or name another --corpus: captions, rev, zh' \
 	werkbank train small --corpus fr --run fr
 says "no corpus named" 66 'names no text, and .* has no corpus small: .*--corpus NAME .*or name another --corpus: captions, rev, zh' werkbank train small
