@@ -209,10 +209,13 @@ static void prep_print_summary(struct prep *p, double seconds)
 static void prep_print_next(struct prep *p)
 {
 	const struct conf *c = p->c;
-	char recipe[256];
+	char recipe[256], *program = conf_typed_program(c);
 	struct buf line = { 0 };
 
-	buf_add_str(&line, "next: werkbank train ");
+	buf_add_str(&line, "next: ");
+	text_quote_shell(&line, program ? program : "werkbank");
+	free(program);
+	buf_add_str(&line, " train ");
 	if (c->workspace) {
 		buf_add_str(&line, "-C ");
 		text_quote_shell(&line, c->workspace);
