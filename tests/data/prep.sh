@@ -172,6 +172,8 @@ recipe() {
 prep() { "$data" prep "$tmp/my.ini" -C "$tmp/local" --force "$@"; }
 recipe my "$tmp/dev.en" "$tmp/dev.de" "dev_source = $tmp/test.en" "dev_target = $tmp/test.de"
 says "local files" 0 'is ready' prep
+says "the next command is what can be typed here" 0 'next: .*/werkbank train -C' prep
+says "... also in an error inside the sandbox" 66 'werkbank is here: .*/werkbank' "$data" data stats nothing -C "$tmp/local"
 says "the manifest on standard output" 0 '' prep --json -q
 equal "the manifest on standard output is the file" "$tmp/out" "$tmp/local/corpora/my/manifest.json"
 same "quiet" "$(wc -c <"$tmp/err")" 0
@@ -262,6 +264,9 @@ rm -rf "$tmp/local/corpora/my"
 paste "$tmp/dev.en" "$tmp/dev.de" >"$tmp/both.tsv"
 recipe my "$tmp/both.tsv" "$tmp/dev.de"
 says "a table of columns" 65 'both.tsv: each line has 1 tab, .*cut -f 1' prep
+printf '[data]\nmerges = 100\n' >"$tmp/my.ini"
+says "a table of columns, as the only file" 65 'both.tsv: each line has 1 tab, .*cut -f 1' prep --train-source "$tmp/both.tsv"
+says "one side only" 78 'train_source names 1 file and train_target 0' prep --train-source "$tmp/dev.en"
 recipe my "$tmp/dev.en" "$tmp/dev.en"
 says "one file as both sides" 65 'dev.en: is given as source and as target' prep
 cp "$tmp/dev.en" "$tmp/copy.en"
