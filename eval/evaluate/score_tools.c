@@ -2,14 +2,13 @@
 #include "eval/evaluate/score_tools.h"
 
 #include <assert.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "eval/evaluate/score_warnings.h"
 #include "eval/metrics/metric.h"
 #include "eval/metrics/resample.h"
-#include "eval/metrics/unicode.h"
 #include "eval/translate/segment_reader.h"
 #include "share/base/file.h"
 #include "share/base/mem.h"
@@ -237,6 +236,7 @@ static int open_score_metrics(struct score_run *r, enum metric_kind own, const s
 			continue;
 		is_open[kind] = true;
 		o = metric_options_from_conf((enum metric_kind)kind, c);
+		o.bleu.effective_order |= c->sentence;
 		if (metric_open(&r->metrics[r->n++], &o, e))
 			return e->code;
 	}
@@ -276,6 +276,19 @@ static int print_scores(const struct score_run *r, const struct conf *c, struct 
 	if (is_list)
 		buf_add_char(out, ']');
 	return 0;
+}
+
+/* A line for each segment: its scores, separated by tabs. */
+static void print_sentences(const struct score_run *r, const struct conf *c, struct buf *out)
+{
+	for (size_t k = 0; k < r->metrics[0].n; k++)
+		for (size_t i = 0; i < r->n; i++) {
+			const struct metric *m = &r->metrics[i];
+
+			buf_add_str(out, i ? "\t" : k ? "\n" : "");
+			buf_printf(out, "%.*f", (int)c->width,
+				   metric_of_sums(m, m->rows + k * m->width));
+		}
 }
 
 /*
@@ -318,6 +331,10 @@ static int apply_score_habits(struct conf *c, struct err *e)
 	else if (c->format && strcmp(c->format, "text") != 0)
 		return err_set(e, ERR_USAGE, "--format %.40s: %s prints text or json", c->format,
 			       c->command);
+	if (c->sentence && (c->json || c->confidence))
+		return err_set(e, ERR_USAGE,
+			       "--sentence prints lines of numbers: leave --json and --confidence "
+			       "out");
 	if (c->language_pair && !pair)
 		return err_set(e, ERR_USAGE,
 			       "--language-pair %.40s: write two languages, such as en-de",
@@ -334,115 +351,14 @@ static int apply_score_habits(struct conf *c, struct err *e)
 	return 0;
 }
 
-/* So many hypotheses that end in a blank and a period look tokenised (sacreBLEU's rule). */
-#define TOKENIZED_LINES 100
-
-static bool ends_in_lone_period(const struct score_text *t)
-{
-	size_t n = unicode_trimmed(t->text, t->n);
-
-	return n >= 2 && t->text[n - 1] == '.' && t->text[n - 2] == ' ';
-}
-
-/* Warns if the hypotheses look tokenised although BLEU tokenises them. */
-static void warn_of_tokens(const struct score_run *r, const struct conf *c, int64_t n_lines)
-{
-	bool is_concerned = false;
-
-	for (size_t i = 0; i < r->n; i++)
-		is_concerned |= r->metrics[i].bleu && c->tokenizer != SCORE_NONE &&
-				c->tokenizer != SCORE_MULTI_BLEU;
-	if (is_concerned && n_lines >= TOKENIZED_LINES && !c->force && !c->quiet)
-		fprintf(stderr,
-			"warning: %lld lines of the hypothesis end in a separate full stop, so the "
-			"text "
-			"is probably tokenised; BLEU expects detokenised text (--force omits this "
-			"warning)\n",
-			(long long)n_lines);
-}
-
-/* Words that hypotheses share with their own reference, and with that of the line before. */
-struct shared_words {
-	int64_t lines, own, before;
-	struct buf reference; /* of the line before */
-};
-
-#define COMPARED_WORDS 64  /* of a line */
-#define COMPARED_LINES 100 /* fewer show nothing */
-
-static size_t split_at_blanks(const char *text, size_t n, struct score_text words[COMPARED_WORDS])
-{
-	size_t n_words = 0;
-
-	for (size_t i = 0, start = 0; i <= n && n_words < COMPARED_WORDS; i++) {
-		if (i < n && text[i] != ' ')
-			continue;
-		if (i > start)
-			words[n_words++] = (struct score_text){ text + start, i - start };
-		start = i + 1;
-	}
-	return n_words;
-}
-
-static int64_t count_shared_words(const struct score_text *a, const char *text, size_t n)
-{
-	struct score_text words[2][COMPARED_WORDS];
-	const size_t n_a = split_at_blanks(a->text, a->n, words[0]);
-	const size_t n_b = split_at_blanks(text, n, words[1]);
-	int64_t shared = 0;
-
-	for (size_t i = 0; i < n_a; i++)
-		for (size_t k = 0; k < n_b; k++)
-			if (words[0][i].n == words[1][k].n &&
-			    !memcmp(words[0][i].text, words[1][k].text, words[0][i].n)) {
-				shared++;
-				break;
-			}
-	return shared;
-}
-
-static void add_shared_words(struct shared_words *s, const struct score_text *hypothesis,
-			     const struct score_text *reference)
-{
-	if (s->lines++) {
-		s->own += count_shared_words(hypothesis, reference->text, reference->n);
-		s->before +=
-			count_shared_words(hypothesis, buf_text(&s->reference), s->reference.len);
-	}
-	buf_clear(&s->reference);
-	buf_add(&s->reference, reference->text, reference->n);
-}
-
-/* Warns if lines and references have nothing to do with each other, as those of two texts. */
-static void warn_of_other_text(const struct score_run *r, const struct conf *c,
-			       const struct shared_words *s)
-{
-	const double more = (double)(s->own - s->before);
-	/* three standard deviations of the difference of two counts */
-	const bool is_chance = more <= 3 * sqrt((double)(s->own + s->before));
-	bool is_low = false;
-
-	for (size_t i = 0; i < r->n; i++)
-		is_low |= r->metrics[i].bleu && metric_score(&r->metrics[i]) < 1;
-	if (is_low && s->lines >= COMPARED_LINES && is_chance && !c->force && !c->quiet)
-		fprintf(stderr,
-			"warning: the lines share hardly more words with their references (%.1f a "
-			"line) "
-			"than with the references of the lines before them (%.1f): are both files "
-			"of the same text, in the same order and language?\n",
-			(double)s->own / (double)(s->lines - 1),
-			(double)s->before / (double)(s->lines - 1));
-}
-
 static int run_score_command(enum metric_kind kind, const struct conf *c, struct err *e)
 {
 	struct score_run r = { .n = 0 };
 	struct conf_list references = { 0 }; /* owned array of borrowed names */
 	struct segment_reader s = { 0 };
-	struct shared_words shared = { 0 };
+	struct score_warnings warnings = { 0 };
 	struct buf text = { 0 };
 	struct conf files;
-	int64_t n_tokenized = 0;
 	int rc = score_files(c, &references, &files, e);
 
 	if (!rc)
@@ -452,23 +368,22 @@ static int run_score_command(enum metric_kind kind, const struct conf *c, struct
 	if (!rc)
 		rc = open_score_metrics(&r, kind, &files, e);
 	while (!rc && (rc = segment_reader_next(&s, e)) > 0) {
-		n_tokenized += ends_in_lone_period(&s.texts[0]);
-		add_shared_words(&shared, &s.texts[0], &s.texts[1]);
+		score_warnings_add(&warnings, &s.texts[0], &s.texts[1]);
 		rc = add_segment(&r, &s, e);
 	}
-	if (!rc)
+	if (!rc && files.sentence)
+		print_sentences(&r, &files, &text);
+	else if (!rc)
 		rc = print_scores(&r, &files, &text, e);
-	if (!rc) {
-		warn_of_tokens(&r, &files, n_tokenized);
-		warn_of_other_text(&r, &files, &shared);
-	}
+	for (size_t i = 0; !rc && !files.sentence && i < r.n; i++)
+		score_warnings_print(&warnings, &r.metrics[i], &files);
 	if (!rc)
 		rc = print_score(&text, e);
 	for (size_t i = 0; i < r.n; i++)
 		metric_close(&r.metrics[i]);
 	free(references.items);
 	buf_free(&text);
-	buf_free(&shared.reference);
+	score_warnings_free(&warnings);
 	segment_reader_close(&s);
 	return rc;
 }
