@@ -173,7 +173,7 @@ prep() { "$data" prep "$tmp/my.ini" -C "$tmp/local" --force "$@"; }
 recipe my "$tmp/dev.en" "$tmp/dev.de" "dev_source = $tmp/test.en" "dev_target = $tmp/test.de"
 says "local files" 0 'is ready' prep
 says "the next command is what can be typed here" 0 'next: .*/werkbank train -C' prep
-says "... also in an error inside the sandbox" 66 'werkbank is here: .*/werkbank' "$data" data stats nothing -C "$tmp/local"
+says "... also in an error" 66 'werkbank is here: .*/werkbank' "$data" data stats nothing -C "$tmp/local"
 says "the manifest on standard output" 0 '' prep --json -q
 equal "the manifest on standard output is the file" "$tmp/out" "$tmp/local/corpora/my/manifest.json"
 same "quiet" "$(wc -c <"$tmp/err")" 0
