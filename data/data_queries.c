@@ -143,9 +143,13 @@ int data_print_corpora(struct conf *c, struct err *e)
 		json_close(&w, '}');
 		buf_add_char(&out, '\n');
 	}
-	if (!rc && !n_corpora)
-		note_empty_answer(c, "%s: there is no corpus; 'werkbank prep RECIPE' prepares one",
-				  corpora);
+	if (!rc && !n_corpora) {
+		char *program = conf_typed_program(c);
+
+		note_empty_answer(c, "%s: there is no corpus; '%s prep RECIPE' prepares one",
+				  corpora, program ? program : "werkbank");
+		free(program);
+	}
 	free(corpora);
 	free(workspace);
 	return print_and_free(&out, rc, e);

@@ -355,6 +355,7 @@ int block_reader_words(struct block_reader *r, const struct block *b, const stru
 	if (lines_open_memory(&in, t->name, b->bytes, b->n, b->first, e))
 		return e->code;
 	in.repair = r->repair;
+	in.has_encoding = true;
 	while ((got = lines_next(&in, e)) > 0) {
 		note_repaired(r, &in, t);
 		if (block_add_line(r, side, &in, out, e)) {
@@ -392,6 +393,7 @@ int block_reader_lines(struct block_reader *r, const struct block *b, const stru
 	if (lines_open_memory(&in, t->name, b->bytes, b->n, b->first, e))
 		return e->code;
 	in.repair = r->repair;
+	in.has_encoding = true;
 	while ((got = lines_next(&in, e)) > 0) {
 		note_repaired(r, &in, t);
 		buf_add(out, in.text, in.len);

@@ -10,12 +10,14 @@
 
 #include "data/source/manifest.h"
 #include "data/source/unpacker.h"
+#include "data/text/encoding.h"
 #include "data/text/sgm.h"
 #include "share/base/file.h"
 #include "share/base/mem.h"
 
 struct blocks {
 	const struct texts *texts;
+	const char *encoding; /* borrowed; NULL: UTF-8 */
 	bool repair;
 	size_t next;	    /* next file (while archives are read), then next plain text */
 	bool archives_done; /* phase: plain files */
@@ -34,6 +36,9 @@ struct blocks {
 	int64_t lines; /* lines of its blocks so far */
 	struct sgm sgm;
 	bool is_sgm;
+	struct encoding_reader *converter; /* owned: of the current text; NULL: it is UTF-8 */
+	int64_t replaced;		   /* characters, see blocks_replaced() */
+	const char *replaced_text;
 	struct buf rest; /* the incomplete last line, for the next block */
 };
 
@@ -42,13 +47,14 @@ const struct source_text *blocks_text(const struct texts *t, size_t k)
 	return k % 2 ? &t->pairs[k / 2].target : &t->pairs[k / 2].source;
 }
 
-struct blocks *blocks_open(const struct texts *t, bool repair, struct err *e)
+struct blocks *blocks_open(const struct texts *t, const char *encoding, bool repair, struct err *e)
 {
 	struct blocks *b = mem_alloc(1, sizeof(*b), e);
 
 	if (!b)
 		return NULL;
 	*b = (struct blocks){ .texts = t, .repair = repair, .file = -1 };
+	b->encoding = encoding_is_foreign(encoding) && !t->is_demo ? encoding : NULL;
 	b->names = mem_alloc(2 * t->n, sizeof(*b->names), e);
 	b->optional = b->names ? mem_alloc(2 * t->n, sizeof(*b->optional), e) : NULL;
 	b->wanted_texts = b->optional ? mem_alloc(2 * t->n, sizeof(*b->wanted_texts), e) : NULL;
@@ -64,6 +70,7 @@ void blocks_close(struct blocks *b)
 		return;
 	if (b->is_sgm)
 		sgm_close(&b->sgm);
+	encoding_reader_close(b->converter);
 	unpacker_close(b->archive);
 	if (b->file >= 0)
 		close(b->file);
@@ -99,8 +106,8 @@ static int64_t blocks_position(const struct blocks *b)
 	return b->done + (b->archive ? unpacker_position(b->archive) : b->file_bytes);
 }
 
-/* Read bytes of the current text; a lines_read callback. */
-static int64_t blocks_read_text(void *from, void *to, size_t room, struct err *e)
+/* Read bytes of the current text as they are in the file; a lines_read callback. */
+static int64_t blocks_read_bytes(void *from, void *to, size_t room, struct err *e)
 {
 	struct blocks *b = from;
 	ssize_t got;
@@ -117,6 +124,22 @@ static int64_t blocks_read_text(void *from, void *to, size_t room, struct err *e
 	return got;
 }
 
+/* Read the current text in UTF-8; a lines_read callback. */
+static int64_t blocks_read_text(void *from, void *to, size_t room, struct err *e)
+{
+	struct blocks *b = from;
+
+	return b->converter ? encoding_reader_read(b->converter, to, room, e)
+			    : blocks_read_bytes(b, to, room, e);
+}
+
+int64_t blocks_replaced(const struct blocks *b, const char **text)
+{
+	if (b->replaced)
+		*text = b->replaced_text;
+	return b->replaced;
+}
+
 /* ---- the next text ---- */
 
 static int blocks_begin_text(struct blocks *b, size_t text, struct err *e)
@@ -128,12 +151,19 @@ static int blocks_begin_text(struct blocks *b, size_t text, struct err *e)
 	b->text = text;
 	b->lines = 0;
 	buf_clear(&b->rest);
+	if (b->encoding) {
+		b->converter = encoding_reader_open(b->encoding, t->name, blocks_read_bytes, b,
+						    b->repair, e);
+		if (!b->converter)
+			return e->code;
+	}
 	if (!sgm_has_suffix(t->name))
 		return 1;
 	if (sgm_open_reader(&b->sgm, t->name, blocks_read_text, b, e))
 		return e->code;
 	b->is_sgm = true;
 	b->sgm.in.repair = b->repair;
+	b->sgm.in.has_encoding = true;
 	return 1;
 }
 
@@ -143,6 +173,12 @@ static void blocks_end_text(struct blocks *b)
 	if (b->is_sgm)
 		sgm_close(&b->sgm);
 	b->is_sgm = false;
+	if (b->converter && encoding_reader_replaced(b->converter)) {
+		b->replaced += encoding_reader_replaced(b->converter);
+		b->replaced_text = blocks_text(b->texts, b->text)->name;
+	}
+	encoding_reader_close(b->converter);
+	b->converter = NULL;
 	if (b->file < 0)
 		return;
 	close(b->file);

@@ -1,7 +1,7 @@
 /*
  * blocks.h - reader of all texts of a corpus as blocks of whole lines
  *
- *	struct blocks *b = blocks_open(&texts, repair, e);
+ *	struct blocks *b = blocks_open(&texts, encoding, repair, e);
  *	struct block k = { 0 };
  *	while ((got = blocks_next(b, &k, e)) > 0)
  *		use k.bytes, k.n, k.text, k.first, k.is_last;
@@ -37,8 +37,14 @@ struct block {
 
 struct blocks;
 
-/* Borrows t. repair: invalid UTF-8 in an .sgm becomes U+FFFD. NULL: failure. */
-struct blocks *blocks_open(const struct texts *t, bool repair, struct err *e);
+/*
+ * Borrows t and encoding, that of the texts (encoding.h; NULL: UTF-8). repair: invalid UTF-8 in an .sgm
+ * becomes U+FFFD, and so do bytes that do not exist in the encoding. NULL: failure.
+ */
+struct blocks *blocks_open(const struct texts *t, const char *encoding, bool repair, struct err *e);
+
+/* Characters that became U+FFFD because their bytes do not exist in the encoding; *text: the last such text. */
+int64_t blocks_replaced(const struct blocks *b, const char **text);
 
 /* 1: a block; 0: the end; < 0: failure. A missing member of an extra set is no failure. */
 int blocks_next(struct blocks *b, struct block *to, struct err *e);

@@ -56,6 +56,33 @@ static int prep_lock_folder(struct prep *p, int *fd, struct err *e)
 	return err_set_errno(e, ERR_IO, "%s: cannot be locked", path);
 }
 
+/* Is there no folder, or an empty one? */
+static bool is_folder_unused(const char *folder)
+{
+	DIR *d = opendir(folder);
+	struct dirent *entry;
+	bool is_empty = d || errno == ENOENT;
+
+	while (d && is_empty && (entry = readdir(d)) != NULL)
+		is_empty = !strcmp(entry->d_name, ".") || !strcmp(entry->d_name, "..");
+	if (d)
+		closedir(d);
+	return is_empty;
+}
+
+/*
+ * After a failure: remove a folder that this call began, unless a later call could go on from a finished
+ * stage. In the sandbox the folder itself stays, empty.
+ */
+static void remove_failed_corpus(struct prep *p)
+{
+	struct err ignored = { 0 };
+	const char *record = prep_path(p, &ignored, "work/%s.json", stages[0].name);
+
+	if (record && !file_exists(record))
+		file_remove_tree(p->folder, &ignored);
+}
+
 /* Remove temporary files of a killed preparation. The lock guarantees that no one writes them. */
 static void prep_remove_leftovers(const char *folder, bool (*is_leftover)(const char *name))
 {
@@ -183,10 +210,13 @@ static void prep_print_summary(struct prep *p, double seconds)
 static void prep_print_next(struct prep *p)
 {
 	const struct conf *c = p->c;
-	char recipe[256];
+	char recipe[256], *program = conf_typed_program(c);
 	struct buf line = { 0 };
 
-	buf_add_str(&line, "next: werkbank train ");
+	buf_add_str(&line, "next: ");
+	text_quote_shell(&line, program ? program : "werkbank");
+	free(program);
+	buf_add_str(&line, " train ");
 	if (c->workspace) {
 		buf_add_str(&line, "-C ");
 		text_quote_shell(&line, c->workspace);
@@ -453,6 +483,7 @@ int prep_command_run(struct conf *c, struct err *e)
 	struct prep p = { .c = c, .threads = flow_threads((int)c->threads) };
 	int rc = -1, lock = -1;
 	char *progress = NULL;
+	bool is_new;
 
 	if (c->n_arguments != 1)
 		return err_set(e, ERR_USAGE, "prep needs one argument: the RECIPE");
@@ -462,10 +493,11 @@ int prep_command_run(struct conf *c, struct err *e)
 	warn_general_rules(&p);
 	p.folder = corpus_folder(c, e);
 	p.work = p.folder ? file_path(e, "%s/work", p.folder) : NULL;
+	is_new = p.folder && is_folder_unused(p.folder);
 	if (p.work && c->dry_run)
 		rc = prep_dry_run(&p, e);
 	else if (p.work && !file_make_folders(p.folder, e) && !prep_lock_folder(&p, &lock, e)) {
-		/* after a failure progress.json stays and shows the last state */
+		/* after a failure of a later stage than the first, progress.json shows the last state */
 		progress = file_path(e, "%s/progress.json", p.folder);
 		p.progress.path = progress;
 		if (progress) /* until the first stage begins */
@@ -473,6 +505,8 @@ int prep_command_run(struct conf *c, struct err *e)
 		rc = progress ? prepare_unless_ready(&p, c, e) : e->code;
 		if (!rc)
 			unlink(progress);
+		else if (is_new)
+			remove_failed_corpus(&p);
 	}
 	if (lock >= 0)
 		close(lock);

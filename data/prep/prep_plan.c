@@ -26,12 +26,14 @@ static bool next_list_word(const char **list, const char **word, size_t *n)
 	return *n > 0;
 }
 
+/* No member for an option without a value: keys of corpora that are older than the option stay valid. */
 static void depends_add_option(struct json_writer *w, const struct conf *c, const char *name)
 {
 	struct buf value = { 0 };
 
 	conf_value(c, name, &value);
-	json_put_strn(w, name, buf_text(&value), value.len);
+	if (value.len)
+		json_put_strn(w, name, buf_text(&value), value.len);
 	buf_free_part(&value, w->out);
 }
 

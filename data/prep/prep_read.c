@@ -333,7 +333,7 @@ static int open_reading(struct text_reading *r, struct err *e)
 		if (!r->tools[i])
 			return e->code;
 	}
-	r->blocks = r->tools ? blocks_open(t, r->p->c->repair, e) : NULL;
+	r->blocks = r->tools ? blocks_open(t, r->p->c->encoding, r->p->c->repair, e) : NULL;
 	return r->blocks ? 0 : e->code;
 }
 
@@ -362,9 +362,23 @@ static void report_repaired(const struct text_reading *r)
 		progress_print_line(
 			&r->p->progress,
 			"warning: --repair replaced invalid UTF-8 in %s line%s, also of %s: "
-			"if letters are lost, the text has another encoding: convert it with "
-			"iconv -t UTF-8 -f ISO-8859-1 (or WINDOWS-1252) instead",
+			"if letters are lost, the text has another encoding: give --encoding "
+			"ISO-8859-1 (or WINDOWS-1252) instead",
 			COUNT_TEXT(lines), text_plural(lines), text);
+}
+
+/* The same with --encoding. */
+static void report_replaced(const struct text_reading *r)
+{
+	const char *text = "";
+	const int64_t n = blocks_replaced(r->blocks, &text);
+
+	if (n)
+		progress_print_line(
+			&r->p->progress,
+			"warning: --repair replaced %s character%s by U+FFFD, also in %s: "
+			"their bytes do not exist in %s",
+			COUNT_TEXT(n), text_plural(n), text, r->p->c->encoding);
 }
 
 /* Save the results. The word table stays in p->words for the following stages. */
@@ -404,8 +418,10 @@ int prep_read(struct prep *p, struct err *e)
 	progress_begin(&p->progress, "read", rc ? 0 : blocks_total(r.blocks), "bytes");
 	if (!rc)
 		rc = reading_run_flow(&r, e);
-	if (!rc)
+	if (!rc) {
 		report_repaired(&r);
+		report_replaced(&r);
+	}
 	if (!rc)
 		rc = reading_finish(&r, e);
 	if (!rc) {

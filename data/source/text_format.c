@@ -6,14 +6,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "data/text/encoding.h"
+#include "data/text/icu.h"
 #include "share/base/file.h"
 #include "share/base/mem.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
 
-#define HEAD_BYTES   (64u << 10)
-#define LEAST_LINES  3	/* fewer lines show no table */
-#define LOOKED_LINES 50 /* at the beginning of the file */
+#define HEAD_BYTES    (64u << 10)
+#define LEAST_LINES   3	 /* fewer lines show no table */
+#define LOOKED_LINES  50 /* at the beginning of the file */
+#define LEAST_LETTERS 3	 /* beyond ASCII, to be sure that a text is UTF-8 */
 
 /* What the first whole lines of a file have in common. */
 struct head_counts {
@@ -107,7 +110,53 @@ static int judge_head(const char *path, const char *bytes, size_t n, struct err 
 	return 0;
 }
 
-int text_format_check(const char *path, struct err *e)
+/* Is text beyond ASCII valid UTF-8, up to a character that the end of the head cuts? */
+static bool is_surely_utf8(const char *bytes, size_t n)
+{
+	size_t wide = 0;
+
+	for (size_t i = 0; i < n; i++)
+		wide += (unsigned char)bytes[i] >= 0xC0;
+	return wide >= LEAST_LETTERS && utf8_valid_prefix(bytes, n) + 4 > n;
+}
+
+/* ERR_DATA: the bytes show another encoding than the user gave. */
+static int judge_encoding(const char *path, const char *encoding, const char *bytes, size_t n,
+			  struct err *e)
+{
+	const char *wide = encoding_of_wide_text(bytes, n);
+
+	if (wide && (!encoding || !icu_is_same_encoding(wide, encoding)))
+		return err_set(e, ERR_DATA, "%s: is %s text, not %s: give --encoding %s", path,
+			       wide, encoding ? encoding : "UTF-8", wide);
+	if (!encoding_is_foreign(encoding))
+		return 0;
+	if (!strncmp(bytes, "\xEF\xBB\xBF", 3) || is_surely_utf8(bytes, n))
+		return err_set(e, ERR_DATA,
+			       "%s: is UTF-8 text, but the option encoding says %s: all files of a "
+			       "corpus need one encoding; convert the others with iconv -t UTF-8, "
+			       "or leave the option out",
+			       path, encoding);
+	return 0;
+}
+
+/* Judge the head as text in UTF-8. */
+static int judge_converted_head(const char *path, const char *encoding, const char *bytes, size_t n,
+				struct err *e)
+{
+	struct buf text = { 0 };
+	int rc;
+
+	if (!encoding_is_foreign(encoding))
+		return judge_head(path, bytes, n, e);
+	rc = encoding_convert_head(encoding, bytes, n, &text, e);
+	if (!rc)
+		rc = judge_head(path, buf_text(&text), text.len, e);
+	buf_free(&text);
+	return rc;
+}
+
+int text_format_check(const char *path, const char *encoding, struct err *e)
 {
 	FILE *f;
 	char *bytes;
@@ -126,7 +175,9 @@ int text_format_check(const char *path, struct err *e)
 	n = fread(bytes, 1, HEAD_BYTES, f);
 	fclose(f);
 	bytes[n] = '\0';
-	rc = judge_head(path, bytes, n, e);
+	rc = judge_encoding(path, encoding, bytes, n, e);
+	if (!rc)
+		rc = judge_converted_head(path, encoding, bytes, n, e);
 	free(bytes);
 	return rc;
 }

@@ -9,6 +9,7 @@
 #include "data/source/manifest.h"
 #include "data/source/obtain.h"
 #include "data/source/text_format.h"
+#include "data/text/encoding.h"
 #include "share/base/file.h"
 #include "share/base/mem.h"
 #include "share/base/text.h"
@@ -57,7 +58,8 @@ static struct text_file *texts_add_file(struct texts *t, struct err *e)
 /* ---- files ---- */
 
 /* Index of a file in t->files; a new file is hashed and appended. < 0: failure. */
-static int texts_find_file(struct texts *t, const char *path, const char *set, struct err *e)
+static int texts_find_file(struct texts *t, const struct conf *c, const char *path, const char *set,
+			   struct err *e)
 {
 	struct text_file *f;
 	size_t i;
@@ -70,7 +72,7 @@ static int texts_find_file(struct texts *t, const char *path, const char *set, s
 			       "%s (%s text): is a folder, a text file was expected", path, set);
 	if (file_size(path) < 0)
 		return err_set(e, ERR_NOINPUT, "%s: no such file (%s text)", path, set);
-	if (text_format_check(path, e))
+	if (text_format_check(path, c->encoding, e))
 		return e->code;
 	f = texts_add_file(t, e);
 	if (!f || !(f->path = mem_strdup(path, e)) || hash_file(path, f->sha256, e))
@@ -79,9 +81,22 @@ static int texts_find_file(struct texts *t, const char *path, const char *set, s
 	return (int)i;
 }
 
-static int texts_add_files(struct texts *t, const char *set, const struct conf_list *source,
-			   const struct conf_list *target, struct err *e)
+/* Files that were given as one side only: a table would have both sides. */
+static int check_formats(const struct conf *c, const struct conf_list *files, struct err *e)
 {
+	for (size_t i = 0; i < files->n; i++)
+		if (file_size(files->items[i]) > 0 && !file_is_folder(files->items[i]) &&
+		    text_format_check(files->items[i], c->encoding, e))
+			return e->code;
+	return 0;
+}
+
+static int texts_add_files(struct texts *t, const struct conf *c, const char *set,
+			   const struct conf_list *source, const struct conf_list *target,
+			   struct err *e)
+{
+	if (source->n != target->n && (check_formats(c, source, e) || check_formats(c, target, e)))
+		return e->code;
 	if (source->n != target->n)
 		return err_set(
 			e, ERR_CONFIG,
@@ -90,11 +105,11 @@ static int texts_add_files(struct texts *t, const char *set, const struct conf_l
 			set, source->n, text_plural(source->n), set, target->n);
 	for (size_t i = 0; i < source->n; i++) {
 		const char *from = source->items[i], *to = target->items[i];
-		struct text_pair p = { .source.file = texts_find_file(t, from, set, e) };
+		struct text_pair p = { .source.file = texts_find_file(t, c, from, set, e) };
 
 		if (p.source.file < 0)
 			return e->code;
-		p.target.file = texts_find_file(t, to, set, e);
+		p.target.file = texts_find_file(t, c, to, set, e);
 		if (p.target.file < 0)
 			return e->code;
 		set_name(&p, set);
@@ -285,9 +300,9 @@ static int order_pairs(struct texts *t, struct err *e)
 static int texts_find_all(struct texts *t, const struct conf *c, const char *work,
 			  archives_find find, struct progress *p, struct err *e)
 {
-	if (texts_add_files(t, "train", &c->train_source, &c->train_target, e) ||
-	    texts_add_files(t, "dev", &c->dev_source, &c->dev_target, e) ||
-	    texts_add_files(t, "test", &c->test_source, &c->test_target, e) ||
+	if (texts_add_files(t, c, "train", &c->train_source, &c->train_target, e) ||
+	    texts_add_files(t, c, "dev", &c->dev_source, &c->dev_target, e) ||
+	    texts_add_files(t, c, "test", &c->test_source, &c->test_target, e) ||
 	    (c->demo_pairs && texts_add_demo(t, c, work, e)) ||
 	    (c->manifest && add_manifest(t, c, find, p, e)) || order_pairs(t, e))
 		return e->code;
@@ -304,6 +319,8 @@ static int texts_check_and_find(struct texts *t, const struct conf *c, const cha
 		   (c->train_source.n + c->train_target.n > 0);
 
 	*t = (struct texts){ 0 };
+	if (encoding_check(c->encoding, e))
+		return e->code;
 	if (!ways)
 		return err_set(
 			e, ERR_CONFIG,

@@ -2,8 +2,10 @@
 #include "data/text/icu.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <unicode/ubrk.h>
 #include <unicode/uchar.h>
+#include <unicode/ucnv.h>
 #include <unicode/unorm2.h>
 #include <unicode/uscript.h>
 #include <unicode/ustring.h>
@@ -224,4 +226,123 @@ int icu_compose(struct icu_normalizer *u, const char *text, size_t n, struct buf
 		return err_set(e, ERR_DATA, "ICU cannot compose a text: %s", u_errorName(status));
 	add_utf8(to, u->result, len);
 	return buf_check(to, e);
+}
+
+/* ---- encodings ---- */
+
+const char *icu_encoding_name(size_t i)
+{
+	UErrorCode status = U_ZERO_ERROR;
+
+	for (int32_t k = 0; k < ucnv_countAvailable(); k++) {
+		const char *name = ucnv_getAvailableName(k);
+		const uint16_t aliases = ucnv_countAliases(name, &status);
+
+		if (i < aliases)
+			return ucnv_getAlias(name, (uint16_t)i, &status);
+		i -= aliases;
+	}
+	return NULL;
+}
+
+/* ICU takes options after a comma, and names of files: only names of its own table pass. */
+bool icu_encoding_exists(const char *name)
+{
+	UErrorCode status = U_ZERO_ERROR;
+
+	return *name && !strpbrk(name, ",/") && strlen(name) < UCNV_MAX_CONVERTER_NAME_LENGTH &&
+	       ucnv_countAliases(name, &status) > 0 && U_SUCCESS(status);
+}
+
+bool icu_is_same_encoding(const char *a, const char *b)
+{
+	UErrorCode status = U_ZERO_ERROR;
+	const char *first_a = ucnv_getAlias(a, 0, &status), *first_b = ucnv_getAlias(b, 0, &status);
+
+	return U_SUCCESS(status) && first_a && first_b && !strcmp(first_a, first_b);
+}
+
+#define CONVERTED_UNITS 4096
+
+struct icu_converter {
+	UConverter *converter;
+	UChar text[CONVERTED_UNITS]; /* UTF-16 between the encoding and UTF-8 */
+	int32_t n; /* the first half of a pair of surrogates waits for the second */
+};
+
+struct icu_converter *icu_converter_new(const char *encoding, struct err *e)
+{
+	struct icu_converter *u = mem_alloc(1, sizeof(*u), e);
+	UErrorCode status = U_ZERO_ERROR;
+
+	if (!u)
+		return NULL;
+	u->converter = ucnv_open(encoding, &status);
+	if (U_SUCCESS(status))
+		ucnv_setToUCallBack(u->converter, UCNV_TO_U_CALLBACK_STOP, NULL, NULL, NULL,
+				    &status);
+	if (U_SUCCESS(status))
+		return u;
+	err_set(e, ERR_UNAVAILABLE, "ICU cannot convert %s: %s", encoding, u_errorName(status));
+	icu_converter_free(u);
+	return NULL;
+}
+
+void icu_converter_free(struct icu_converter *u)
+{
+	if (!u)
+		return;
+	ucnv_close(u->converter);
+	free(u);
+}
+
+/* Append the units as UTF-8. A first surrogate at the end stays. */
+static void flush_units(struct icu_converter *u, struct buf *to)
+{
+	const int32_t keep = u->n && U16_IS_LEAD(u->text[u->n - 1]);
+
+	add_utf8(to, u->text, u->n - keep);
+	if (keep)
+		u->text[0] = u->text[u->n - 1];
+	u->n = keep;
+}
+
+int icu_convert(struct icu_converter *u, const char **from, size_t *n, bool is_last, struct buf *to,
+		struct err *e)
+{
+	const char *end = *from + *n;
+	UErrorCode status;
+
+	do {
+		UChar *at = u->text + u->n;
+
+		status = U_ZERO_ERROR;
+		ucnv_toUnicode(u->converter, &at, u->text + CONVERTED_UNITS, from, end, NULL,
+			       is_last, &status);
+		u->n = (int32_t)(at - u->text);
+		flush_units(u, to);
+	} while (status == U_BUFFER_OVERFLOW_ERROR && !buf_check(to, e));
+	*n = (size_t)(end - *from);
+	if (buf_check(to, e))
+		return e->code;
+	if (status == U_INVALID_CHAR_FOUND || status == U_ILLEGAL_CHAR_FOUND ||
+	    status == U_TRUNCATED_CHAR_FOUND || status == U_ILLEGAL_ESCAPE_SEQUENCE ||
+	    status == U_UNSUPPORTED_ESCAPE_SEQUENCE)
+		return 1;
+	if (U_FAILURE(status))
+		return err_set(e, ERR_DATA, "ICU cannot convert a text: %s", u_errorName(status));
+	return 0;
+}
+
+size_t icu_invalid_bytes(const struct icu_converter *u, unsigned char bytes[8])
+{
+	UErrorCode status = U_ZERO_ERROR;
+	char found[8];
+	int8_t n = sizeof(found);
+
+	ucnv_getInvalidChars(u->converter, found, &n, &status);
+	if (U_FAILURE(status))
+		return 0;
+	memcpy(bytes, found, (size_t)n);
+	return (size_t)n;
 }

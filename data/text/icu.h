@@ -1,5 +1,5 @@
 /*
- * icu.h - facts of Unicode, from ICU: the script of a character, NFKC and NFKD.
+ * icu.h - facts of Unicode, from ICU: the script of a character, NFKC and NFKD; other encodings to UTF-8.
  *
  * icu.c is the only file that includes headers of ICU. Which version of Unicode counts depends on
  * the installed ICU; later versions add characters, and change existing ones hardly ever.
@@ -60,5 +60,29 @@ bool icu_decompose(struct icu_normalizer *u, uint32_t c, struct buf *to);
 /* NFKC of n bytes of well-formed UTF-8, in to (cleared first). */
 int icu_compose(struct icu_normalizer *u, const char *text, size_t n, struct buf *to,
 		struct err *e);
+
+/* ---- text in another encoding, see encoding.h ---- */
+
+/* Name number i of the encodings that ICU knows, aliases included; NULL past the end. */
+const char *icu_encoding_name(size_t i);
+/* Does ICU know the encoding, by any of its names? */
+bool icu_encoding_exists(const char *name);
+/* Do both names mean one encoding? */
+bool icu_is_same_encoding(const char *a, const char *b);
+
+struct icu_converter; /* for one thread */
+
+/* The encoding must exist. Loads its tables, so that later no file is read. NULL: failure. */
+struct icu_converter *icu_converter_new(const char *encoding, struct err *e);
+void icu_converter_free(struct icu_converter *u);
+
+/*
+ * Convert *n bytes at *from, appending UTF-8 to `to`; both advance past what was read. is_last: no bytes
+ * follow. 0: all was read; 1: stopped after bytes that are nothing in the encoding, which
+ * icu_invalid_bytes() returns; call again for the rest. < 0: failure.
+ */
+int icu_convert(struct icu_converter *u, const char **from, size_t *n, bool is_last, struct buf *to,
+		struct err *e);
+size_t icu_invalid_bytes(const struct icu_converter *u, unsigned char bytes[8]);
 
 #endif

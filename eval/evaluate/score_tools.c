@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "eval/evaluate/score_warnings.h"
 #include "eval/metrics/metric.h"
 #include "eval/metrics/resample.h"
-#include "eval/metrics/unicode.h"
 #include "eval/translate/segment_reader.h"
 #include "share/base/file.h"
 #include "share/base/mem.h"
@@ -236,6 +236,7 @@ static int open_score_metrics(struct score_run *r, enum metric_kind own, const s
 			continue;
 		is_open[kind] = true;
 		o = metric_options_from_conf((enum metric_kind)kind, c);
+		o.bleu.effective_order |= c->sentence;
 		if (metric_open(&r->metrics[r->n++], &o, e))
 			return e->code;
 	}
@@ -275,6 +276,19 @@ static int print_scores(const struct score_run *r, const struct conf *c, struct 
 	if (is_list)
 		buf_add_char(out, ']');
 	return 0;
+}
+
+/* A line for each segment: its scores, separated by tabs. */
+static void print_sentences(const struct score_run *r, const struct conf *c, struct buf *out)
+{
+	for (size_t k = 0; k < r->metrics[0].n; k++)
+		for (size_t i = 0; i < r->n; i++) {
+			const struct metric *m = &r->metrics[i];
+
+			buf_add_str(out, i ? "\t" : k ? "\n" : "");
+			buf_printf(out, "%.*f", (int)c->width,
+				   metric_of_sums(m, m->rows + k * m->width));
+		}
 }
 
 /*
@@ -317,6 +331,10 @@ static int apply_score_habits(struct conf *c, struct err *e)
 	else if (c->format && strcmp(c->format, "text") != 0)
 		return err_set(e, ERR_USAGE, "--format %.40s: %s prints text or json", c->format,
 			       c->command);
+	if (c->sentence && (c->json || c->confidence))
+		return err_set(e, ERR_USAGE,
+			       "--sentence prints lines of numbers: leave --json and --confidence "
+			       "out");
 	if (c->language_pair && !pair)
 		return err_set(e, ERR_USAGE,
 			       "--language-pair %.40s: write two languages, such as en-de",
@@ -333,41 +351,14 @@ static int apply_score_habits(struct conf *c, struct err *e)
 	return 0;
 }
 
-/* So many hypotheses that end in a blank and a period look tokenised (sacreBLEU's rule). */
-#define TOKENIZED_LINES 100
-
-static bool ends_in_lone_period(const struct score_text *t)
-{
-	size_t n = unicode_trimmed(t->text, t->n);
-
-	return n >= 2 && t->text[n - 1] == '.' && t->text[n - 2] == ' ';
-}
-
-/* Warns if the hypotheses look tokenised although BLEU tokenises them. */
-static void warn_of_tokens(const struct score_run *r, const struct conf *c, int64_t n_lines)
-{
-	bool is_concerned = false;
-
-	for (size_t i = 0; i < r->n; i++)
-		is_concerned |= r->metrics[i].bleu && c->tokenizer != SCORE_NONE &&
-				c->tokenizer != SCORE_MULTI_BLEU;
-	if (is_concerned && n_lines >= TOKENIZED_LINES && !c->force && !c->quiet)
-		fprintf(stderr,
-			"warning: %lld lines of the hypothesis end in a separate full stop, so the "
-			"text "
-			"is probably tokenised; BLEU expects detokenised text (--force omits this "
-			"warning)\n",
-			(long long)n_lines);
-}
-
 static int run_score_command(enum metric_kind kind, const struct conf *c, struct err *e)
 {
 	struct score_run r = { .n = 0 };
 	struct conf_list references = { 0 }; /* owned array of borrowed names */
 	struct segment_reader s = { 0 };
+	struct score_warnings warnings = { 0 };
 	struct buf text = { 0 };
 	struct conf files;
-	int64_t n_tokenized = 0;
 	int rc = score_files(c, &references, &files, e);
 
 	if (!rc)
@@ -377,19 +368,22 @@ static int run_score_command(enum metric_kind kind, const struct conf *c, struct
 	if (!rc)
 		rc = open_score_metrics(&r, kind, &files, e);
 	while (!rc && (rc = segment_reader_next(&s, e)) > 0) {
-		n_tokenized += ends_in_lone_period(&s.texts[0]);
+		score_warnings_add(&warnings, &s.texts[0], &s.texts[1]);
 		rc = add_segment(&r, &s, e);
 	}
-	if (!rc)
+	if (!rc && files.sentence)
+		print_sentences(&r, &files, &text);
+	else if (!rc)
 		rc = print_scores(&r, &files, &text, e);
-	if (!rc)
-		warn_of_tokens(&r, &files, n_tokenized);
+	for (size_t i = 0; !rc && !files.sentence && i < r.n; i++)
+		score_warnings_print(&warnings, &r.metrics[i], &files);
 	if (!rc)
 		rc = print_score(&text, e);
 	for (size_t i = 0; i < r.n; i++)
 		metric_close(&r.metrics[i]);
 	free(references.items);
 	buf_free(&text);
+	score_warnings_free(&warnings);
 	segment_reader_close(&s);
 	return rc;
 }

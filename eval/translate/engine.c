@@ -140,6 +140,8 @@ static int load_member(struct engine *g, const struct model_opening *o, struct e
 			       "%s and %s have different vocabularies: the models of an ensemble "
 			       "must share one",
 			       m->folder, g->folder);
+	if (text_facts_check_models(m->folder, g->folder, e))
+		return e->code;
 	return load_model(o, m->folder, &state.shape, &m->weights, &m->model, e);
 }
 

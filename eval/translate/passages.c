@@ -46,6 +46,11 @@ struct passages *passages_new(struct engine *g, const struct conf *c, struct err
 	return NULL;
 }
 
+bool passages_keep_lines(const struct passages *p)
+{
+	return !p->source;
+}
+
 void passages_free(struct passages *p)
 {
 	if (!p)

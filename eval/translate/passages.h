@@ -44,6 +44,8 @@ struct passage_part {
 	size_t text; /* bytes before it */
 };
 
+/* Do lines stay whole, as those that the model learned from? */
+bool passages_keep_lines(const struct passages *p);
 /* Will passages_translate() split this line into sentences? If not, it must have no line ends. */
 bool passages_split(const struct passages *p, const struct passage_line *l);
 

@@ -519,9 +519,10 @@ static int write_response(struct buf *text, struct err *e)
 	return 0;
 }
 
-static void write_ready_line(const struct engine *g, const struct decode_options *o,
-			     struct buf *out)
+static void write_ready_line(const struct serve_context *s, struct buf *out)
 {
+	const struct engine *g = s->engine;
+	const struct decode_options *o = &s->default_options;
 	struct json_writer w = { .out = out };
 
 	json_open(&w, '{');
@@ -531,6 +532,7 @@ static void write_ready_line(const struct engine *g, const struct decode_options
 	json_put_int(&w, "step", g->state.step);
 	json_put_int(&w, "beam", o->beam);
 	json_put_real(&w, "alpha", o->alpha);
+	json_put_bool(&w, "keeps_lines", passages_keep_lines(s->passages));
 	json_put_int(&w, "decoder_layers", model_get_shape(g->model)->decoder_layers);
 	json_put_int(&w, "heads", model_get_shape(g->model)->heads);
 	json_close(&w, '}');
@@ -584,7 +586,7 @@ static int serve_requests(const struct serve_context *s, struct err *e)
 		return e->code;
 	/* neither an invalid byte nor a line without an end may end the service */
 	in.repair = in.skip_long = true;
-	write_ready_line(s->engine, &s->default_options, &text);
+	write_ready_line(s, &text);
 	rc = buf_check(&text, e);
 	if (!rc)
 		rc = write_response(&text, e);

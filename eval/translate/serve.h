@@ -6,7 +6,7 @@
  * ready:
  *
  *	{"ready":true,"source_language":"en","target_language":"de","step":N,"beam":4,"alpha":0.6,
- *	 "decoder_layers":6,"heads":8}
+ *	 "keeps_lines":false,"decoder_layers":6,"heads":8}
  *
  * Request                      {"id":7,"text":"Two dogs are running.","n_best":2,"beam":4}
  *	id                      a string or a number, copied to the answer; optional

@@ -143,6 +143,8 @@ static int64_t find_line(struct lines *l, struct err *e)
 	}
 }
 
+static const char UTF_16[] = "UTF-16 text";
+
 /* Files that people give as text: their first bytes, what they are, and the command that helps. */
 static const struct {
 	const char *bytes, *kind, *cure;
@@ -154,8 +156,8 @@ static const struct {
 	{ "\x28\xB5\x2F\xFD", "compressed with zstd", "unpack it first: zstd -d" },
 	{ "BZh", "compressed with bzip2", "unpack it first: bzip2 -d" },
 	{ "PK\x03\x04", "a zip archive", "unpack it first: unzip" },
-	{ "\xFF\xFE", "UTF-16 text", "convert it first: iconv -f UTF-16 -t UTF-8" },
-	{ "\xFE\xFF", "UTF-16 text", "convert it first: iconv -f UTF-16 -t UTF-8" },
+	{ "\xFF\xFE", UTF_16, "convert it first: iconv -f UTF-16 -t UTF-8" },
+	{ "\xFE\xFF", UTF_16, "convert it first: iconv -f UTF-16 -t UTF-8" },
 };
 
 /* Is the first line the beginning of a file that is no text? Then ERR_DATA, else 0. */
@@ -166,7 +168,10 @@ static int refuse_other_formats(const struct lines *l, struct err *e)
 
 		if (l->len >= n && !memcmp(l->text, not_text[i].bytes, n))
 			return err_set(e, ERR_DATA, "%s is %s, not UTF-8 text; %s", l->name,
-				       not_text[i].kind, not_text[i].cure);
+				       not_text[i].kind,
+				       l->has_encoding && not_text[i].kind == UTF_16
+					       ? "give --encoding UTF-16"
+					       : not_text[i].cure);
 	}
 	return 0;
 }
@@ -209,12 +214,15 @@ static int check_utf8(struct lines *l, struct err *e)
 	if (refuse_other_formats(l, e))
 		return e->code;
 	if (!l->repair)
-		return err_set(e, ERR_DATA,
-			       "%s:%lld: byte %zu is not valid UTF-8 (0x%02X); convert the file, "
-			       "perhaps with iconv -f %s -t UTF-8 (--repair would replace such "
-			       "letters by U+FFFD)",
-			       l->name, (long long)l->number, good + 1,
-			       (unsigned char)l->text[good], guess_encoding(l->text, l->len));
+		return err_set(
+			e, ERR_DATA,
+			"%s:%lld: byte %zu is not valid UTF-8 (0x%02X); %s%s%s (--repair "
+			"would replace such letters by U+FFFD)",
+			l->name, (long long)l->number, good + 1, (unsigned char)l->text[good],
+			l->has_encoding ? "if the file has another encoding, give the option, "
+					  "perhaps --encoding "
+					: "convert the file, perhaps with iconv -f ",
+			guess_encoding(l->text, l->len), l->has_encoding ? "" : " -t UTF-8");
 	buf_clear(&l->repaired);
 	utf8_repair(&l->repaired, l->text, l->len);
 	if (buf_check(&l->repaired, e))

@@ -33,6 +33,7 @@ struct lines {
 	int64_t number;	   /* of the current line, from 1 */
 	bool repair;	   /* replace invalid UTF-8 instead of failing; set after open */
 	bool was_repaired; /* the current line had invalid UTF-8 */
+	bool has_encoding; /* the command takes --encoding: messages offer it */
 	bool skip_long;	   /* lines_next() skips a line that is too long instead of failing */
 	/* private */
 	char *name;	  /* owned: for messages */

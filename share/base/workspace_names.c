@@ -79,9 +79,49 @@ int workspace_run_names(struct workspace_names *l, const char *workspace, struct
 	return list_below(l, "run", workspace, "runs", e);
 }
 
+static bool corpus_has_file(const char *workspace, const char *corpus, const char *name)
+{
+	struct err ignored;
+	char *path = file_path(&ignored, "%s/corpora/%s/%s", workspace, corpus, name);
+	const bool has = path && file_exists(path);
+
+	free(path);
+	return has;
+}
+
+/* files: NULL at the end; a corpus needs one of them. */
+static int list_corpora_with(struct workspace_names *l, const char *workspace,
+			     const char *const *files, struct err *e)
+{
+	int rc = list_below(l, "corpus", workspace, "corpora", e);
+	size_t n = 0;
+
+	for (size_t i = 0; i < l->n; i++) {
+		const char *const *file = files;
+
+		while (*file && !corpus_has_file(workspace, l->items[i], *file))
+			file++;
+		if (*file)
+			l->items[n++] = l->items[i];
+		else
+			free(l->items[i]);
+	}
+	l->n = n;
+	return rc;
+}
+
 int workspace_corpus_names(struct workspace_names *l, const char *workspace, struct err *e)
 {
-	return list_below(l, "corpus", workspace, "corpora", e);
+	static const char *const files[] = { "manifest.json", NULL };
+
+	return list_corpora_with(l, workspace, files, e);
+}
+
+int workspace_begun_corpora(struct workspace_names *l, const char *workspace, struct err *e)
+{
+	static const char *const files[] = { "manifest.json", "progress.json", NULL };
+
+	return list_corpora_with(l, workspace, files, e);
 }
 
 /* Modification time of the journal, else of state.json or of the folder; -1: none. */

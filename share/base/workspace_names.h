@@ -26,7 +26,10 @@ struct workspace_names {
  * free.
  */
 int workspace_run_names(struct workspace_names *l, const char *workspace, struct err *e);
+/* The corpora that are prepared: they have a manifest.json. */
 int workspace_corpus_names(struct workspace_names *l, const char *workspace, struct err *e);
+/* The same, and those whose preparation has begun: they have a progress.json. */
+int workspace_begun_corpora(struct workspace_names *l, const char *workspace, struct err *e);
 void workspace_names_free(struct workspace_names *l);
 
 /*

@@ -216,6 +216,7 @@ void conf_free(struct conf *c)
 	}
 	free(c->origins);
 	free(c->recipe);
+	free(c->typed_program);
 	memset(c, 0, sizeof(*c));
 }
 

@@ -51,8 +51,9 @@ struct conf {
 	const char *command; /* name in commands.def; NULL: none was given */
 	char **arguments;    /* borrowed from argv */
 	int n_arguments;
-	bool is_in_sandbox;	     /* conf_enter_sandbox() has given up rights */
-	char *recipe;		     /* owned: path of the recipe that was loaded, NULL: none */
+	bool is_in_sandbox;  /* conf_enter_sandbox() has given up rights */
+	char *typed_program; /* owned, private: see conf_typed_program(); NULL until the sandbox */
+	char *recipe;	     /* owned: path of the recipe that was loaded, NULL: none */
 	struct conf_origin *origins; /* owned, private: one per option, see conf_origin() */
 };
 
@@ -89,6 +90,12 @@ bool conf_needs_sandbox(const struct conf *c, bool *computes); /* on a backend, 
 int conf_hold_outputs(const struct conf *c, struct held_outputs **held, int *status, struct err *e);
 bool conf_begin_sandbox(const struct conf *c, const struct held_outputs *held, struct sandbox *s);
 void conf_enter_sandbox(struct conf *c, struct sandbox *s);
+
+/*
+ * What the user types for "werkbank" in a hint, such as build/werkbank where $PATH does not lead to it
+ * (paths_typed_program()). Owned by the caller; NULL: no memory, or the program is gone. Also in the sandbox.
+ */
+char *conf_typed_program(const struct conf *c);
 
 /*
  * The end of a main(): if code is not 0, print "werkbank COMMAND: text" on

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "share/base/file.h"
+#include "share/base/mem.h"
 #include "share/base/paths.h"
 #include "share/base/terminal_text.h"
 #include "share/conf/conf_internal.h"
@@ -311,15 +312,22 @@ static bool proposes_command(const char *text)
 	return false;
 }
 
+char *conf_typed_program(const struct conf *c)
+{
+	struct err ignored = { 0 };
+
+	if (!c->is_in_sandbox)
+		return paths_typed_program(&ignored);
+	return c->typed_program ? mem_strdup(c->typed_program, &ignored) : NULL;
+}
+
 /*
  * What to type for the "werkbank" of a message where $PATH does not lead to it, owned by the caller;
  * NULL: as it stands there.
  */
 static char *program_to_type(const struct conf *c, const char *text)
 {
-	struct err ignored = { 0 };
-	char *typed =
-		c->is_in_sandbox || !proposes_command(text) ? NULL : paths_typed_program(&ignored);
+	char *typed = proposes_command(text) ? conf_typed_program(c) : NULL;
 
 	if (!typed || strcmp(typed, "werkbank"))
 		return typed;

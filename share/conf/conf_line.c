@@ -49,12 +49,12 @@ static int unknown_option(const struct walk *w, const char *name, struct err *e)
 			used += (size_t)snprintf(takers + used, sizeof(takers) - used, "%s%s",
 						 used ? ", " : "", cmd->name);
 	}
-	if (o)
-		return err_set(e, ERR_USAGE, "%s takes no option --%s; it is for %s", who,
-			       conf_dashed(o->name, dashed), takers);
 	advice = alias_option_advice(name, &takes);
 	if (advice && conf_command_accepts(w->cmd, w->program, conf_find_option(takes)))
 		return err_set(e, ERR_USAGE, "%s takes no option --%s: %s", who, name, advice);
+	if (o)
+		return err_set(e, ERR_USAGE, "%s takes no option --%s; it is for %s", who,
+			       conf_dashed(o->name, dashed), takers);
 	for (size_t i = 0; i < conf_n_options; i++)
 		if (conf_command_accepts(w->cmd, w->program, &conf_options[i]))
 			n = conf_add_names(&conf_options[i], names, n, ARRAY_LEN(names));

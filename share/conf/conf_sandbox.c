@@ -161,5 +161,7 @@ bool conf_begin_sandbox(const struct conf *c, const struct held_outputs *held, s
 
 void conf_enter_sandbox(struct conf *c, struct sandbox *s)
 {
+	free(c->typed_program);
+	c->typed_program = conf_typed_program(c);
 	c->is_in_sandbox = sandbox_enter(s, SANDBOX_PROGRAM);
 }

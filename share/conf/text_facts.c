@@ -279,3 +279,59 @@ int text_facts_check_run(const struct conf *c, const char *recipe, struct buf *n
 	conf_free(&now);
 	return rc;
 }
+
+/* ---- models ------------------------------------------------------------ */
+
+static int load_model_recipe(struct conf *c, const char *folder, bool *is_known, struct err *e)
+{
+	char *recipe = file_path(e, "%s/recipe.ini", folder);
+	int rc = recipe ? conf_init(c, e) : e->code;
+
+	*is_known = !rc && file_exists(recipe);
+	if (*is_known)
+		rc = conf_load_recipe(c, recipe, e);
+	free(recipe);
+	/* an imported model names no corpus */
+	*is_known &= !rc && (!c->corpus || text_facts_are_adopted(c));
+	return rc;
+}
+
+static int compare_models(const struct conf *a, const struct conf *b, const char *folder,
+			  const char *other, struct err *e)
+{
+	struct buf is = { 0 }, was = { 0 };
+	const struct text_fact *f;
+	bool differ;
+	int rc = 0;
+
+	for (size_t i = 0; !rc && (f = text_fact_at(i)) != NULL; i++) {
+		if ((f->use != TEXT_FACT_SIDE && f->use != TEXT_FACT_FORM) ||
+		    !text_fact_counts(a, f) || !text_fact_counts(b, f))
+			continue;
+		rc = compare_fact(a, b, f->option, &differ, &is, &was, e);
+		if (!rc && differ)
+			rc = err_set(
+				e, ERR_DATA,
+				"%s has %s = %s, but %s has %s: models can only be combined if "
+				"they translate the same text",
+				folder, f->option, text_or_none(&is), other, text_or_none(&was));
+	}
+	buf_free(&is);
+	buf_free(&was);
+	return rc;
+}
+
+int text_facts_check_models(const char *folder, const char *other, struct err *e)
+{
+	struct conf a = { 0 }, b = { 0 };
+	bool knows_a, knows_b;
+	int rc = load_model_recipe(&a, folder, &knows_a, e);
+
+	if (!rc)
+		rc = load_model_recipe(&b, other, &knows_b, e);
+	if (!rc && knows_a && knows_b)
+		rc = compare_models(&a, &b, folder, other, e);
+	conf_free(&a);
+	conf_free(&b);
+	return rc;
+}

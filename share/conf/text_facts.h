@@ -68,4 +68,11 @@ bool text_facts_are_adopted(const struct conf *c);
  */
 int text_facts_check_run(const struct conf *c, const char *recipe, struct buf *note, struct err *e);
 
+/*
+ * Do two models, folders with a recipe.ini, translate the same text in the same form? ERR_DATA: a fact of
+ * SIDE or FORM differs; the message has both values. A model without recipe.ini, or of an older release
+ * (text_facts_are_adopted()), passes.
+ */
+int text_facts_check_models(const char *folder, const char *other, struct err *e);
+
 #endif

@@ -172,6 +172,8 @@ recipe() {
 prep() { "$data" prep "$tmp/my.ini" -C "$tmp/local" --force "$@"; }
 recipe my "$tmp/dev.en" "$tmp/dev.de" "dev_source = $tmp/test.en" "dev_target = $tmp/test.de"
 says "local files" 0 'is ready' prep
+says "the next command is what can be typed here" 0 'next: .*/werkbank train -C' prep
+says "... also in an error" 66 'werkbank is here: .*/werkbank' "$data" data stats nothing -C "$tmp/local"
 says "the manifest on standard output" 0 '' prep --json -q
 equal "the manifest on standard output is the file" "$tmp/out" "$tmp/local/corpora/my/manifest.json"
 same "quiet" "$(wc -c <"$tmp/err")" 0
@@ -181,7 +183,9 @@ says "the manifest names the recipe for any current folder" 0 "\"recipe\":\"$tmp
 	cat "$tmp/local/corpora/my/manifest.json"
 absent "no test set, no test files" "$tmp/local/corpora/my/test.shard"
 recipe my "$tmp/dev.en" "$tmp/missing.de"
+rm -rf "$tmp/local/corpora/my"
 says "a missing file" 66 'missing.de: no such file' prep
+absent "a failed preparation leaves no corpus" "$tmp/local/corpora/my"
 recipe my "$tmp/dev.en" "$tmp/en"
 says "sides of different length" 65 'dev.en has 50 lines, but .*/en has 1700' prep
 recipe my "$tmp/dev.en $tmp/test.en" "$tmp/dev.de"
@@ -202,16 +206,67 @@ recipe my "$tmp/dev.en" "$tmp/dev.de" "demo_pairs = 100"
 says "two kinds of text" 78 'exclude each other' prep
 { sed -n 1,9p "$tmp/dev.de"; printf 'K\344se\n'; sed -n 11,50p "$tmp/dev.de"; } >"$tmp/latin.de"
 recipe my "$tmp/dev.en" "$tmp/latin.de"
-says "invalid UTF-8 names its line and the encoding" 65 'latin.de:10: byte 2 .* iconv -f ISO-8859-1 -t UTF-8' prep
+rm -rf "$tmp/local/corpora/my"
+says "invalid UTF-8 names its line and the encoding" 65 'latin.de:10: byte 2 .* perhaps --encoding ISO-8859-1 ' prep
+same "... and leaves no file of a corpus" "$(ls -A "$tmp/local/corpora/my" 2>/dev/null)" ""
+says "... and no corpus" 66 "there is no prepared corpus" "$data" data stats my -C "$tmp/local"
 says "invalid UTF-8, repaired: counted" 0 'warning: --repair replaced invalid UTF-8 in 1 line, also of .*latin.de: .* another encoding' prep --repair
 { sed -n 1,9p "$tmp/dev.de"; printf 'K\344se \226 \204gut\223\n'; sed -n 11,50p "$tmp/dev.de"; } >"$tmp/latin.de"
-says "Windows-1252" 65 'iconv -f WINDOWS-1252' prep
+says "Windows-1252" 65 '--encoding WINDOWS-1252 ' prep
 { sed -n 1,9p "$tmp/dev.de"; printf 'K\212se\n'; sed -n 11,50p "$tmp/dev.de"; } >"$tmp/latin.de"
-says "Mac Roman" 65 'iconv -f MACINTOSH' prep
+says "Mac Roman" 65 '--encoding MACINTOSH ' prep
+# ---- the same text in other encodings becomes the same corpus ----
+recipe my "$tmp/dev.en" "$tmp/dev.de" "dev_source = $tmp/test.en" "dev_target = $tmp/test.de"
+says "UTF-8, to compare with" 0 'is ready' prep
+utf8=$(cat "$tmp/local/corpora/my/train.shard" "$tmp/local/corpora/my/dev.de" | sha256sum)
+says "UTF-8 by name" 0 'is ready' prep --encoding utf8 --force
+mkdir "$tmp/other"
+# convert ENCODING : all files of the corpus, into the folder other
+convert() {
+	for file in dev.en dev.de test.en test.de; do
+		iconv -f UTF-8 -t "$1" "$tmp/$file" >"$tmp/other/$file" || echo 'iconv failed' >"$tmp/other/$file"
+	done
+}
+other=$tmp/other
+recipe my "$other/dev.en" "$other/dev.de" "dev_source = $other/test.en" "dev_target = $other/test.de"
+for encoding in ISO-8859-1:latin1 WINDOWS-1252:cp1252 MACINTOSH:macroman GB18030:GB18030 UTF-16:utf-16 \
+	UTF-16LE:UTF-16LE UTF-16BE:utf16be UTF-32:UTF-32; do
+	convert "${encoding%:*}"
+	rm -rf "$tmp/local/corpora/my"
+	says "${encoding%:*}: converted" 0 'is ready' prep --encoding "${encoding#*:}"
+	same "... the same corpus" "$(cat "$tmp/local/corpora/my/train.shard" "$tmp/local/corpora/my/dev.de" | sha256sum)" "$utf8"
+done
+says "UTF-16: the encoding belongs to the corpus" 78 'was prepared with encoding = UTF-32' \
+	"$data" prep "$tmp/my.ini" -C "$tmp/local" --encoding UTF-16BE
+convert UTF-16LE
+rm -rf "$tmp/local/corpora/my"
+says "UTF-16 without a byte order mark" 65 'dev.en: is UTF-16LE text, not UTF-8: give --encoding UTF-16LE' prep
+says "UTF-16, the other byte order" 65 'dev.en: is UTF-16LE text, not UTF-16BE' prep --encoding UTF-16BE
+convert UTF-16
+says "UTF-16 with a byte order mark" 65 'is UTF-16 text, not UTF-8: give --encoding UTF-16$' prep
+convert UTF-8
+says "UTF-8, said to be Latin-1" 65 'dev.de: is UTF-8 text, but the option encoding says latin1' prep --encoding latin1
+says "an unknown encoding" 78 'no encoding is called latin-7b .did you mean latin1..; common ones are UTF-16' prep --encoding latin-7b
+printf 'encoding = cp1253x\n' >>"$tmp/my.ini"
+says "an unknown encoding in a recipe" 78 'no encoding is called cp1253x .did you mean cp1253..' prep
+convert ISO-8859-1
+says "bytes that do not exist" 65 'other/dev.de:[0-9]*: the bytes 0x[8-F][0-9A-F]* are no character of us-ascii: .*--repair' prep --encoding us-ascii
+says "... repaired and counted" 0 'warning: --repair replaced [0-9,]* characters by U.FFFD, also in .*test.de: their bytes do not exist in us-ascii' \
+	prep --encoding us-ascii --repair
+sgm "$other/test.en" srcset >"$other/latin-src.sgm"
+sgm "$other/test.de" refset >"$other/latin-ref.sgm"
+recipe my "$other/dev.en" "$other/dev.de" "dev_source = $other/latin-src.sgm" "dev_target = $other/latin-ref.sgm"
+rm -rf "$tmp/local/corpora/my"
+says "an .sgm in Latin-1" 0 'is ready' prep --encoding ISO-8859-1
+same "... the same corpus" "$(cat "$tmp/local/corpora/my/train.shard" "$tmp/local/corpora/my/dev.de" | sha256sum)" "$utf8"
+rm -rf "$tmp/local/corpora/my"
 # ---- files that are no text of one sentence a line ----
 paste "$tmp/dev.en" "$tmp/dev.de" >"$tmp/both.tsv"
 recipe my "$tmp/both.tsv" "$tmp/dev.de"
 says "a table of columns" 65 'both.tsv: each line has 1 tab, .*cut -f 1' prep
+printf '[data]\nmerges = 100\n' >"$tmp/my.ini"
+says "a table of columns, as the only file" 65 'both.tsv: each line has 1 tab, .*cut -f 1' prep --train-source "$tmp/both.tsv"
+says "one side only" 78 'train_source names 1 file and train_target 0' prep --train-source "$tmp/dev.en"
 recipe my "$tmp/dev.en" "$tmp/dev.en"
 says "one file as both sides" 65 'dev.en: is given as source and as target' prep
 cp "$tmp/dev.en" "$tmp/copy.en"

@@ -93,6 +93,7 @@ says "pieces of elsewhere: why" 0 'learn +to run +pieces_from is new' prep --dry
 says "a corpus has no pieces for itself" 78 'is the corpus itself' prep --dry-run --pieces-from "$corpus"
 same "--max-tokens redoes encoding and what follows" "$(would_run --max-tokens 40)" "encode pack ledger "
 same "--vocabulary-size redoes nothing without SentencePiece" "$(would_run --vocabulary-size 99)" ""
+same "--encoding redoes all" "$(would_run --encoding utf8)" "$all"
 same "--repair redoes nothing" "$(would_run --repair)" ""
 same "a seed redoes packing and what follows" "$(would_run seed.ini)" "pack ledger "
 same "other names of the same texts redo the ledger" "$(would_run renamed.ini)" "ledger "
@@ -109,6 +110,7 @@ dev-source
 dev-target
 drop-copies
 drop-duplicates
+encoding
 escape
 manifest
 max-char-ratio

@@ -487,7 +487,7 @@ TEST(blocks_are_whole_lines_and_all_of_them)
 		make_text(&want, sizes[i / ARRAY_LEN(ends)], ends[i % ARRAY_LEN(ends)]);
 		write_bytes("text", buf_text(&want), want.len);
 		file.bytes = (int64_t)want.len;
-		b = blocks_open(&t, false, &e);
+		b = blocks_open(&t, NULL, false, &e);
 		check_int(blocks_total(b), 2 * want.len);
 		while ((rc = blocks_next(b, &k, &e)) > 0) {
 			if (k.text == 1)

@@ -64,6 +64,22 @@ says 0 '' "$wb" bleu -r "$tmp/r1" -r "$tmp/r2" --json "$tmp/in"
 line 1 '^\{"name":"BLEU","score":46\.9247006410[0-9]*,"counts":\[.*"signature":"werkbank\|bleu\|refs:2\|'
 says 0 '' "$wb" chrf -r "$tmp/r1" --word-order 2 "$tmp/in"
 line 1 '^chrF2\+\+ 59.47$'
+# sacreBLEU 2.6.0 -sl of the same lines, which effective order and smoothing decide
+says 0 '' "$wb" bleu -r "$tmp/r1" --sentence -w 4 -m bleu chrf ter
+if [ "$(tr '\t\n' '  ' <"$tmp/out")" = '48.8923 67.1727 14.2857 0.0000 0.0000 100.0000 25.8487 61.8386 50.0000 ' ]; then
+	ok "scores of sentences"
+else
+	not_ok "scores of sentences" "$(cat "$tmp/out")"
+fi
+says 0 '' "$wb" bleu "$tmp/r1" -i "$tmp/in" -sl -b
+lines 3
+says 64 '--sentence prints lines of numbers' "$wb" chrf -r "$tmp/r1" --sentence --json
+"$wb" demo-corpus --demo-pairs 800 -q "$tmp/demo.en" "$tmp/demo.de" 2>/dev/null || not_ok "a text" "demo-corpus failed"
+head -n 400 "$tmp/demo.de" >"$tmp/first.de"
+tail -n 400 "$tmp/demo.de" >"$tmp/last.de"
+says 0 'warning: the lines share hardly more words with their references .* are both files of the same text' "$wb" bleu -r "$tmp/first.de" "$tmp/last.de"
+says 0 '' "$wb" bleu -r "$tmp/first.de" "$tmp/first.de"
+if [ -s "$tmp/err" ]; then not_ok "no such warning of the same text" "$(cat "$tmp/err")"; else ok "no such warning of the same text"; fi
 says 0 '' "$wb" bleu -r "$tmp/r1" --confidence "$tmp/in"
 line 2 '^mean of 1000 resamples 30.29 ± 24.45 \(95 %\)$'
 line 3 '\|bs:1000\|seed:12345$'

@@ -31,6 +31,7 @@ same "ids come back as they were" "$(sed -n '2,9s/^{"id":\([^,]*\),.*/\1/p' "$tm
 same "a line that is too long" "$(sed -n 6p "$tmp/out")" '{"id":null,"error":"a request may have at most 67108864 bytes"}'
 same "all others are answered" "$(grep -c '"text":' "$tmp/out")" 8
 same "the model describes itself" "$(sed -n '1s/.*\("decoder_layers".*\)/\1/p' "$tmp/out")" '"decoder_layers":1,"heads":2}'
+same "the model splits lines" "$(sed -n '1s/.*\("keeps_lines":[a-z]*\).*/\1/p' "$tmp/out")" '"keeps_lines":false'
 same "a layer and heads that are not there" "$(sed -n 's/^{"id":"none","error":"\(.*\)"}/\1/p' "$tmp/out" | sed 's/\\//g')" \
 	'the layer of attention is 2, but must be from 1 to 1
 the head of attention is 0, but must be from 1 to 2
@@ -108,6 +109,8 @@ learned() {
 learned 0.5 100
 lines -m "$tmp/of paragraphs"
 same "a model of paragraphs keeps lines whole" "$(sed -n 1p "$tmp/out")" "$whole"
+./werkbank translate -q -m "$tmp/of paragraphs" --threads 1 --serve </dev/null >"$tmp/ready" 2>"$tmp/err"
+holds "... and tells the workbench so" '"keeps_lines":true' "$tmp/ready"
 lines -m "$tmp/of paragraphs" --no-one-a-line
 same "... unless it is told" "$(sed -n 1p "$tmp/out")" "$boy $dog"
 learned 0.1 2

@@ -10,6 +10,7 @@
 #include "data/source/manifest_internal.h"
 #include "data/subword/bpe.h"
 #include "data/subword/sp.h"
+#include "data/text/encoding.h"
 #include "data/text/sgm.h"
 #include "data/text/tokenize.h"
 #include "data/words/intern.h"
@@ -18,6 +19,76 @@
 #include "share/base/text.h"
 #include "share/base/util.h"
 #include "tests/fuzz/fuzz.h"
+
+/* ---- other encodings: pieces of any size give the same valid UTF-8 ---- */
+
+/* The text that follows the first byte, which chooses the encoding, in pieces. */
+struct encoded_pieces {
+	const uint8_t *data;
+	size_t n, piece;
+};
+
+static int64_t read_encoded(void *from, void *to, size_t room, struct err *e)
+{
+	struct encoded_pieces *p = from;
+	const size_t n = MIN(MIN(p->piece, room), p->n);
+
+	(void)e;
+	if (n)
+		memcpy(to, p->data, n);
+	p->data += n;
+	p->n -= n;
+	return (int64_t)n;
+}
+
+static int read_all_encoded(const char *encoding, struct encoded_pieces p, bool repair,
+			    struct buf *out, struct err *e)
+{
+	struct encoding_reader *r =
+		encoding_reader_open(encoding, "x", read_encoded, &p, repair, e);
+	char bytes[64];
+	int64_t got;
+
+	property(r);
+	while ((got = encoding_reader_read(r, bytes, sizeof(bytes), e)) > 0)
+		buf_add(out, bytes, (size_t)got);
+	property(!out->failed);
+	property(got == 0 || !repair);
+	property(repair || got < 0 || !encoding_reader_replaced(r));
+	encoding_reader_close(r);
+	return (int)got;
+}
+
+FUZZ(encoding)
+{
+	static const char *const encodings[] = {
+		"ISO-8859-1", "WINDOWS-1252", "macintosh", "KOI8-R",   "UTF-16",      "UTF-16LE",
+		"UTF-32BE",   "GB18030",      "Shift_JIS", "EUC-KR",   "ISO-2022-JP", "HZ-GB-2312",
+		"Big5",	      "EUC-JP",	      "UTF-7",	   "US-ASCII",
+	};
+	const char *encoding = encodings[n ? data[0] % ARRAY_LEN(encodings) : 0];
+	const struct encoded_pieces all = { data + (n > 0), n - (n > 0), n + 1 };
+	struct buf whole = { 0 }, parts = { 0 };
+
+	for (int repair = 0; repair < 2; repair++) {
+		struct encoded_pieces small = all;
+		struct err e[2] = { { 0 }, { 0 } };
+
+		buf_clear(&whole);
+		buf_clear(&parts);
+		small.piece = 3;
+		property(read_all_encoded(encoding, all, repair, &whole, &e[0]) ==
+			 read_all_encoded(encoding, small, repair, &parts, &e[1]));
+		property(!strcmp(e[0].text, e[1].text));
+		property(utf8_valid(buf_text(&whole), whole.len));
+		property(e[0].code || (whole.len == parts.len &&
+				       !memcmp(buf_text(&whole), buf_text(&parts), whole.len)));
+	}
+	encoding_of_wide_text((const char *)data, n);
+	buf_free(&whole);
+	buf_free(&parts);
+	return 0;
+}
 
 /* ---- the tools of Moses: they accept every line of valid UTF-8 ---- */
 

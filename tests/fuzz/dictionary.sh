@@ -13,6 +13,7 @@ tail	share/base/journal.c	"kind": "t": "v":1 \x0A
 moses	data/text/normalize.c data/text/tokenize_rules.c data/text/detokenize.c	&amp; @-@ ... \xC2\xA0 \xE2\x80\x99
 manifest	data/source/manifest.c	[archive train.en train.de sha256: bytes: file:/// =
 sgm	data/text/sgm.c	<seg </seg> <doc <refset &amp; &#x </
+encoding		\xFF\xFE \xFE\xFF \x00 \xD8\x00 \x1B$B \x1B(B \x81\x30\x81\x30 ~{
 codes	data/subword/bpe_codes.c	</w> #version: 0.2
 vocabulary	data/words/vocab.c	<pad> <s> </s> <unk> \x09
 shard	data/shard/shard.c	

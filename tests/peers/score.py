@@ -57,6 +57,19 @@ def compare(what, got, metric, h, rs):
     return want
 
 
+def compare_sentences(what, program, command, metric, h, rs, hypothesis, references):
+    """Each line of --sentence, to the digits that are printed."""
+    global failures
+    args = [program, command, "--sentence", "--width", "9"]
+    for r in references:
+        args += ["-r", r]
+    got = subprocess.check_output(args + [hypothesis], text=True).split()
+    want = ["%.9f" % metric.sentence_score(line, list(refs)).score for line, *refs in zip(h, *rs)]
+    if got != want:
+        failures += 1
+        print("sentences differ:", what)
+
+
 BLEU_CASES = [
     dict(tokenize=t, smooth_method=s, smooth_value=v, lowercase=low)
     for t in ("13a", "none", "intl", "char", "zh") for low in (False, True)
@@ -73,6 +86,8 @@ CHRF_CASES = [
 
 def compare_all(program, hypothesis, references, bleu_cases, chrf_cases, ter_cases=TER_CASES):
     h, rs = read(hypothesis), [read(r) for r in references]
+    for command, metric in (("bleu", BLEU(effective_order=True)), ("chrf", CHRF()), ("ter", TER())):
+        compare_sentences(hypothesis + " " + command, program, command, metric, h, rs, hypothesis, references)
     for k in bleu_cases:
         options = ["--tokenizer", k["tokenize"], "--smoothing", k["smooth_method"]]
         options += ["--lowercase"] if k["lowercase"] else []

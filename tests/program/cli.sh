@@ -83,6 +83,7 @@ says 64 'takes no option --device: --backend' "$wb" train my.ini --device cuda
 says 64 "takes no option --amp: --precision chooses the number format: auto" "$wb" train my.ini --amp yes
 says 64 "'fp16' is not one of fp32, bf16, auto$" "$wb" train my.ini --precision fp16
 says 64 "'fp16' is not one of fp32, bf16, int8, auto$" "$wb" translate --precision fp16
+says 64 'translate takes no option --json: --serve answers requests with JSON' "$wb" translate --json
 says 64 'takes no option --port: --serve reads requests from standard input' "$wb" translate --serve --port 8080
 says 64 "does not take the argument 'my'; to name a run: --run my" "$wb" eval my
 says 64 'an ssh:// address must hold no password' "$wb" watch --plain "ssh://user:s3cret@nowhere.invalid/tmp"
@@ -284,7 +285,8 @@ for shell in zsh fish; do
 done
 
 # ---- the launcher, with a fake trainer: only its journal says that a run began or finished ----
-mkdir -p "$tmp/bin" "$tmp/w/corpora/my"
+mkdir -p "$tmp/bin" "$tmp/w/corpora/my" "$tmp/w/corpora/done" "$tmp/w/corpora/failed/work"
+echo '{}' >"$tmp/w/corpora/done/manifest.json"
 cp "$top/werkbank-launch" "$tmp/bin/"
 cat >"$tmp/bin/werkbank-train" <<'END'
 #!/bin/sh
@@ -304,7 +306,7 @@ launch=$tmp/bin/werkbank-launch
 run=$tmp/w/runs/my
 
 says 66 'names no text, and .* has no corpus nothing: type: werkbank prep .* --corpus nothing --train-source FILE' "$launch" train -C "$tmp/w" --corpus nothing "$tmp/my.ini"
-says 66 'has no corpus my: type: .* --corpus NAME .*; or name another --corpus: ' "$launch" train -C "$tmp/w" "$tmp/my.ini"
+says 66 'has no corpus my: type: .* --corpus NAME .*; or name another --corpus: done$' "$launch" train -C "$tmp/w" "$tmp/my.ini"
 says 66 'the corpus demo is not prepared in .*: type: werkbank prep -C [^ ]* demo;' "$launch" train -C "$tmp/w" demo
 says 66 'type: werkbank prep -C [^ ]* demo --corpus other;' "$launch" train -C "$tmp/w" demo --corpus other
 echo '{}' >"$tmp/w/corpora/my/manifest.json"

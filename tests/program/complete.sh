@@ -20,6 +20,8 @@ cd "$tmp" || exit 1
 said="$tmp/out"
 says "names of runs" 0 '' werkbank _names runs
 same "no odd ones among them" "$(tr '\n' ' ' <"$tmp/out")" "first-run second.run "
+mkdir "$tmp/werkbank.d/corpora/failed"
+echo '{}' >"$tmp/werkbank.d/corpora/news/manifest.json"
 says "names of corpora" 0 '^news$' werkbank _names corpora
 says "names of recipes" 0 '^wmt16-en-de$' werkbank _names recipes
 says "names of manifests" 0 '^wmt14-full$' werkbank _names manifests

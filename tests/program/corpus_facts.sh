@@ -182,9 +182,35 @@ for corpus in rev zh; do
 				sh -c "werkbank $command $(case $command in report) ;; *) echo --run $corpus ;; esac) $(case $command in
 					compare) echo :last -q --resamples 10 ;; translate) echo "test.$(field $w/corpora/$corpus/recipe.ini source_language) -q" ;; esac) $option"
 		done
+		# these take no fact: they read the corpus, the run or the model as it is
+		for command in "plan --run $corpus" "model --run $corpus" "verify $corpus" "shortlist $corpus" \
+			"data stats $corpus" "hosts list localhost --corpus $corpus"; do
+			# shellcheck disable=SC2086 # a list of words
+			says "$corpus, $fact: ${command%% *} $option" 64 "takes no option ${option%=*}" werkbank $command "$option"
+		done
 	done <rows
 done
 absent "refused runs leave nothing" $w/runs/t
+
+# ---- models of one vocabulary, but of other text ----
+prepare back en de -q
+prepare form de en --normalize -q
+for name in back form; do werkbank train small --corpus $name --run $name -q >"$tmp/out" 2>&1; done
+for name in back form; do
+	same "one vocabulary" "$(sha256sum <$w/corpora/$name/vocab.tsv)" "$(sha256sum <$w/corpora/rev/vocab.tsv)"
+done
+last=checkpoints/4
+says "an ensemble of two directions" 65 "runs/back/.* has source_language = en, but .*runs/rev/.* has de" \
+	werkbank translate --run rev --ensemble $w/runs/back/$last test.de -q
+says "an ensemble of two forms" 65 'has normalize = yes, but .* has no' \
+	werkbank translate --run rev --ensemble $w/runs/form/$last test.de -q
+says "an average of two directions" 65 'cannot average .* has source_language = en, but .* has de' \
+	werkbank average $w/runs/rev/checkpoints/8 $w/runs/back/$last --output mixed -q
+absent "... is not written" mixed
+says "an average of two forms" 65 'cannot average .* has normalize = yes, but .* has no' \
+	werkbank average $w/runs/rev/checkpoints/8 $w/runs/form/$last --output mixed -q
+says "an ensemble of one direction" 0 '' werkbank translate --run rev --ensemble $w/runs/rev-2/$last test.de -q
+says "an average of one direction" 0 '' werkbank average $w/runs/rev/checkpoints/8 $w/runs/rev-2/$last --output same -q
 
 # ---- a variable for a command that takes no facts, and a recipe of another text ----
 says "eval ignores the environment" 0 '' env WERKBANK_SOURCE_LANGUAGE=en WERKBANK_TARGET_LANGUAGE=xx WERKBANK_TOKENIZE=no \
@@ -235,7 +261,8 @@ rm -rf $w/corpora/fr
 says "no corpus: translate" 0 '' werkbank translate --run fr test.fr -q
 says "no corpus: serve" 0 '"source_language":"fr","target_language":"en"' werkbank translate --run fr --serve
 says "no corpus: eval" 66 'no held-out set' werkbank eval --run fr -q
-says "no corpus: train" 66 'names no text, and .* has no corpus fr: type: werkbank prep .* or name another --corpus: captions, rev, zh' \
+mkdir $w/corpora/failed
+says "no corpus: train" 66 'names no text, and .* has no corpus fr: type: werkbank prep .* or name another --corpus: back, captions, form, rev, zh' \
 	werkbank train small --corpus fr --run fr
-says "no corpus named" 66 'names no text, and .* has no corpus small: .*--corpus NAME .*or name another --corpus: captions, rev, zh' werkbank train small
+says "no corpus named" 66 'names no text, and .* has no corpus small: .*--corpus NAME .*or name another --corpus: back, captions, form, rev, zh' werkbank train small
 tally

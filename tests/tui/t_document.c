@@ -87,6 +87,24 @@ TEST(document_splits_lines_into_sentences)
 	document_free(d);
 }
 
+/* ... unless the model learned from such lines, as werkbank translate does. */
+TEST(document_keeps_lines_whole)
+{
+	struct document *d;
+
+	write_document("  Dr. One.  Two?\t\n\nThree");
+	d = document_open(in, out, NULL, &e);
+	if (!check(d != NULL))
+		return;
+	check_int((int64_t)d->n, 3);
+	check_str(d->sources[0], "  Dr. One.  Two? ");
+	check_int(document_choose(d, "A. B?", &e), 0);
+	check_int(document_choose(d, "C", &e), 0);
+	check_int(document_finish(d, &e), 0);
+	check_file(out, "A. B?\n\nC\n");
+	document_free(d);
+}
+
 /* A killed program loses at most the line that it was writing. */
 TEST(document_is_resumed)
 {

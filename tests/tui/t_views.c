@@ -506,6 +506,7 @@ TEST(home_form_trains_on_the_newest_corpus)
 	if (!state)
 		return;
 	test_put_file("corpora/zz/recipe.ini", "");
+	test_put_file("corpora/zz/progress.json", "{}");
 	come_to_rest(&view_home, state, &w);
 	view_home.act(state, &w, ACTION_HOME_TRAIN);
 	z = w.requests->wizard;

@@ -72,6 +72,18 @@ TEST(names_are_of_folders)
 		check_str(l.items[1], "two");
 	}
 	workspace_names_free(&l);
+	test_put_file("corpora/done/manifest.json", "{}");
+	test_put_file("corpora/begun/progress.json", "{}");
+	test_put_file("corpora/failed/lock", "");
+	check_int(workspace_corpus_names(&l, test_folder(), &e), 0);
+	if (check_int((int64_t)l.n, 1))
+		check_str(l.items[0], "done");
+	workspace_names_free(&l);
+	check_int(workspace_begun_corpora(&l, test_folder(), &e), 0);
+	check_int((int64_t)l.n, 2);
+	workspace_names_free(&l);
+	snprintf(path, sizeof(path), "%s/corpora", test_folder());
+	check_int(file_remove_tree(path, &e), 0);
 	test_put_file("corpora", "no folder");
 	check_int(workspace_corpus_names(&l, test_folder(), &e), 0);
 	check_int((int64_t)l.n, 0);

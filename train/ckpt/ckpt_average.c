@@ -12,6 +12,7 @@
 #include "share/base/hash.h"
 #include "share/base/json.h"
 #include "share/base/mem.h"
+#include "share/conf/text_facts.h"
 #include "train/ckpt/ckpt_internal.h"
 
 #define CKPT_AVERAGE "average.json"
@@ -56,6 +57,8 @@ static int open_averaged_model(struct averaging *a, size_t i, const struct ckpt_
 			"cannot average %s and %s: their vocabularies differ; give models of "
 			"one run, or of runs on the same corpus",
 			folder, first->folder);
+	if (text_facts_check_models(folder, first->folder, e))
+		return err_prefix(e, "cannot average %s and %s", folder, first->folder);
 	row = arch_difference(&p->state.shape, &first->state.shape);
 	if (row)
 		return err_set(e, ERR_DATA,

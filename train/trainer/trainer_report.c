@@ -408,8 +408,7 @@ static void print_train_command(const struct trainer *t, const char *purpose, co
 				const char *value)
 {
 	struct buf command = { 0 };
-	struct err ignored = { 0 };
-	char *program = paths_typed_program(&ignored);
+	char *program = conf_typed_program(t->conf);
 
 	text_quote_shell(&command, program ? program : "werkbank");
 	free(program);

@@ -212,7 +212,7 @@ int text_command_runs(const struct conf *c, struct buf *out, struct err *e)
 	else if (!rc && s->n)
 		runs_text(s, out);
 	else if (!rc)
-		buf_printf(out, "no runs in %s\n", workspace);
+		status_add_no_runs(c, workspace, out);
 	if (s)
 		option_diff_free(&s->differ);
 	workspace_index_free(&all);

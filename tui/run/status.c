@@ -546,10 +546,17 @@ static int show_all(const struct workspace_names *l, size_t first, size_t last,
 		json_close(&w, ']');
 		json_close(&w, '}');
 		buf_add_char(out, '\n');
-	} else if (first == last) {
-		buf_printf(out, "no runs in %s; werkbank train RECIPE starts one\n", workspace);
 	}
 	return buf_check(out, e);
+}
+
+void status_add_no_runs(const struct conf *c, const char *workspace, struct buf *out)
+{
+	char *program = conf_typed_program(c);
+
+	buf_printf(out, "no runs in %s; %s train RECIPE starts one\n", workspace,
+		   program ? program : "werkbank");
+	free(program);
 }
 
 int status_report(const struct conf *c, struct buf *out, struct err *e)
@@ -570,6 +577,8 @@ int status_report(const struct conf *c, struct buf *out, struct err *e)
 	}
 	if (!rc)
 		rc = show_all(&l, first, last, workspace, c->json, out, e);
+	if (!rc && !l.n && !c->json)
+		status_add_no_runs(c, workspace, out);
 	workspace_names_free(&l);
 	free(workspace);
 	return rc;

@@ -96,6 +96,9 @@ void status_add_bleu(struct buf *out, double bleu, const char *precision);
  */
 int status_skip_newer(int code, const struct err *e);
 
+/* "no runs in WORKSPACE", and how to start one. */
+void status_add_no_runs(const struct conf *c, const char *workspace, struct buf *out);
+
 /* The command "status": append the named run or all runs to out, as text or (--json) as JSON. */
 int status_report(const struct conf *c, struct buf *out, struct err *e);
 

@@ -295,7 +295,7 @@ static int list_corpora(struct workspace_index *p, const char *workspace, struct
 	struct indexed_corpus *list;
 	struct workspace_names found;
 
-	if (workspace_corpus_names(&found, workspace, e))
+	if (workspace_begun_corpora(&found, workspace, e))
 		return e->code;
 	if (!(list = mem_alloc(found.n + 1, sizeof(*list), e))) {
 		workspace_names_free(&found);

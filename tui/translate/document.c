@@ -33,7 +33,7 @@ static bool is_blank_line(const char *text)
 /* A file while it is read. */
 struct document_reader {
 	struct document *d;
-	struct sentence_splitter *splitter; /* owned */
+	struct sentence_splitter *splitter; /* owned; NULL: lines stay whole */
 	struct buf gap;			    /* since the last sentence */
 	size_t cap_sources, cap_before;
 };
@@ -64,10 +64,10 @@ static int add_source(struct document_reader *r, const char *text, size_t n, str
 /* Adds the sentences of a line. A blank line counts as one, which needs no translation. */
 static int add_source_line(struct document_reader *r, const char *text, size_t n, struct err *e)
 {
-	const struct sentence_range *ranges;
-	size_t count, at = 0;
+	const struct sentence_range whole = { 0, n }, *ranges = &whole;
+	size_t count = 1, at = 0;
 
-	if (sentences_find(r->splitter, text, n, &ranges, &count, e))
+	if (r->splitter && sentences_find(r->splitter, text, n, &ranges, &count, e))
 		return e->code;
 	if (!count && add_source(r, "", 0, e))
 		return e->code;
@@ -104,11 +104,13 @@ static int read_source_lines(struct document_reader *r, struct lines *in, struct
 /* Reads all sentences of a file. */
 static int read_sources(struct document *d, const char *language, struct err *e)
 {
-	struct document_reader r = { .d = d, .splitter = sentence_splitter_new(language, e) };
+	struct document_reader r = { .d = d };
 	struct lines in;
 	int rc;
 
-	if (!r.splitter || lines_open_file(&in, d->in, e)) {
+	if (language)
+		r.splitter = sentence_splitter_new(language, e);
+	if ((language && !r.splitter) || lines_open_file(&in, d->in, e)) {
 		sentence_splitter_free(r.splitter);
 		return e->code;
 	}

@@ -10,9 +10,9 @@
  * What was chosen is stored at once in OUT.part, a line "SOURCE TAB TRANSLATION" for each sentence from
  * the first on, so a killed program loses nothing. Opening the same file again resumes there. When
  * all sentences have a translation, OUT is written under a temporary name and renamed, and OUT.part
- * is removed. A line of several sentences is split (data/text/sentences.h): in OUT their translations
- * stand in one line again, with the blanks of the source between them. An empty line is translated by
- * an empty line.
+ * is removed. A line of several sentences is split (data/text/sentences.h), unless the translator keeps
+ * lines whole: in OUT their translations stand in one line again, with the blanks of the source between
+ * them. An empty line is translated by an empty line.
  */
 #ifndef WERKBANK_TUI_TRANSLATE_DOCUMENT_H
 #define WERKBANK_TUI_TRANSLATE_DOCUMENT_H
@@ -36,7 +36,7 @@ struct document {
 };
 
 /*
- * language: of in. NULL: ERR_NOINPUT: in cannot be read; ERR_DATA: it is empty or too long, or OUT.part belongs to
+ * language: of in; NULL: lines stay whole. Returns NULL with ERR_NOINPUT: in cannot be read; ERR_DATA: it is empty or too long, or OUT.part belongs to
  * another text; ERR_CANTCREAT: out exists or cannot be written.
  */
 struct document *document_open(const char *in, const char *out, const char *language,

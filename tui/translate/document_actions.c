@@ -54,7 +54,12 @@ void document_start(struct console *c, struct app_context *w, const char *in, co
 {
 	struct err e = { 0 };
 	const struct service *s = c->sides[0].service;
-	struct document *d = document_open(in, out, s ? service_model(s)->source_language : "", &e);
+	const struct service_model *m = s ? service_model(s) : NULL;
+	struct document *d = document_open(in, out,
+					   !m		    ? ""
+					   : m->keeps_lines ? NULL
+							    : m->source_language,
+					   &e);
 
 	if (!d) {
 		context_notify(w, STYLE_BAD, "%s", e.text);

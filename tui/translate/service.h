@@ -102,6 +102,7 @@ struct service_model {
 	int beam;		   /* at least 1 */
 	double alpha;		   /* NaN: not sent */
 	int decoder_layers, heads; /* 0: the translator has no maps of attention */
+	bool keeps_lines;	   /* lines of several sentences are translated whole */
 };
 
 struct service;

@@ -59,10 +59,9 @@ static int64_t console_tail_offset(const struct run_handle *l)
 	return from + MAX(n, 0);
 }
 
-static void print_attach(const char *run)
+static void print_attach(const struct conf *c, const char *run)
 {
-	struct err ignored = { 0 };
-	char *program = paths_typed_program(&ignored);
+	char *program = conf_typed_program(c);
 
 	fprintf(stderr, "%s continues; to follow it again: %s attach %s\n", run,
 		program ? program : "werkbank", run);
@@ -84,7 +83,7 @@ int run_command_attach(const struct conf *c, int *status, struct err *e)
 			fprintf(stderr, "%s: %s; Ctrl-C leaves it running\n", l.name, l.state);
 		rc = console_follow_run(&f, &left, status, e);
 		if (left && !c->quiet)
-			print_attach(l.name);
+			print_attach(c, l.name);
 	}
 	run_handle_close(&l);
 	return rc;
