@@ -27,6 +27,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 #include "data/source/progress.h"
 #include "share/base/buf.h"
@@ -48,6 +49,7 @@ struct fetch_sums {
 	int64_t bytes;
 	char sha256[HASH_SHA256_HEX];
 	char md5[HASH_SHA256_HEX]; /* "" unless fetch_job.md5 */
+	struct stat file;	   /* of the bytes: another file may stand at PART by now */
 };
 
 struct fetch_job {
