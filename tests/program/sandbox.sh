@@ -136,6 +136,16 @@ present "... the imported model" "$home/imported/model.safetensors"
 same "nothing else is at home" "$(cd "$home" && find . -type f ! -path './exported/*' ! -path './imported/*' | sort | tr '\n' ' ')" \
 	'./.bashrc ./.ssh/id_rsa ./out.txt ./records.jsonl '
 same "... and nothing is changed" "$(cat "$home/.bashrc")" '# mine'
+# compare --run: a folder of its own in $TMPDIR, not all of it
+mkdir -p "$TMPDIR/.ssh"
+cp "$home/.ssh/id_rsa" "$TMPDIR/.ssh/"
+cp "$home/.bashrc" "$TMPDIR/.bashrc"
+SANDBOX_HOME=$TMPDIR probed "$top/werkbank-eval" compare -C "$w" --run old --set test --backend cpu --quiet --resamples 100 :last
+closed "compare --run" program
+[ -z "$files" ] || refused "compare --run in \$TMPDIR" program "read ~/.ssh/id_rsa" "append to ~/.bashrc" "create a file at home" "list the home folder" "remove ~/.bashrc"
+says "... the scores" 0 '^old:last|no difference' cat "$tmp/result"
+rm -r "$TMPDIR/.ssh" "$TMPDIR/.bashrc"
+same "... and leaves nothing there" "$(ls -A "$TMPDIR")" ''
 # failures and signals: no output, no temporary, the status of the command
 says "a failure leaves no output" 65 'is not valid UTF-8' sh -c "printf '\\377\\n' | '$top/werkbank-eval' translate --model '$model' --backend cpu -o '$home/fails'"
 absent "... none" "$home/fails"
