@@ -179,6 +179,21 @@ holds "samples --json" '"checkpoints":\[\{"step":250,"hypothesis":"[^"]*","new_w
 says 64 "N must be the number" "$wb" samples -C "$tmp/ws" one x
 says 66 'the run one has no sample 99' "$wb" samples -C "$tmp/ws" one 99
 
+# 20,000 runs: the time grows with their number, not with its square
+mkdir -p "$tmp/many/runs"
+seq 20000 | sed "s,^,$tmp/many/runs/r," >"$tmp/many/list"
+xargs mkdir <"$tmp/many/list"
+echo '{"v":1,"state":"finished"}' >"$tmp/many/state.json"
+echo '{"v":1,"kind":"start","t":1}' >"$tmp/many/journal.jsonl"
+for file in state.json journal.jsonl; do
+	sed "s,\$,/$file," "$tmp/many/list" | xargs -n 1000 sh -c 'from=$1; shift; tee "$@" <"$from" >/dev/null' sh "$tmp/many/$file"
+done
+says 0 '' sh -c "ulimit -t 20; exec '$wb' runs -C '$tmp/many'"
+holds "runs: the latest ones" '^state +finished +finished' "$tmp/out"
+says 0 '' sh -c "ulimit -t 20; exec '$wb' status -C '$tmp/many'"
+same "status: all runs" "$(grep -c '^r[0-9]*: finished' "$tmp/out")" 20000
+rm -rf "$tmp/many"
+
 # ---- every command: --help on standard output, from the face and from the program itself ----
 sed -n 's/^CMD("\([^"]*\)", *\([a-z]*\),.*/\1 \2/p' "$srcdir/share/conf/commands.def" >"$tmp/commands"
 while read -r command program; do
