@@ -14,7 +14,8 @@
  *	416						complete if the part has the total size,
  *							else start again
  *	other status, too many redirects, a web page,	the next address
- *	a wrong size, a device or pipe as file://
+ *	a wrong size, a device or pipe as file://,
+ *	more than most_bytes of an unknown size
  *	disk full, cannot write				stop all downloads
  *
  * Redirects are followed, but never from https:// to http://. After an https:// address, an http:// one
@@ -82,6 +83,7 @@ struct fetch_limits {
 	int tries;     /* attempts per address without progress, at least 1 */
 	double wait_s; /* wait before the second attempt; doubles from there */
 	long stall_s;  /* a transfer below 1 KB/s for this long has stalled */
+	int64_t most_bytes; /* of a file whose size nobody tells; 0: no limit */
 };
 
 /*

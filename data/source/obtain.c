@@ -34,6 +34,8 @@
 #include "share/base/text.h"
 #include "share/base/util.h"
 
+#define MOST_UNANNOUNCED 64000000000 /* bytes of an archive whose size nobody tells */
+
 /* One archive of the manifest, and how it is obtained. */
 struct wanted_archive {
 	const struct manifest_archive *archive;
@@ -449,7 +451,8 @@ static int download_missing(struct wanted_archive *list, size_t n, const struct 
 	struct fetch_limits limits = { .transfers = (int)c->transfers,
 				       .tries = (int)c->tries,
 				       .wait_s = c->retry_wait,
-				       .stall_s = (long)c->stall };
+				       .stall_s = (long)c->stall,
+				       .most_bytes = MOST_UNANNOUNCED };
 	struct fetch_job *jobs = mem_alloc(n, sizeof(*jobs), e);
 	size_t i, missing = 0;
 	int rc = jobs ? 0 : e->code;

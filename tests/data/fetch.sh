@@ -207,6 +207,11 @@ right "https is blocked, the hash is published"
 same "no shipped archive has an unencrypted address" \
 	"$(cat "$(dirname "$0")"/../../share/corpora/*.manifest | grep -c '^url = http:')" 0
 
+same "one shipped archive has no published hash: its first download is recorded" \
+	"$(cat "$(dirname "$0")"/../../share/corpora/*.manifest |
+		awk '/^\[archive/ { if (name && !hash) print name; name = $2; hash = 0 } /^(sha256|md5) = / { hash = 1 }
+			END { if (name && !hash) print name }')" 'de-en.tgz]'
+
 # ---- mirrors ----------------------------------------------------------------
 manifest mirrors "sha256 = $sum" "url = $web/none/a.tgz" "url = $web/page/a.tgz" "url = $web/b.tgz" "url = $web/cut-50000/a.tgz" "url = $web/a.tgz"
 says "one mirror after the other" 0 'trying the next address' fetch --tries 1
