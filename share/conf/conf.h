@@ -92,7 +92,7 @@ bool conf_begin_sandbox(const struct conf *c, const struct held_outputs *held, s
 void conf_enter_sandbox(struct conf *c, struct sandbox *s);
 
 /*
- * The end of a main(): if code is not 0, print "werkbank COMMAND: text" on
+ * The end of a main(): if lines were repaired, print how many; if code is not 0, print "werkbank COMMAND: text"; both on
  * standard error. Returns the exit status of code. c may be just zeroed.
  */
 int conf_exit_status(const struct conf *c, int code, const struct err *e);

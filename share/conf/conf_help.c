@@ -8,8 +8,11 @@
 #include <string.h>
 
 #include "share/base/file.h"
+#include "share/base/lines.h"
+#include "share/base/number_format.h"
 #include "share/base/paths.h"
 #include "share/base/terminal_text.h"
+#include "share/base/text.h"
 #include "share/conf/conf_internal.h"
 
 #define HELP_WIDTH     80 /* columns */
@@ -327,6 +330,20 @@ static char *program_to_type(const struct conf *c, const char *text)
 	return NULL;
 }
 
+/* --repair destroys letters of a text in another encoding: never without a word. */
+static void report_repaired_lines(const struct conf *c)
+{
+	char name[LINES_NAME_BYTES];
+	const int64_t n = c->repair && !c->quiet ? lines_count_repaired(name) : 0;
+
+	if (n)
+		fprintf(stderr,
+			"warning: --repair replaced invalid UTF-8 in %s line%s, the last one in %s: "
+			"if letters are lost, the text has another encoding: convert it with "
+			"iconv -t UTF-8 -f ISO-8859-1 (or WINDOWS-1252) instead\n",
+			COUNT_TEXT(n), text_plural(n), name);
+}
+
 int conf_exit_status(const struct conf *c, int code, const struct err *e)
 {
 	/* users never typed the commands between programs, which begin with _ */
@@ -336,6 +353,7 @@ int conf_exit_status(const struct conf *c, int code, const struct err *e)
 	struct buf text = { .data = room, .cap = sizeof(room) }; /* it never grows */
 	char *program;
 
+	report_repaired_lines(c);
 	if (code) {
 		*room = 0;
 		terminal_add_text(&text, e->text, strlen(e->text), TERMINAL_SENTENCE);
