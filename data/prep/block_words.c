@@ -21,8 +21,8 @@ struct block_reader {
 	const struct scripts *scripts; /* borrowed */
 	uint32_t writing[2];	       /* scripts of each language, by enum pipeline_side */
 	bool repair;
-	struct buf tokens, clean;  /* of the current line */
-	struct word_cache *cache;  /* owned */
+	struct buf tokens, clean; /* of the current line */
+	struct word_cache *cache; /* owned */
 	/*
 	 * Unknown words of all blocks of this reader are counted consecutively; the cache holds
 	 * ~count for an unknown word. A count below first_unknown belongs to an earlier block: its

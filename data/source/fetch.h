@@ -79,10 +79,10 @@ struct fetch_job {
 char *fetch_public_url(const char *url, struct err *e);
 
 struct fetch_limits {
-	int transfers; /* concurrent transfers, at least 1 */
-	int tries;     /* attempts per address without progress, at least 1 */
-	double wait_s; /* wait before the second attempt; doubles from there */
-	long stall_s;  /* a transfer below 1 KB/s for this long has stalled */
+	int transfers;	    /* concurrent transfers, at least 1 */
+	int tries;	    /* attempts per address without progress, at least 1 */
+	double wait_s;	    /* wait before the second attempt; doubles from there */
+	long stall_s;	    /* a transfer below 1 KB/s for this long has stalled */
 	int64_t most_bytes; /* of a file whose size nobody tells; 0: no limit */
 };
 

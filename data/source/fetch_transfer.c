@@ -240,10 +240,11 @@ static int check_length(struct transfer *t, size_t n)
 			       "%s: is longer than the %lld bytes it should have", t->address->url,
 			       (long long)published);
 	if (published < 0 && t->total < 0 && t->most_bytes && bytes > t->most_bytes)
-		return err_set(&t->err, ERR_DATA,
-			       "%s: is longer than %lld bytes, the limit for a file whose length "
-			       "neither server nor manifest tells: give \"bytes = N\" in the manifest",
-			       t->address->url, (long long)t->most_bytes);
+		return err_set(
+			&t->err, ERR_DATA,
+			"%s: is longer than %lld bytes, the limit for a file whose length "
+			"neither server nor manifest tells: give \"bytes = N\" in the manifest",
+			t->address->url, (long long)t->most_bytes);
 	return 0;
 }
 

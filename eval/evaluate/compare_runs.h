@@ -27,8 +27,8 @@
 
 struct compare_runs {
 	struct outfolder folder; /* a temporary folder with all files, never committed */
-	char *reference;       /* owned: path of the references */
-	char **paths, **names; /* (n) owned: path of the hypotheses and name of each system */
+	char *reference;	 /* owned: path of the references */
+	char **paths, **names;	 /* (n) owned: path of the hypotheses and name of each system */
 	size_t n;
 	const char *precision;		/* constant: number format of decoding, as auto means it */
 	enum score_tokenizer tokenizer; /* of BLEU: that of the first system */

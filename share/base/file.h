@@ -177,7 +177,8 @@ int file_make_link(const char *path, const char *text, struct err *e);
  * Rename the file FROM to TO, in the same folder: the file of this device and inode, which the caller
  * has written. ERR_CANTCREAT: another user has put something else in its place.
  */
-int file_rename_written(const char *from, const char *to, const struct stat *written, struct err *e);
+int file_rename_written(const char *from, const char *to, const struct stat *written,
+			struct err *e);
 
 /* Remove a folder and its contents; symbolic links are not followed. A missing path is no error. */
 int file_remove_tree(const char *path, struct err *e);

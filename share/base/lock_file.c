@@ -46,11 +46,11 @@ int lock_file_open(int *fd, const char *path, struct err *e)
 static bool is_shared_by_hosts(const char *path)
 {
 	/* Lustre, GPFS and BeeGFS are in no header of Linux */
-	static const uint32_t types[] = { NFS_SUPER_MAGIC,  SMB_SUPER_MAGIC,   CIFS_SUPER_MAGIC,
-					  SMB2_SUPER_MAGIC, CEPH_SUPER_MAGIC,  AFS_SUPER_MAGIC,
-					  V9FS_MAGIC,	    FUSE_SUPER_MAGIC,  CODA_SUPER_MAGIC,
+	static const uint32_t types[] = { NFS_SUPER_MAGIC,   SMB_SUPER_MAGIC,  CIFS_SUPER_MAGIC,
+					  SMB2_SUPER_MAGIC,  CEPH_SUPER_MAGIC, AFS_SUPER_MAGIC,
+					  V9FS_MAGIC,	     FUSE_SUPER_MAGIC, CODA_SUPER_MAGIC,
 					  OCFS2_SUPER_MAGIC, 0x0bd00bd0,       0x47504653,
-					  0x19830326,	    0x01161970 /* GFS2 */ };
+					  0x19830326,	     0x01161970 /* GFS2 */ };
 	struct statfs s;
 
 	if (statfs(path, &s))

@@ -86,7 +86,7 @@ int conf_parse_command(struct conf *c, const char *program, int argc, char **arg
  * and conf_enter_sandbox() gives up the rest.
  */
 bool conf_needs_sandbox(const struct conf *c, bool *computes); /* on a backend, maybe a GPU */
-#define CONF_COMPARE_FOLDER "werkbank-compare" /* of compare --run, in $TMPDIR */
+#define CONF_COMPARE_FOLDER "werkbank-compare"		       /* of compare --run, in $TMPDIR */
 int conf_hold_outputs(const struct conf *c, struct held_outputs **held, int *status, struct err *e);
 bool conf_begin_sandbox(const struct conf *c, const struct held_outputs *held, struct sandbox *s);
 void conf_enter_sandbox(struct conf *c, struct sandbox *s);

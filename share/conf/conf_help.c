@@ -338,7 +338,8 @@ static void report_repaired_lines(const struct conf *c)
 
 	if (n)
 		fprintf(stderr,
-			"warning: --repair replaced invalid UTF-8 in %s line%s, the last one in %s: "
+			"warning: --repair replaced invalid UTF-8 in %s line%s, the last one in "
+			"%s: "
 			"if letters are lost, the text has another encoding: convert it with "
 			"iconv -t UTF-8 -f ISO-8859-1 (or WINDOWS-1252) instead\n",
 			COUNT_TEXT(n), text_plural(n), name);

@@ -92,8 +92,8 @@ static bool is_folder_in(const char *folder, const char *above)
 	const char *slash = strrchr(folder, '/');
 	const size_t n = above ? strlen(above) : 0;
 
-	return !above || (slash && (size_t)(slash - folder) > n && slash[-1 - (ptrdiff_t)n] == '/' &&
-			  !strncmp(slash - n, above, n));
+	return !above || (slash && (size_t)(slash - folder) > n &&
+			  slash[-1 - (ptrdiff_t)n] == '/' && !strncmp(slash - n, above, n));
 }
 
 /* ERR_USAGE if the file belongs to a run, corpus or model, or is a downloaded archive. */
@@ -182,10 +182,12 @@ static int check_output_option(const struct conf *c, const struct conf_command *
 			       const char *label, const char *value, struct err *e)
 {
 	/* sp-learn writes two files */
-	static const char *const plain[] = { "", NULL }, *const endings[] = { ".model", ".vocab", NULL };
+	static const char *const plain[] = { "", NULL }, *const endings[] = { ".model", ".vocab",
+									      NULL };
 	int rc = 0;
 
-	for (const char *const *p = strcmp(cmd->name, "sp-learn") ? plain : endings; !rc && *p; p++) {
+	for (const char *const *p = strcmp(cmd->name, "sp-learn") ? plain : endings; !rc && *p;
+	     p++) {
 		char *path = file_path(e, "%s%s", value, *p);
 		struct written_file w = { .label = label, .path = path };
 

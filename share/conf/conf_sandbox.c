@@ -17,8 +17,8 @@
 static const struct conf_sandboxed {
 	const char *command;
 	bool writes_workspace;
-	const char *temporary;		 /* with --run: the beginning of the name of a folder in $TMPDIR */
-	bool computes;			 /* on a backend, which may be a GPU */
+	const char *temporary; /* with --run: the beginning of the name of a folder in $TMPDIR */
+	bool computes;	       /* on a backend, which may be a GPU */
 	bool writes_file, writes_folder; /* --output is a file, a folder, or may be either */
 	bool stages;			 /* a second temporary folder beside --output */
 } conf_sandboxed[] = {

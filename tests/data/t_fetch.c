@@ -263,7 +263,8 @@ TEST(fetch_limits_what_nobody_announces)
 	if (!check(server > 0))
 		return;
 	check_err(fetch_all(&job, 1, &l, &p, &e), ERR_DATA);
-	check(strstr(e.text, "is longer than 20000 bytes, the limit for a file whose length") != NULL);
+	check(strstr(e.text, "is longer than 20000 bytes, the limit for a file whose length") !=
+	      NULL);
 	check(file_size(part) <= 20000);
 	unlink(part);
 	l.most_bytes = 40000;

@@ -17,7 +17,8 @@
 #include "share/conf/alias.h"
 #include "train/ckpt/safetensors.h"
 
-#define SMALL_FILE (1u << 20) /* upper limit of the bytes of state.json, recipe.ini and SHA256SUMS */
+#define SMALL_FILE                                                                                 \
+	(1u << 20) /* upper limit of the bytes of state.json, recipe.ini and SHA256SUMS */
 
 /* ---- sums -------------------------------------------------------------- */
 
