@@ -300,15 +300,6 @@ says 0 '' "$wb" translate -m "$folder" --precision auto
 if cmp -s "$tmp/out" "$tmp/fp32" || cmp -s "$tmp/out" "$tmp/bf16"; then ok "--precision auto"; else not_ok "--precision auto" "differs from both"; fi
 says 0 '' "$wb" compare -C "$w" --run r --resamples 100 --precision auto :last
 if grep -qE '\((fp32|bf16)\)' "$tmp/out" && ! grep -q '(auto)' "$tmp/out"; then ok "compare --precision auto"; else not_ok "compare --precision auto" "$(cat "$tmp/out")"; fi
-# a vocabulary of terabytes in the corpus, by which nothing can be taken from the corpus: it is not read
-vocabulary=$(echo "$w"/corpora/*/vocab.tsv)
-cp "$vocabulary" "$tmp/vocab.tsv"
-if truncate -s 4T "$vocabulary" 2>/dev/null; then
-	says 0 '' sh -c "ulimit -t 20; exec '$wb' translate -C '$w' --run r --quiet"
-else
-	skip "a vocabulary of terabytes" "no sparse files here"
-fi
-cp "$tmp/vocab.tsv" "$vocabulary"
 says 0 '' "$wb" eval -C "$w" --run r --precision int8
 line 2 '^BLEU [0-9.]+ '
 says 78 'for translation only: train with auto, fp32 or bf16' "$wb" train -C "$w" --run int8 --precision int8 "$tmp/tiny.ini"
