@@ -21,10 +21,8 @@ struct block_reader {
 	const struct scripts *scripts; /* borrowed */
 	uint32_t writing[2];	       /* scripts of each language, by enum pipeline_side */
 	bool repair;
-	int64_t repaired;	   /* lines with invalid UTF-8, whose bytes were replaced */
-	const char *repaired_text; /* borrowed: name of the last text with such a line */
-	struct buf tokens, clean;  /* of the current line */
-	struct word_cache *cache;  /* owned */
+	struct buf tokens, clean; /* of the current line */
+	struct word_cache *cache; /* owned */
 	/*
 	 * Unknown words of all blocks of this reader are counted consecutively; the cache holds
 	 * ~count for an unknown word. A count below first_unknown belongs to an earlier block: its
@@ -324,22 +322,6 @@ static void cache_learn_words(struct block_reader *r, const struct block_words *
 	}
 }
 
-static void note_repaired(struct block_reader *r, const struct lines *in,
-			  const struct source_text *t)
-{
-	if (!in->was_repaired)
-		return;
-	r->repaired++;
-	r->repaired_text = t->name;
-}
-
-int64_t block_reader_repaired(const struct block_reader *r, const char **text)
-{
-	if (r->repaired)
-		*text = r->repaired_text;
-	return r->repaired;
-}
-
 int block_reader_words(struct block_reader *r, const struct block *b, const struct source_text *t,
 		       struct block_words *out, struct err *e)
 {
@@ -357,7 +339,6 @@ int block_reader_words(struct block_reader *r, const struct block *b, const stru
 	in.repair = r->repair;
 	in.has_encoding = true;
 	while ((got = lines_next(&in, e)) > 0) {
-		note_repaired(r, &in, t);
 		if (block_add_line(r, side, &in, out, e)) {
 			got = e->code;
 			break;
@@ -395,7 +376,6 @@ int block_reader_lines(struct block_reader *r, const struct block *b, const stru
 	in.repair = r->repair;
 	in.has_encoding = true;
 	while ((got = lines_next(&in, e)) > 0) {
-		note_repaired(r, &in, t);
 		buf_add(out, in.text, in.len);
 		buf_add_char(out, '\n');
 	}

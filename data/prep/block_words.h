@@ -66,9 +66,6 @@ int block_reader_lines(struct block_reader *r, const struct block *b, const stru
 
 void block_reader_free(struct block_reader *r);
 
-/* Lines with invalid UTF-8 that --repair has changed so far; *text: name of the last such text. */
-int64_t block_reader_repaired(const struct block_reader *r, const char **text);
-
 /* Look up or add the unknown words in the global table; then all numbers are >= 0. */
 int block_words_number(struct block_words *w, struct intern *table, struct err *e);
 

@@ -109,7 +109,7 @@ int prep_pieces_describe(const struct prep *p, struct buf *out, struct err *e)
 	for (size_t i = 0; !rc && i < ARRAY_LEN(names); i++) {
 		char hex[HASH_SHA256_HEX], *path = pieces_find_file(p, names[i], e);
 
-		rc = path ? hash_file(path, hex, e) : e->code;
+		rc = path ? hash_file_within(path, HASH_PIECES_LIMIT, hex, e) : e->code;
 		if (!rc)
 			buf_printf(out, "%s%s %s", i ? " " : "", names[i], hex);
 		free(path);

@@ -350,24 +350,7 @@ static void close_reading(struct text_reading *r)
 	free(r->lines);
 }
 
-/* --repair destroys letters of a text in another encoding: never without a word. */
-static void report_repaired(const struct text_reading *r)
-{
-	const char *text = "";
-	int64_t lines = 0;
-
-	for (int i = 0; i < r->workers; i++)
-		lines += block_reader_repaired(r->tools[i], &text);
-	if (lines)
-		progress_print_line(
-			&r->p->progress,
-			"warning: --repair replaced invalid UTF-8 in %s line%s, also of %s: "
-			"if letters are lost, the text has another encoding: give --encoding "
-			"ISO-8859-1 (or WINDOWS-1252) instead",
-			COUNT_TEXT(lines), text_plural(lines), text);
-}
-
-/* The same with --encoding. */
+/* --repair with --encoding: characters, where lines.h counts lines of invalid UTF-8. */
 static void report_replaced(const struct text_reading *r)
 {
 	const char *text = "";
@@ -418,10 +401,8 @@ int prep_read(struct prep *p, struct err *e)
 	progress_begin(&p->progress, "read", rc ? 0 : blocks_total(r.blocks), "bytes");
 	if (!rc)
 		rc = reading_run_flow(&r, e);
-	if (!rc) {
-		report_repaired(&r);
+	if (!rc)
 		report_replaced(&r);
-	}
 	if (!rc)
 		rc = reading_finish(&r, e);
 	if (!rc) {

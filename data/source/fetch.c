@@ -340,6 +340,7 @@ static void download_run(struct download *d, int64_t offset, const char *if_rang
 	d->transfer = (struct transfer){ .address = download_address(d),
 					 .part = &d->part,
 					 .offset = offset,
+					 .most_bytes = d->fetcher->limits->most_bytes,
 					 .check_room = check_room,
 					 .closure = d };
 	bars_set_status(d->fetcher->bars, d->number, NULL);

@@ -14,7 +14,8 @@
  *	416						complete if the part has the total size,
  *							else start again
  *	other status, too many redirects, a web page,	the next address
- *	a wrong size, a device or pipe as file://
+ *	a wrong size, a device or pipe as file://,
+ *	more than most_bytes of an unknown size
  *	disk full, cannot write				stop all downloads
  *
  * Redirects are followed, but never from https:// to http://. After an https:// address, an http:// one
@@ -27,6 +28,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 #include "data/source/progress.h"
 #include "share/base/buf.h"
@@ -48,6 +50,7 @@ struct fetch_sums {
 	int64_t bytes;
 	char sha256[HASH_SHA256_HEX];
 	char md5[HASH_SHA256_HEX]; /* "" unless fetch_job.md5 */
+	struct stat file;	   /* of the bytes: another file may stand at PART by now */
 };
 
 struct fetch_job {
@@ -76,10 +79,11 @@ struct fetch_job {
 char *fetch_public_url(const char *url, struct err *e);
 
 struct fetch_limits {
-	int transfers; /* concurrent transfers, at least 1 */
-	int tries;     /* attempts per address without progress, at least 1 */
-	double wait_s; /* wait before the second attempt; doubles from there */
-	long stall_s;  /* a transfer below 1 KB/s for this long has stalled */
+	int transfers;	    /* concurrent transfers, at least 1 */
+	int tries;	    /* attempts per address without progress, at least 1 */
+	double wait_s;	    /* wait before the second attempt; doubles from there */
+	long stall_s;	    /* a transfer below 1 KB/s for this long has stalled */
+	int64_t most_bytes; /* of a file whose size nobody tells; 0: no limit */
 };
 
 /*

@@ -266,7 +266,7 @@ int fetch_part_finish(struct fetch_part *p, struct fetch_sums *s, struct err *e)
 {
 	assert(p->hashed == p->bytes);
 	*s = (struct fetch_sums){ .bytes = p->bytes };
-	if (fsync(p->fd))
+	if (fsync(p->fd) || fstat(p->fd, &s->file))
 		return err_set_errno(e, ERR_IO, "%s: cannot be written", p->path);
 	if (hash_hex(p->sha256_sum, s->sha256, e) || (p->md5 && hash_hex(p->md5_sum, s->md5, e)))
 		return e->code;

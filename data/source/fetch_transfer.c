@@ -230,6 +230,24 @@ static bool is_success(long status)
 	return !status || status == 200 || status == 206; /* 0: a file:// address */
 }
 
+/* ERR_DATA: n bytes more are more than the file has, or may have. */
+static int check_length(struct transfer *t, size_t n)
+{
+	const int64_t published = t->address->bytes, bytes = t->part->bytes + (int64_t)n;
+
+	if (published >= 0 && bytes > published)
+		return err_set(&t->err, ERR_DATA,
+			       "%s: is longer than the %lld bytes it should have", t->address->url,
+			       (long long)published);
+	if (published < 0 && t->total < 0 && t->most_bytes && bytes > t->most_bytes)
+		return err_set(
+			&t->err, ERR_DATA,
+			"%s: is longer than %lld bytes, the limit for a file whose length "
+			"neither server nor manifest tells: give \"bytes = N\" in the manifest",
+			t->address->url, (long long)t->most_bytes);
+	return 0;
+}
+
 /* n bytes more have come: is there room for the rest of a file whose length nobody announced? */
 static int check_unannounced(struct transfer *t, size_t n)
 {
@@ -252,9 +270,7 @@ static size_t receive_body(char *bytes, size_t size, size_t n, void *closure)
 	}
 	if (!t->is_body_begun && transfer_begin_body(t, bytes, n))
 		return 0;
-	if (t->address->bytes >= 0 && t->part->bytes + (int64_t)n > t->address->bytes) {
-		err_set(&t->err, ERR_DATA, "%s: is longer than the %lld bytes it should have",
-			t->address->url, (long long)t->address->bytes);
+	if (check_length(t, n)) {
 		transfer_set_verdict(t, TRANSFER_NEXT_ADDRESS);
 		return 0;
 	}

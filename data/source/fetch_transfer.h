@@ -32,6 +32,7 @@ struct transfer {
 	struct fetch_part *part;	     /* borrowed */
 	int64_t offset;			     /* first byte requested */
 	int64_t total;			     /* bytes of the whole file; -1: not known yet */
+	int64_t most_bytes;		     /* while the size is not known; 0: no limit */
 	/*
 	 * Check disk space for the announced total. Called before the first body byte; without a
 	 * total also after each TRANSFER_UNCHECKED bytes.
@@ -53,7 +54,7 @@ struct transfer {
 
 /*
  * Start the request for the rest of the part from t->offset on. if_range: value of the If-Range
- * header; NULL: none. The caller has set address, part, offset, check_room and closure; all other
+ * header; NULL: none. The caller has set address, part, offset, most_bytes, check_room and closure; all other
  * fields are zero.
  */
 int transfer_start(struct transfer *t, const char *if_range, long stall_s, CURLM *multi,

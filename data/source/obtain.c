@@ -34,6 +34,8 @@
 #include "share/base/text.h"
 #include "share/base/util.h"
 
+#define MOST_UNANNOUNCED 64000000000 /* bytes of an archive whose size nobody tells */
+
 /* One archive of the manifest, and how it is obtained. */
 struct wanted_archive {
 	const struct manifest_archive *archive;
@@ -380,26 +382,20 @@ static int verify_download(struct wanted_archive *w, size_t address, const struc
 
 /* Receipt before rename: a crash in between leaves a pinned hash, never an unverified archive. */
 static int install_archive(struct wanted_archive *w, const char *url, enum receipt_trust trust,
-			   const struct file_sums *s, struct err *e)
+			   const struct file_sums *s, const struct stat *written, struct err *e)
 {
 	struct receipt r = { .trust = trust, .sums = *s };
-	struct stat st;
-	int rc = -1;
+	int rc;
 
 	r.url = mem_strdup(url, e);
 	if (!r.url)
 		return e->code;
-	if (stat(w->part, &st)) {
-		err_set_errno(e, ERR_IO, "%s: cannot be read", w->part);
-	} else {
-		receipt_set_file(&r, &st);
-		rc = receipt_write(&r, w->receipt_path, e);
-	}
+	receipt_set_file(&r, written);
+	rc = receipt_write(&r, w->receipt_path, e);
 	if (!rc) /* needs memory, and after the rename nothing may fail */
 		rc = set_obtained(w, url, s, e);
-	if (!rc && rename(w->part, w->path))
-		rc = err_set_errno(e, ERR_CANTCREAT, "%s: cannot be renamed to %s", w->part,
-				   w->path);
+	if (!rc)
+		rc = file_rename_written(w->part, w->path, written, e);
 	if (rc)
 		obtained_archive_free(w->result);
 	receipt_free(&r);
@@ -417,7 +413,7 @@ static int install_download(void *closure, size_t address, const struct fetch_su
 	memcpy(sums.md5, s->md5, sizeof(sums.md5));
 	if (verify_download(w, address, &sums, &trust, remark, e))
 		return e->code;
-	return install_archive(w, w->addresses[address].url, trust, &sums, e);
+	return install_archive(w, w->addresses[address].url, trust, &sums, &s->file, e);
 }
 
 static int list_addresses(struct wanted_archive *w, struct err *e)
@@ -455,7 +451,8 @@ static int download_missing(struct wanted_archive *list, size_t n, const struct 
 	struct fetch_limits limits = { .transfers = (int)c->transfers,
 				       .tries = (int)c->tries,
 				       .wait_s = c->retry_wait,
-				       .stall_s = (long)c->stall };
+				       .stall_s = (long)c->stall,
+				       .most_bytes = MOST_UNANNOUNCED };
 	struct fetch_job *jobs = mem_alloc(n, sizeof(*jobs), e);
 	size_t i, missing = 0;
 	int rc = jobs ? 0 : e->code;

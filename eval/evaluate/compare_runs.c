@@ -4,28 +4,27 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "eval/evaluate/heldout.h"
 #include "eval/translate/engine.h"
 #include "share/base/file.h"
 #include "share/base/mem.h"
+#include "share/base/paths.h"
 #include "share/base/text.h"
 #include "train/ckpt/ckpt.h"
 
+/* For this user alone. Of a sandboxed command, its parent process has made it. */
 static int make_folder(struct compare_runs *f, struct err *e)
 {
-	const char *parent = getenv("TMPDIR");
+	char *path = paths_temporary(CONF_COMPARE_FOLDER, e);
+	int rc;
 
-	f->folder = file_path(e, "%s/werkbank-compare-XXXXXX", parent && *parent ? parent : "/tmp");
-	if (!f->folder)
-		return e->code;
-	if (mkdtemp(f->folder))
-		return 0;
-	err_set_errno(e, ERR_CANTCREAT, "cannot make the folder %s", f->folder);
-	free(f->folder);
-	f->folder = NULL;
-	return e->code;
+	umask(077);
+	rc = path ? outfolder_open(&f->folder, path, NULL, e) : e->code;
+	free(path);
+	return rc;
 }
 
 /* Copies the options of the command line and the environment, without those of recipes. */
@@ -97,7 +96,7 @@ static int use_references(struct compare_runs *f, const struct heldout *h, const
 	int rc;
 
 	if (!f->reference) {
-		f->reference = file_path(e, "%s/reference", f->folder);
+		f->reference = file_path(e, "%s/reference", f->folder.temporary);
 		return f->reference ? write_reference_lines(f->reference, h->references, h->n, e)
 				    : e->code;
 	}
@@ -150,7 +149,7 @@ static int add_system(struct compare_runs *f, const struct conf *c, const char *
 	int rc = system_options(&k, c, word, e);
 
 	f->names[f->n] = *word == ':' ? file_path(e, "%s%s", c->run, word) : mem_strdup(word, e);
-	f->paths[f->n] = file_path(e, "%s/system%zu", f->folder, f->n);
+	f->paths[f->n] = file_path(e, "%s/system%zu", f->folder.temporary, f->n);
 	f->n++;
 	if (!f->names[f->n - 1] || !f->paths[f->n - 1])
 		rc = e->code;
@@ -206,8 +205,6 @@ void compare_runs_close(struct compare_runs *f)
 	free(f->paths);
 	free(f->names);
 	free(f->reference);
-	if (f->folder)
-		file_remove_tree(f->folder, &(struct err){ 0 });
-	free(f->folder);
+	outfolder_abandon(&f->folder);
 	*f = (struct compare_runs){ .n = 0 };
 }

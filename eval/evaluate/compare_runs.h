@@ -22,12 +22,13 @@
 
 #include "eval/metrics/score_tokenize.h"
 #include "share/base/err.h"
+#include "share/base/file.h"
 #include "share/conf/conf.h"
 
 struct compare_runs {
-	char *folder;	       /* owned: a temporary folder with all files */
-	char *reference;       /* owned: path of the references */
-	char **paths, **names; /* (n) owned: path of the hypotheses and name of each system */
+	struct outfolder folder; /* a temporary folder with all files, never committed */
+	char *reference;	 /* owned: path of the references */
+	char **paths, **names;	 /* (n) owned: path of the hypotheses and name of each system */
 	size_t n;
 	const char *precision;		/* constant: number format of decoding, as auto means it */
 	enum score_tokenizer tokenizer; /* of BLEU: that of the first system */

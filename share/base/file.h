@@ -30,6 +30,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/stat.h>
 
 #include "share/base/buf.h"
 #include "share/base/err.h"
@@ -171,6 +172,13 @@ int file_make_folders(const char *path, struct err *e);
 
 /* Make the symbolic link `path` with this text, atomically; it replaces a file or a link. */
 int file_make_link(const char *path, const char *text, struct err *e);
+
+/*
+ * Rename the file FROM to TO, in the same folder: the file of this device and inode, which the caller
+ * has written. ERR_CANTCREAT: another user has put something else in its place.
+ */
+int file_rename_written(const char *from, const char *to, const struct stat *written,
+			struct err *e);
 
 /* Remove a folder and its contents; symbolic links are not followed. A missing path is no error. */
 int file_remove_tree(const char *path, struct err *e);

@@ -419,6 +419,30 @@ static int stop_at_entry(int fd, const char *name, int depth)
 }
 
 /*
+ * Does the empty folder belong to this user? Some mounts give all files to one owner: there a file that
+ * is made in the folder has the owner of the folder.
+ */
+static bool is_own_folder(int fd)
+{
+	static const char name[] = "owner";
+	struct stat folder, made;
+	bool is_own;
+	int file;
+
+	if (fstat(fd, &folder))
+		return false;
+	if (folder.st_uid == geteuid())
+		return true;
+	file = openat(fd, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (file < 0)
+		return false;
+	is_own = !fstat(file, &made) && made.st_uid == folder.st_uid;
+	close(file);
+	unlinkat(fd, name, 0);
+	return is_own;
+}
+
+/*
  * Make NAME in o->parent, a new one, and open it. 0 or -1 with errno. EEXIST: what stands there after
  * mkdir() is something else, which another user has put there.
  */
@@ -434,11 +458,19 @@ static int make_outfolder_at(struct outfolder *o, const char *name)
 			unlinkat(o->parent, name, AT_REMOVEDIR);
 		return -1;
 	}
-	if (!each_entry(o->folder, stop_at_entry, 0))
+	if (!each_entry(o->folder, stop_at_entry, 0) && is_own_folder(o->folder))
 		return 0;
 	close(o->folder);
 	errno = EEXIST;
 	return -1;
+}
+
+static int outfolder_is_replaced(const struct outfolder *o, struct err *e)
+{
+	return err_set(e, ERR_CANTCREAT,
+		       "%s: another user has replaced the folder while it was filled; write to a "
+		       "folder that only you can change",
+		       o->path);
 }
 
 static int make_temporary_folder(struct outfolder *o, const char *beside, struct err *e)
@@ -462,8 +494,10 @@ static int make_temporary_folder(struct outfolder *o, const char *beside, struct
 			rc = e->code;
 		else if (!make_outfolder_at(o, name))
 			return 0;
-		else if (errno != EEXIST || i == FILE_NAME_TRIES - 1)
+		else if (errno != EEXIST)
 			rc = file_cannot_write(e, o->path);
+		else if (i == FILE_NAME_TRIES - 1)
+			rc = outfolder_is_replaced(o, e);
 		free(o->temporary);
 		o->temporary = NULL;
 	}
@@ -500,14 +534,6 @@ static const char *outfolder_name(const struct outfolder *o)
 	size_t n;
 
 	return file_last_part(o->temporary, &n);
-}
-
-static int outfolder_is_replaced(const struct outfolder *o, struct err *e)
-{
-	return err_set(e, ERR_CANTCREAT,
-		       "%s: another user has replaced the folder while it was filled; write to a "
-		       "folder that only you can change",
-		       o->path);
 }
 
 int outfolder_check(const struct outfolder *o, struct err *e)

@@ -274,6 +274,35 @@ static int put_in_place(const struct outfile *o, const struct stat *written, str
 	return 0;
 }
 
+static bool is_file_at(int folder, const char *name, const struct stat *written)
+{
+	struct stat s;
+
+	return !fstatat(folder, name, &s, AT_SYMLINK_NOFOLLOW) && s.st_dev == written->st_dev &&
+	       s.st_ino == written->st_ino;
+}
+
+int file_rename_written(const char *from, const char *to, const struct stat *written, struct err *e)
+{
+	char old[NAME_MAX + 1];
+	const int folder = file_open_folder_of(AT_FDCWD, from, old, NULL);
+	size_t ignored;
+	const char *new = file_last_part(to, &ignored);
+	int rc = 0;
+
+	if (folder < 0)
+		return file_cannot_open_folder(e, from);
+	if (is_file_at(folder, old, written) && renameat(folder, old, folder, new))
+		rc = err_set_errno(e, ERR_CANTCREAT, "%s: cannot be renamed to %s", from, to);
+	else if (!is_file_at(folder, new, written))
+		rc = err_set(e, ERR_CANTCREAT,
+			     "%s: another user or program has replaced the file; write to a folder "
+			     "that only you can change",
+			     from);
+	close(folder);
+	return rc;
+}
+
 int outfile_commit(struct outfile *o, struct err *e)
 {
 	const bool synced = *o->temporary && !o->is_volatile;

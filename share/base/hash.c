@@ -89,6 +89,14 @@ out:
 	return failed;
 }
 
+int hash_file_within(const char *path, int64_t limit, char hex[HASH_SHA256_HEX], struct err *e)
+{
+	if (file_size(path) > limit)
+		return err_set(e, ERR_DATA, "%s is damaged: it is larger than %lld bytes", path,
+			       (long long)limit);
+	return hash_file(path, hex, e);
+}
+
 /* ---- the fast hash ---- */
 
 static inline uint64_t load_little_endian(const unsigned char *p, size_t n)

@@ -25,6 +25,11 @@ void hash_free(struct hash *h);
 /* SHA-256 of a whole file. */
 int hash_file(const char *path, char hex[HASH_SHA256_HEX], struct err *e);
 
+/* The same, but ERR_DATA if the file is larger than limit bytes: a sparse file of terabytes takes hours. */
+int hash_file_within(const char *path, int64_t limit, char hex[HASH_SHA256_HEX], struct err *e);
+#define HASH_PIECES_LIMIT                                                                          \
+	((int64_t)1 << 30) /* of vocabularies, codes and shortlists, as their readers have */
+
 /*
  * A fast hash for tables, and for files that only the same version reads. Equal on all machines,
  * but another version may compute another value.

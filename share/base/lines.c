@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -204,6 +206,32 @@ static const char *guess_encoding(const char *text, size_t n)
 					      : "WINDOWS-1252";
 }
 
+/* Repaired lines of the process, for its last words. */
+static struct {
+	pthread_mutex_t lock;
+	int64_t n;
+	char name[LINES_NAME_BYTES];
+} repaired_lines = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static void count_repaired_line(const char *name)
+{
+	pthread_mutex_lock(&repaired_lines.lock);
+	repaired_lines.n++;
+	snprintf(repaired_lines.name, sizeof(repaired_lines.name), "%s", name);
+	pthread_mutex_unlock(&repaired_lines.lock);
+}
+
+int64_t lines_count_repaired(char name[LINES_NAME_BYTES])
+{
+	int64_t n;
+
+	pthread_mutex_lock(&repaired_lines.lock);
+	n = repaired_lines.n;
+	memcpy(name, repaired_lines.name, LINES_NAME_BYTES);
+	pthread_mutex_unlock(&repaired_lines.lock);
+	return n;
+}
+
 static int check_utf8(struct lines *l, struct err *e)
 {
 	size_t good = utf8_valid_prefix(l->text, l->len);
@@ -229,6 +257,7 @@ static int check_utf8(struct lines *l, struct err *e)
 		return e->code;
 	l->text = buf_text(&l->repaired);
 	l->len = l->repaired.len;
+	count_repaired_line(l->name);
 	return 1;
 }
 

@@ -81,4 +81,11 @@ int lines_read_block(struct lines *l, size_t want, struct buf *block, bool *is_w
 		     struct err *e);
 void lines_close(struct lines *l);
 
+/*
+ * How many lines of this process had invalid UTF-8 that was replaced, of all files and threads; name: of
+ * the file with the last one, cut to LINES_NAME_BYTES.
+ */
+enum { LINES_NAME_BYTES = 300 };
+int64_t lines_count_repaired(char name[LINES_NAME_BYTES]);
+
 #endif

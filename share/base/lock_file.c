@@ -3,10 +3,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "share/base/file.h"
@@ -38,6 +42,59 @@ int lock_file_open(int *fd, const char *path, struct err *e)
 	return 0;
 }
 
+/* Can processes of other hosts lock a file of this file system? */
+static bool is_shared_by_hosts(const char *path)
+{
+	/* Lustre, GPFS and BeeGFS are in no header of Linux */
+	static const uint32_t types[] = { NFS_SUPER_MAGIC,   SMB_SUPER_MAGIC,  CIFS_SUPER_MAGIC,
+					  SMB2_SUPER_MAGIC,  CEPH_SUPER_MAGIC, AFS_SUPER_MAGIC,
+					  V9FS_MAGIC,	     FUSE_SUPER_MAGIC, CODA_SUPER_MAGIC,
+					  OCFS2_SUPER_MAGIC, 0x0bd00bd0,       0x47504653,
+					  0x19830326,	     0x01161970 /* GFS2 */ };
+	struct statfs s;
+
+	if (statfs(path, &s))
+		return true;
+	for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++)
+		if ((uint32_t)s.f_type == types[i])
+			return true;
+	return false;
+}
+
+/*
+ * Is this line of /proc/locks about a flock() of the file? On a file system without a device of its own
+ * (btrfs, overlay) stat() and /proc/locks name different minor numbers: there the inode decides.
+ */
+static bool is_lock_line_of(const char *line, const struct stat *s)
+{
+	unsigned device_major, device_minor;
+	unsigned long long inode;
+
+	return sscanf(line, "%*d: FLOCK %*s %*s %*d %x:%x:%llu", &device_major, &device_minor,
+		      &inode) == 3 &&
+	       inode == s->st_ino && device_major == major(s->st_dev) &&
+	       (device_minor == minor(s->st_dev) || !device_major);
+}
+
+/* Of a lock that this user may not open. */
+static enum lock_state state_of_closed_lock(const char *path)
+{
+	FILE *locks = fopen("/proc/locks", "re");
+	struct stat s;
+	char line[256];
+	bool is_held = false;
+
+	if (!locks || stat(path, &s)) {
+		if (locks)
+			fclose(locks);
+		return LOCK_UNKNOWN;
+	}
+	while (!is_held && fgets(line, sizeof(line), locks))
+		is_held = is_lock_line_of(line, &s);
+	fclose(locks);
+	return is_held ? LOCK_HELD : is_shared_by_hosts(path) ? LOCK_UNKNOWN : LOCK_FREE;
+}
+
 enum lock_state lock_file_state(const char *path)
 {
 	struct err why = { 0 };
@@ -45,7 +102,7 @@ enum lock_state lock_file_state(const char *path)
 	int fd;
 
 	if (file_open_read(&fd, path, &why))
-		return why.code == ERR_PERM ? LOCK_UNKNOWN : LOCK_FREE;
+		return why.code == ERR_PERM ? state_of_closed_lock(path) : LOCK_FREE;
 	is_held = flock(fd, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK;
 	close(fd);
 	return is_held ? LOCK_HELD : LOCK_FREE;

@@ -3,7 +3,7 @@
  *
  * Whoever can open a file can lock it with flock(), for reading too. So the file is readable for its
  * owner only, and for the group if the folder may be written by the group: nobody else can hold it.
- * Others see whether it is held from the state that its holder writes, not from the lock.
+ * Others see in /proc/locks whether a process of their own host holds it.
  */
 #ifndef WERKBANK_BASE_LOCK_FILE_H
 #define WERKBANK_BASE_LOCK_FILE_H
@@ -19,10 +19,16 @@
  */
 int lock_file_open(int *fd, const char *path, struct err *e);
 
-/* LOCK_UNKNOWN: this user may not open the lock. LOCK_FREE: also if there is none. */
+/*
+ * LOCK_FREE: also if there is none. LOCK_UNKNOWN: this user may not open the lock, and a process of
+ * another host may hold it, because the folder is on a network file system.
+ */
 enum lock_state { LOCK_FREE, LOCK_HELD, LOCK_UNKNOWN };
 
-/* Does a process hold the lock? Takes a shared lock for a short time. */
+/*
+ * Does a process hold the lock? Takes a shared lock for a short time. Looks for the lock in /proc/locks
+ * if this user may not open it.
+ */
 enum lock_state lock_file_state(const char *path);
 
 /* The inode of a lock, by which a folder that was exchanged is noticed. */

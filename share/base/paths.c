@@ -168,6 +168,13 @@ char *paths_workspace(const char *option, struct err *e)
 	return mem_strdup(path, e);
 }
 
+char *paths_temporary(const char *name, struct err *e)
+{
+	const char *folder = getenv("TMPDIR");
+
+	return file_path(e, "%s/%s", folder && *folder ? folder : "/tmp", name);
+}
+
 char *paths_existing_workspace(const char *option, struct err *e)
 {
 	char *path = paths_workspace(option, e);

@@ -35,6 +35,9 @@ char *paths_workspace(const char *option, struct err *e);
 /* The same for commands that only read it. NULL, ERR_NOINPUT: the folder does not exist. */
 char *paths_existing_workspace(const char *option, struct err *e);
 
+/* "$TMPDIR/NAME", or "/tmp/NAME". Owned by the caller; NULL: ERR_NOMEM. */
+char *paths_temporary(const char *name, struct err *e);
+
 /*
  * The current folder and the path, which stays as it is, with links and "./". Owned by the caller;
  * NULL: ERR_NOMEM. The path stays relative if the current folder is unknown.

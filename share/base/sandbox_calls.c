@@ -167,6 +167,33 @@ static int calls_refuse_requests(scmp_filter_ctx filter)
 	return rc ? rc : calls_refuse_values(filter, SCMP_SYS(fcntl), 1, orders, ARRAY_LEN(orders));
 }
 
+/*
+ * Landlock refuses to truncate from version 3 on; before, a file that may be read can be truncated as it is
+ * opened, and any file by access mode 3, which asks neither to read nor to write. openat2() has its flags out of
+ * our sight, and the C library does without it.
+ */
+static int calls_refuse_opening(scmp_filter_ctx filter)
+{
+	const uint32_t refused = SCMP_ACT_ERRNO(EPERM);
+	const uint64_t mode = O_ACCMODE, truncates = O_ACCMODE | O_TRUNC;
+	int rc = seccomp_rule_add(filter, refused, SCMP_SYS(openat), 1,
+				  SCMP_A2(SCMP_CMP_MASKED_EQ, mode, O_ACCMODE));
+
+	if (!rc)
+		rc = seccomp_rule_add(filter, refused, SCMP_SYS(openat), 1,
+				      SCMP_A2(SCMP_CMP_MASKED_EQ, truncates, O_TRUNC));
+	if (!rc && SCMP_SYS(open) > 0)
+		rc = seccomp_rule_add(filter, refused, SCMP_SYS(open), 1,
+				      SCMP_A1(SCMP_CMP_MASKED_EQ, mode, O_ACCMODE));
+	if (!rc && SCMP_SYS(open) > 0)
+		rc = seccomp_rule_add(filter, refused, SCMP_SYS(open), 1,
+				      SCMP_A1(SCMP_CMP_MASKED_EQ, truncates, O_TRUNC));
+	if (!rc && seccomp_syscall_resolve_name("openat2") > 0)
+		rc = seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS),
+				      seccomp_syscall_resolve_name("openat2"), 0);
+	return rc;
+}
+
 /* Signals to a thread of this process stay, for abort(); limits of this process, for new threads. */
 static int calls_refuse_other_processes(scmp_filter_ctx filter)
 {
@@ -200,6 +227,8 @@ static int calls_refuse_programs(scmp_filter_ctx filter, bool has_gpu)
 		rc = seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
 	if (!rc)
 		rc = calls_refuse_requests(filter);
+	if (!rc && !has_gpu)
+		rc = calls_refuse_opening(filter);
 	return rc || has_gpu ? rc : calls_refuse_other_processes(filter);
 }
 

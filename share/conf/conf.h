@@ -87,6 +87,7 @@ int conf_parse_command(struct conf *c, const char *program, int argc, char **arg
  * and conf_enter_sandbox() gives up the rest.
  */
 bool conf_needs_sandbox(const struct conf *c, bool *computes); /* on a backend, maybe a GPU */
+#define CONF_COMPARE_FOLDER "werkbank-compare"		       /* of compare --run, in $TMPDIR */
 int conf_hold_outputs(const struct conf *c, struct held_outputs **held, int *status, struct err *e);
 bool conf_begin_sandbox(const struct conf *c, const struct held_outputs *held, struct sandbox *s);
 void conf_enter_sandbox(struct conf *c, struct sandbox *s);
@@ -98,7 +99,7 @@ void conf_enter_sandbox(struct conf *c, struct sandbox *s);
 char *conf_typed_program(const struct conf *c);
 
 /*
- * The end of a main(): if code is not 0, print "werkbank COMMAND: text" on
+ * The end of a main(): if lines were repaired, print how many; if code is not 0, print "werkbank COMMAND: text"; both on
  * standard error. Returns the exit status of code. c may be just zeroed.
  */
 int conf_exit_status(const struct conf *c, int code, const struct err *e);

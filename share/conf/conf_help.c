@@ -8,9 +8,12 @@
 #include <string.h>
 
 #include "share/base/file.h"
+#include "share/base/lines.h"
 #include "share/base/mem.h"
+#include "share/base/number_format.h"
 #include "share/base/paths.h"
 #include "share/base/terminal_text.h"
+#include "share/base/text.h"
 #include "share/conf/conf_internal.h"
 
 #define HELP_WIDTH     80 /* columns */
@@ -335,6 +338,23 @@ static char *program_to_type(const struct conf *c, const char *text)
 	return NULL;
 }
 
+/* --repair destroys letters of a text in another encoding: never without a word. */
+static void report_repaired_lines(const struct conf *c)
+{
+	char name[LINES_NAME_BYTES];
+	const int64_t n = c->repair && !c->quiet ? lines_count_repaired(name) : 0;
+	const bool converts = c->command && !strcmp(c->command, "prep");
+
+	if (n)
+		fprintf(stderr,
+			"warning: --repair replaced invalid UTF-8 in %s line%s, the last one in "
+			"%s: if "
+			"letters are lost, the text has another encoding: %s ISO-8859-1 (or "
+			"WINDOWS-1252) instead\n",
+			COUNT_TEXT(n), text_plural(n), name,
+			converts ? "give --encoding" : "convert it with iconv -t UTF-8 -f");
+}
+
 int conf_exit_status(const struct conf *c, int code, const struct err *e)
 {
 	/* users never typed the commands between programs, which begin with _ */
@@ -344,6 +364,7 @@ int conf_exit_status(const struct conf *c, int code, const struct err *e)
 	struct buf text = { .data = room, .cap = sizeof(room) }; /* it never grows */
 	char *program;
 
+	report_repaired_lines(c);
 	if (code) {
 		*room = 0;
 		terminal_add_text(&text, e->text, strlen(e->text), TERMINAL_SENTENCE);

@@ -146,7 +146,10 @@ static inline void *conf_slot(const struct conf *c, const struct conf_option *o)
 /* Append the names of the shipped recipes, "demo, medium, …". */
 void conf_shipped_recipes(struct buf *out);
 
-/* ERR_USAGE: --output, or another file that the command writes, is one that it reads, or a file of a run, corpus or model. */
+/*
+ * ERR_USAGE: --output, or another file that the command writes, is one that it reads, a file of a run,
+ * corpus or model, or a downloaded archive. After the command line, and again after a recipe.
+ */
 int conf_check_outputs(const struct conf *c, const struct conf_command *cmd, struct err *e);
 
 #endif

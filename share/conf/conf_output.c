@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "share/base/file.h"
+#include "share/base/json.h"
 #include "share/base/text.h"
 #include "share/conf/conf_internal.h"
 
@@ -19,21 +20,26 @@ struct written_file {
 	struct stat stat;
 };
 
+#define MANIFEST_MAX ((size_t)16 << 20) /* bytes of the manifest.json of a corpus */
+
 /* Files that make a folder a run, a corpus or a model; the names of theirs that commands rely on. */
 static const struct owned_folder {
 	const char *what, *marker, *other_marker;
 	const char *names; /* separated by blanks; "*X" is an ending, "X*" a beginning */
+	const char *list;  /* NULL, or a file of JSON whose "files" have further names */
+	const char *above; /* NULL, or the name of the folder that it is in */
 } owned_folders[] = {
 	/* clang-format off */
 	{ "run", "journal.jsonl", "recipe.ini",
 	  "recipe.ini state.json lock control journal.jsonl samples.jsonl console.log "
-	  "vocab.tsv bpe.codes sentencepiece.model *.bin products.*" },
+	  "vocab.tsv bpe.codes sentencepiece.model *.bin products.*", NULL, NULL },
 	{ "corpus", "manifest.json", "recipe.ini",
 	  "recipe.ini manifest.json stats.json ledger.tsv lock vocab.tsv bpe.codes "
-	  "sentencepiece.model *.shard dev.* test.*" },
+	  "sentencepiece.model *.shard dev.* test.*", "manifest.json", NULL },
 	{ "model", "SHA256SUMS", "state.json",
 	  "recipe.ini state.json SHA256SUMS averaged.json vocab.tsv bpe.codes "
-	  "sentencepiece.model *.safetensors *.bin" },
+	  "sentencepiece.model *.safetensors *.bin", NULL, NULL },
+	{ "downloaded archives in", "lock", "lock", "*", NULL, "archives" },
 	/* clang-format on */
 };
 
@@ -61,7 +67,36 @@ static bool is_file_in(const char *folder, const char *name)
 	return is_there;
 }
 
-/* ERR_USAGE if the file belongs to a run, corpus or model. */
+/* Does the list, a file in the folder, name this file? */
+static bool is_in_list(const char *folder, const char *list, const char *name)
+{
+	struct err ignored = { 0 };
+	char *path = file_path(&ignored, "%s/%s", folder, list);
+	struct json *root = NULL;
+	const struct json *files;
+	bool found = false;
+
+	if (path)
+		(void)json_read_optional(&root, path, MANIFEST_MAX, &ignored);
+	files = json_get(root, "files");
+	for (size_t i = 0; !found && i < json_len(files); i++)
+		found = !strcmp(json_text(json_get(json_at(files, i), "name"), ""), name);
+	json_free(root);
+	free(path);
+	return found;
+}
+
+/* Is the folder in one of this name? NULL: any. */
+static bool is_folder_in(const char *folder, const char *above)
+{
+	const char *slash = strrchr(folder, '/');
+	const size_t n = above ? strlen(above) : 0;
+
+	return !above || (slash && (size_t)(slash - folder) > n &&
+			  slash[-1 - (ptrdiff_t)n] == '/' && !strncmp(slash - n, above, n));
+}
+
+/* ERR_USAGE if the file belongs to a run, corpus or model, or is a downloaded archive. */
 static int check_owner(const struct written_file *w, struct err *e)
 {
 	char folder[PATH_MAX], *slash;
@@ -72,8 +107,10 @@ static int check_owner(const struct written_file *w, struct err *e)
 	for (size_t i = 0; i < ARRAY_LEN(owned_folders); i++) {
 		const struct owned_folder *o = &owned_folders[i];
 
-		if (is_owned_name(o->names, slash + 1) && is_file_in(folder, o->marker) &&
-		    is_file_in(folder, o->other_marker))
+		if (is_folder_in(folder, o->above) && is_file_in(folder, o->marker) &&
+		    is_file_in(folder, o->other_marker) &&
+		    (is_owned_name(o->names, slash + 1) ||
+		     (o->list && is_in_list(folder, o->list, slash + 1))))
 			return err_set(
 				e, ERR_USAGE,
 				"%s: %s is a file of the %s %s, which would be lost: give another "
@@ -115,6 +152,8 @@ static int check_output(const struct conf *c, const struct conf_command *cmd,
 	if (stat(w->path, &w->stat) || !S_ISREG(w->stat.st_mode))
 		return 0;
 	rc = check_owner(w, e);
+	if (!rc && c->recipe)
+		rc = check_input(w, c->recipe, e);
 	for (int i = 0; !rc && i < c->n_arguments; i++) {
 		const size_t n = strcspn(usage, " ");
 
@@ -138,6 +177,26 @@ static int check_output(const struct conf *c, const struct conf_command *cmd,
 	return rc;
 }
 
+/* The files that a command writes for this value of --output or --prometheus. */
+static int check_output_option(const struct conf *c, const struct conf_command *cmd,
+			       const char *label, const char *value, struct err *e)
+{
+	/* sp-learn writes two files */
+	static const char *const plain[] = { "", NULL }, *const endings[] = { ".model", ".vocab",
+									      NULL };
+	int rc = 0;
+
+	for (const char *const *p = strcmp(cmd->name, "sp-learn") ? plain : endings; !rc && *p;
+	     p++) {
+		char *path = file_path(e, "%s%s", value, *p);
+		struct written_file w = { .label = label, .path = path };
+
+		rc = path ? check_output(c, cmd, &w, e) : e->code;
+		free(path);
+	}
+	return rc;
+}
+
 int conf_check_outputs(const struct conf *c, const struct conf_command *cmd, struct err *e)
 {
 	const char *usage = cmd ? cmd->arguments : "";
@@ -151,8 +210,7 @@ int conf_check_outputs(const struct conf *c, const struct conf_command *cmd, str
 		if (!is_output_option(o) || !*text || !conf_command_accepts(cmd, cmd->program, o))
 			continue;
 		snprintf(label, sizeof(label), "--%s", o->name);
-		rc = check_output(c, cmd, &(struct written_file){ .label = label, .path = *text },
-				  e);
+		rc = check_output_option(c, cmd, label, *text, e);
 	}
 	for (int i = 0; !rc && i < c->n_arguments && *usage; i++) {
 		const size_t n = strcspn(usage, " ");

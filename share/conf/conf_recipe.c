@@ -554,7 +554,9 @@ int conf_load_named_recipe(struct conf *c, const char *name, struct err *e)
 	char *path = NULL;
 	int rc = name_to_path(name, NULL, &path, e);
 
-	return recipe_set_path(c, path, rc ? rc : load_file(c, path, NULL, true, e), e);
+	rc = recipe_set_path(c, path, rc ? rc : load_file(c, path, NULL, true, e), e);
+	/* the recipe can name an output, and inputs */
+	return rc || !c->command ? rc : conf_check_outputs(c, conf_find_command(c->command), e);
 }
 
 int conf_load_recipe(struct conf *c, const char *path, struct err *e)

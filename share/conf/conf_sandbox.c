@@ -6,6 +6,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "share/base/file.h"
 #include "share/base/paths.h"
@@ -15,13 +16,14 @@
 /* Commands that read foreign bytes in their own process; what they write. */
 static const struct conf_sandboxed {
 	const char *command;
-	bool writes_workspace, writes_temporary;
-	bool computes;			 /* on a backend, which may be a GPU */
+	bool writes_workspace;
+	const char *temporary; /* with --run: the beginning of the name of a folder in $TMPDIR */
+	bool computes;	       /* on a backend, which may be a GPU */
 	bool writes_file, writes_folder; /* --output is a file, a folder, or may be either */
 	bool stages;			 /* a second temporary folder beside --output */
 } conf_sandboxed[] = {
 	/* clang-format off */
-	{ "compare",	.writes_temporary = true, .computes = true },
+	{ "compare",	.temporary = CONF_COMPARE_FOLDER, .computes = true },
 	{ "eval",	.computes = true },
 	{ "export",	.writes_file = true, .writes_folder = true },
 	{ "import",	.writes_workspace = true, .writes_folder = true, .stages = true },
@@ -111,16 +113,25 @@ bool conf_needs_sandbox(const struct conf *c, bool *computes)
 int conf_hold_outputs(const struct conf *c, struct held_outputs **held, int *status, struct err *e)
 {
 	const struct conf_sandboxed *how = conf_find_sandboxed(c);
-	char *path;
+	const char *temporary = how && c->run ? how->temporary : NULL;
+	char *path = NULL;
 
 	*held = NULL;
-	if (!how || sandbox_is_off() || !c->output || !(how->writes_file || how->writes_folder))
+	if (!how || sandbox_is_off() ||
+	    (!temporary && (!c->output || !(how->writes_file || how->writes_folder))))
 		return 0;
 	*held = held_outputs_new(e);
-	path = *held ? file_path(e, "%s", c->output) : NULL;
-	if (!path) {
+	if (*held)
+		path = temporary ? paths_temporary(temporary, e) : file_path(e, "%s", c->output);
+	if (!*held || !path) {
 		free(*held);
 		return e->code;
+	}
+	if (temporary) { /* never committed: the parent removes it */
+		umask(077);
+		held_output_add_folder(*held, path, NULL);
+		free(path);
+		return held_output_start(*held, status, e);
 	}
 	for (size_t n = strlen(path); n > 1 && path[n - 1] == '/'; n--)
 		path[n - 1] = '\0';
@@ -151,11 +162,6 @@ bool conf_begin_sandbox(const struct conf *c, const struct held_outputs *held, s
 	for (size_t i = 0; held && i < HELD_OUTPUTS; i++)
 		if (held_output_folder(held, i))
 			sandbox_allow_write(s, held_output_folder(held, i));
-	if (how->writes_temporary) {
-		const char *folder = getenv("TMPDIR");
-
-		sandbox_allow_write(s, folder && *folder ? folder : "/tmp");
-	}
 	return true;
 }
 

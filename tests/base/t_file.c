@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <unistd.h>
 
@@ -302,6 +303,35 @@ TEST(outfolder_notices_a_replaced_folder)
 		holds_text("elsewhere/file", "precious");
 		check_int(rmdir(file_at("taken")), 0);
 	}
+}
+
+static uid_t stranger; /* 0: none */
+
+/* Takes the place of libc's in this program: a stranger puts his own empty folder there at once. */
+int mkdirat(int parent, const char *name, mode_t mode)
+{
+	const int failed = (int)syscall(SYS_mkdirat, parent, name, mode);
+
+	if (!failed && stranger)
+		check_int(fchownat(parent, name, stranger, (gid_t)-1, 0), 0);
+	return failed;
+}
+
+TEST(outfolder_of_a_stranger)
+{
+	struct outfolder o;
+	struct err e = { 0 };
+
+	if (geteuid() != 0) {
+		test_skip("only root can give a folder away");
+		return;
+	}
+	stranger = 65534;
+	check_err(outfolder_open(&o, file_at("model"), NULL, &e), ERR_CANTCREAT);
+	stranger = 0;
+	check(strstr(e.text, "another user has replaced the folder") != NULL);
+	check_int(outfolder_open(&o, file_at("model"), NULL, &e), 0);
+	check_int(outfolder_commit(&o, &e), 0);
 }
 
 TEST(outfolder_is_exchanged)

@@ -207,6 +207,11 @@ right "https is blocked, the hash is published"
 same "no shipped archive has an unencrypted address" \
 	"$(cat "$(dirname "$0")"/../../share/corpora/*.manifest | grep -c '^url = http:')" 0
 
+same "one shipped archive has no published hash: its first download is recorded" \
+	"$(cat "$(dirname "$0")"/../../share/corpora/*.manifest |
+		awk '/^\[archive/ { if (name && !hash) print name; name = $2; hash = 0 } /^(sha256|md5) = / { hash = 1 }
+			END { if (name && !hash) print name }')" 'de-en.tgz]'
+
 # ---- mirrors ----------------------------------------------------------------
 manifest mirrors "sha256 = $sum" "url = $web/none/a.tgz" "url = $web/page/a.tgz" "url = $web/b.tgz" "url = $web/cut-50000/a.tgz" "url = $web/a.tgz"
 says "one mirror after the other" 0 'trying the next address' fetch --tries 1
@@ -313,6 +318,23 @@ killed() {
 }
 killed KILL 137
 killed TERM 143
+
+# ---- a part that another program replaces while it grows ---------------------------------
+manifest replaced "url = $web/slow-2000/a.tgz"
+"$data" fetch "$m" -C "$ws" >"$tmp/out" 2>"$tmp/err" &
+pid=$!
+tries=0
+until [ "$(stat -c %s "$here/a.tgz.part" 2>/dev/null || echo 0)" -ge 10000 ] || [ $tries -ge 500 ]; do
+	tries=$((tries + 1))
+	sleep 0.02
+done
+mv "$here/a.tgz.part" "$here/taken"
+cp "$tmp/www/b.tgz" "$here/a.tgz.part"
+got=0
+wait $pid || got=$?
+same "a part that was replaced" "$got" 73
+same "a part that was replaced: said" "$(grep -c 'a.tgz.part: another user or program has replaced the file' "$tmp/err")" 1
+nothing "a part that was replaced"
 
 # ---- several at once ----------------------------------------------------------
 for i in 1 2 3 4 5 6; do cp "$tmp/www/a.tgz" "$tmp/www/p$i.tgz"; done

@@ -210,7 +210,13 @@ rm -rf "$tmp/local/corpora/my"
 says "invalid UTF-8 names its line and the encoding" 65 'latin.de:10: byte 2 .* perhaps --encoding ISO-8859-1 ' prep
 same "... and leaves no file of a corpus" "$(ls -A "$tmp/local/corpora/my" 2>/dev/null)" ""
 says "... and no corpus" 66 "there is no prepared corpus" "$data" data stats my -C "$tmp/local"
-says "invalid UTF-8, repaired: counted" 0 'warning: --repair replaced invalid UTF-8 in 1 line, also of .*latin.de: .* another encoding' prep --repair
+says "invalid UTF-8, repaired: counted" 0 'warning: --repair replaced invalid UTF-8 in 1 line, the last one in .*latin.de: .* another encoding' prep --repair
+for side in en de; do
+	{ echo '<srcset setid="x" srclang="any"><doc docid="d">'; sed 's/.*/<seg id="1">&<\/seg>/' "$tmp/dev.$side"; echo '</doc></srcset>'; } >"$tmp/latin.$side.sgm"
+done
+LC_ALL=C sed '4s/<seg id="1">/&K\xe4se \xe4 /' "$tmp/latin.de.sgm" >"$tmp/latin-1.de.sgm"
+recipe my "$tmp/dev.en" "$tmp/latin.de" "dev_source = $tmp/latin.en.sgm" "dev_target = $tmp/latin-1.de.sgm"
+says "... also in an SGM file" 0 '--repair replaced invalid UTF-8 in 2 lines, the last one in ' prep --repair
 { sed -n 1,9p "$tmp/dev.de"; printf 'K\344se \226 \204gut\223\n'; sed -n 11,50p "$tmp/dev.de"; } >"$tmp/latin.de"
 says "Windows-1252" 65 '--encoding WINDOWS-1252 ' prep
 { sed -n 1,9p "$tmp/dev.de"; printf 'K\212se\n'; sed -n 11,50p "$tmp/dev.de"; } >"$tmp/latin.de"

@@ -1,13 +1,20 @@
 /* t_fetch.c - tests of bars, parts and receipts; fetch.sh tests the network */
 #include "tests/test.h"
 
+#include <arpa/inet.h>
 #include <fcntl.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "data/source/bars.h"
+#include "data/source/fetch.h"
 #include "data/source/fetch_part.h"
 #include "data/source/fetch_transfer.h"
 #include "data/source/receipt.h"
@@ -189,6 +196,83 @@ TEST(part_hashes_what_was_there_and_what_comes)
 		check(!file_exists(path));
 	}
 	free(path);
+}
+
+/* A server that tells no length: answers each request with an archive of so many bytes. -1: no server. */
+static pid_t serve_unannounced(int *port, size_t bytes)
+{
+	static const char head[] = "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n\037\213";
+	struct sockaddr_in a = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	socklen_t size = sizeof(a);
+	const int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	pid_t pid;
+
+	if (listener < 0 || bind(listener, (struct sockaddr *)&a, size) || listen(listener, 4) ||
+	    getsockname(listener, (struct sockaddr *)&a, &size))
+		return -1;
+	*port = ntohs(a.sin_port);
+	pid = fork();
+	while (pid == 0) {
+		const int client = accept(listener, NULL, NULL);
+		char request[4096];
+
+		if (client < 0 || recv(client, request, sizeof(request), 0) < 0)
+			_exit(1);
+		send(client, head, sizeof(head) - 1, MSG_NOSIGNAL);
+		for (size_t i = 0; i < bytes; i++)
+			if (send(client, "x", 1, MSG_NOSIGNAL) < 0)
+				break;
+		close(client);
+	}
+	close(listener);
+	return pid;
+}
+
+static int accept_download(void *closure, size_t address, const struct fetch_sums *s,
+			   struct buf *remark, struct err *e)
+{
+	(void)address, (void)remark, (void)e;
+	*(int64_t *)closure = s->bytes;
+	return 0;
+}
+
+TEST(fetch_limits_what_nobody_announces)
+{
+	char url[60];
+	struct fetch_address a = { .url = url, .request = url, .content = "", .bytes = -1 };
+	struct fetch_limits l = {
+		.transfers = 1, .tries = 1, .wait_s = 0.01, .stall_s = 10, .most_bytes = 20000
+	};
+	int64_t got = -1;
+	struct err e = { 0 };
+	char *part = file_path(&e, "%s/a.part", test_folder());
+	struct fetch_job job = { .name = "a",
+				 .part = part,
+				 .addresses = &a,
+				 .n_addresses = 1,
+				 .on_complete = accept_download,
+				 .closure = &got };
+	struct progress p;
+	int port = 0;
+	const pid_t server = serve_unannounced(&port, 30000);
+
+	unsetenv("http_proxy");
+	unsetenv("all_proxy");
+	snprintf(url, sizeof(url), "http://127.0.0.1:%d/a", port);
+	progress_init(&p, true);
+	if (!check(server > 0))
+		return;
+	check_err(fetch_all(&job, 1, &l, &p, &e), ERR_DATA);
+	check(strstr(e.text, "is longer than 20000 bytes, the limit for a file whose length") !=
+	      NULL);
+	check(file_size(part) <= 20000);
+	unlink(part);
+	l.most_bytes = 40000;
+	check_err(fetch_all(&job, 1, &l, &p, &e), 0);
+	check_int(got, 30002);
+	test_kill(server, SIGKILL);
+	waitpid(server, NULL, 0);
+	free(part);
 }
 
 TEST(part_is_no_link_and_no_folder)

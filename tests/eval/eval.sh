@@ -332,8 +332,17 @@ says 64 'beam' "$wb" translate -m "$folder" --beam 65
 printf 'good\nbad \377\ngood\n' >"$tmp/in"
 says 65 'standard input:2: byte 5 is not valid UTF-8' "$wb" translate -m "$folder"
 lines 1
-says 0 '' "$wb" translate -m "$folder" --repair
+says 0 'repair replaced invalid UTF-8 in 1 line, the last one in standard input: ' "$wb" translate -m "$folder" --repair
 lines 3
+printf 'abc abc \377\nb\nc \376\n' >"$tmp/broken"
+says 0 'repair replaced invalid UTF-8 in 4 lines, the last one in .*broken: ' "$wb" bleu --repair -r "$tmp/broken" "$tmp/broken"
+for tool in tokenize "bpe-learn -s 5" "sp-learn -s 20 -o $tmp/pieces"; do
+	# shellcheck disable=SC2086 # a tool and its options
+	says 0 'repair replaced invalid UTF-8 in 2 lines, the last one in .*broken: ' "$wb" $tool --repair "$tmp/broken"
+	# shellcheck disable=SC2086
+	says 0 '' "$wb" $tool --repair --quiet "$tmp/broken"
+	if [ -s "$tmp/err" ]; then not_ok "$tool --quiet" "$(cat "$tmp/err")"; else ok "$tool --quiet"; fi
+done
 says 65 'in:2: ' "$wb" translate -m "$folder" -o "$tmp/none" "$tmp/in"
 if [ -e "$tmp/none" ]; then not_ok "no half output" "the file is there"; else ok "no half output"; fi
 says 66 'nothing' "$wb" translate -m "$folder" "$tmp/nothing"

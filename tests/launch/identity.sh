@@ -89,6 +89,40 @@ same "a lock of an earlier release is closed to others" "$(stat -c %a "$w/runs/a
 says "prep of a corpus in use" 75 'the run a is being trained on the corpus tiny: wait until it ends' "$wb" prep -C "$w" "$tmp/tiny.ini" --force --quiet
 says "... under another name" 0 '' "$wb" prep -C "$w" "$tmp/tiny.ini" --corpus other --quiet
 
+# ---- another user, who may not open the lock, sees whether a process holds it ---------------------------
+as_nobody() { setpriv --reuid=65534 --regid=65534 --clear-groups env HOME="$tmp/nobody" XDG_CACHE_HOME="$tmp/nobody/cache" "$@"; }
+if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null && as_nobody test -x "$wb"; then
+	mkdir -p "$tmp/nobody" "$tmp/shared/runs/other"
+	chown -R 65534 "$tmp/nobody" "$tmp/shared"
+	printf '#!/bin/sh\nwhile [ "$1" != nodea ]; do shift; done\nshift\nexec sh -c "$*"\n' >"$tmp/ssh"
+	chmod 755 "$tmp/ssh"
+	# state_for_nobody WANTED : what status and a copy of the records say of the run a, at once or after a while
+	state_for_nobody() {
+		says "status of another user: $1" 0 "\"state\":\"$1\"" as_nobody "$wb" status -C "$w" a --json
+		rm -rf "$tmp/nobody/cache"
+		says "watch ssh:// of another user: $1" 0 "a: $1" as_nobody "$wb" watch --plain --ssh "$tmp/ssh" "ssh://nodea$w/runs/a"
+	}
+	is_running() { "$wb" status -C "$w" a --json | grep -q '"state":"running"'; }
+	wait_until is_running
+	state_for_nobody running
+	says "the corpus of another user" 0 '' as_nobody "$wb" prep -C "$tmp/shared" "$tmp/tiny.ini" --quiet
+	cp "$w/runs/a/recipe.ini" "$w/runs/a/state.json" "$tmp/shared/runs/other/"
+	(umask 077 && : >"$tmp/shared/runs/other/lock")
+	chown -R 0 "$tmp/shared/runs/other"
+	flock -x "$tmp/shared/runs/other/lock" sleep 1000 &
+	pids="$pids $!"
+	wait_until sh -c "! flock -n '$tmp/shared/runs/other/lock' true"
+	says "prep of a corpus on which another user trains" 75 'the run other is being trained on the corpus tiny' \
+		as_nobody "$wb" prep -C "$tmp/shared" "$tmp/tiny.ini" --force --quiet
+	find /proc/[0-9]*/fd -lname "$w/runs/a/lock" 2>/dev/null | cut -d / -f 3 | sort -u | while read -r pid; do kill -9 "$pid"; done
+	wait_until flock -n "$w/runs/a/lock" true
+	state_for_nobody lost
+	"$wb" train -C "$w" "$tmp/tiny.ini" --run a --detach --quiet >/dev/null 2>&1
+	before=$(readlink "$w/runs/a/checkpoints/last")
+else
+	skip "locks of another user" "needs root, setpriv and programs that others may run"
+fi
+
 # ---- a live training whose folder is exchanged writes nothing into the new one ---------------------
 saved_more() { [ "$(readlink "$w/runs/a/checkpoints/last")" != "$before" ]; }
 wait_until saved_more

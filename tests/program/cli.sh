@@ -91,6 +91,12 @@ if grep -q s3cret "$tmp/err"; then not_ok "a password in an address: not repeate
 # outputs never replace what a command reads, nor a file of a run, corpus or model
 mkdir -p "$tmp/ow/runs" && cp -r "$srcdir/tests/golden/release/run" "$tmp/ow/runs/a" && mkdir -p "$tmp/ow/corpora" &&
 	cp -r "$srcdir/tests/golden/release/corpus" "$tmp/ow/corpora/c" && chmod -R u+w "$tmp/ow"
+cp -r "$tmp/ow/corpora/c" "$tmp/ow/corpora/d" && mv "$tmp/ow/corpora/d/dev.en" "$tmp/ow/corpora/d/held.en" &&
+	sed 's/"dev\.en"/"held.en"/' "$tmp/ow/corpora/c/manifest.json" >"$tmp/ow/corpora/d/manifest.json"
+mkdir -p "$tmp/ow/archives/x" && : >"$tmp/ow/archives/x/lock"
+for file in in.en in.de pieces.vocab archives/x/a.tgz; do echo text >"$tmp/ow/$file"; done
+printf '[data]\ntrain_source = in.en\ntrain_target = in.de\n' >"$tmp/ow/in.ini"
+{ cat "$tmp/ow/in.ini"; printf '[train]\nprometheus = %s\n' "$tmp/ow/in.de"; } >"$tmp/ow/metrics.ini"
 (cd "$tmp/ow" && find . -type f -exec cksum {} + | sort) >"$tmp/ow.before"
 printf '[data]\ndemo_pairs = 10\n' >"$tmp/own.ini"
 printf 'a b\n' >"$tmp/text" && ln -f "$tmp/text" "$tmp/text.link"
@@ -105,6 +111,11 @@ says 64 'the command reads .*text, which .*text.link would replace' "$wb" tokeni
 says 64 'OUT-SOURCE: the command reads' "$wb" clean "$tmp/text" "$tmp/own.ini" "$tmp/text" "$tmp/out2"
 says 64 '--output: the command reads' "$wb" translate -m "$model" --terms "$tmp/text" -o "$tmp/text" "$tmp/own.ini"
 says 64 'dev.en is a file of the corpus' "$wb" demo-corpus "$tmp/ow/corpora/c/dev.en" "$tmp/out2"
+says 64 '--prometheus: the command reads .*in.de' "$wb" train "$tmp/ow/metrics.ini" -C "$tmp/ow"
+says 64 '--output: the command reads .*in.en' "$wb" job slurm "$tmp/ow/in.ini" --walltime 10 -C "$tmp/ow" -o "$tmp/ow/in.en"
+says 64 'the command reads .*pieces.vocab' "$wb" sp-learn "$tmp/ow/pieces.vocab" -o "$tmp/ow/pieces"
+says 64 'a.tgz is a file of the downloaded archives in' "$wb" tokenize "$tmp/text" -o "$tmp/ow/archives/x/a.tgz"
+says 64 'held.en is a file of the corpus' "$wb" tokenize "$tmp/text" -o "$tmp/ow/corpora/d/held.en"
 (cd "$tmp/ow" && find . -type f -exec cksum {} + | sort) >"$tmp/ow.after"
 if cmp -s "$tmp/ow.before" "$tmp/ow.after"; then ok "no file of run, corpus and model is changed"; else not_ok "no file is changed" "$(diff "$tmp/ow.before" "$tmp/ow.after" | head -3)"; fi
 says 0 '' "$wb" report -C "$tmp/ow" a -o "$tmp/ow/runs/a/my-report.md"
@@ -168,6 +179,21 @@ holds "samples: new words are marked" '^0 +750  \{Der\}' "$tmp/out"
 holds "samples --json" '"checkpoints":\[\{"step":250,"hypothesis":"[^"]*","new_words":\[\]' "$tmp/out"
 says 64 "N must be the number" "$wb" samples -C "$tmp/ws" one x
 says 66 'the run one has no sample 99' "$wb" samples -C "$tmp/ws" one 99
+
+# 20,000 runs: the time grows with their number, not with its square
+mkdir -p "$tmp/many/runs"
+seq 20000 | sed "s,^,$tmp/many/runs/r," >"$tmp/many/list"
+xargs mkdir <"$tmp/many/list"
+echo '{"v":1,"state":"finished"}' >"$tmp/many/state.json"
+echo '{"v":1,"kind":"start","t":1}' >"$tmp/many/journal.jsonl"
+for file in state.json journal.jsonl; do
+	sed "s,\$,/$file," "$tmp/many/list" | xargs -n 1000 sh -c 'from=$1; shift; tee "$@" <"$from" >/dev/null' sh "$tmp/many/$file"
+done
+says 0 '' sh -c "ulimit -t 20; exec '$wb' runs -C '$tmp/many'"
+holds "runs: the latest ones" '^state +finished +finished' "$tmp/out"
+says 0 '' sh -c "ulimit -t 20; exec '$wb' status -C '$tmp/many'"
+same "status: all runs" "$(grep -c '^r[0-9]*: finished' "$tmp/out")" 20000
+rm -rf "$tmp/many"
 
 # ---- every command: --help on standard output, from the face and from the program itself ----
 sed -n 's/^CMD("\([^"]*\)", *\([a-z]*\),.*/\1 \2/p' "$srcdir/share/conf/commands.def" >"$tmp/commands"

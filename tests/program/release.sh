@@ -26,6 +26,14 @@ says "its options beside another run's" 0 'old' wb runs old --json
 says "samples" 0 '' wb samples old
 says "scores of the checkpoint" 0 '^BLEU ' wb eval --run old --set test
 says "translation by the checkpoint" 0 '' sh -c "echo 'The old woman reads.' | '$top/werkbank' translate -C '$w' --run old"
+cp "$w/corpora/old/vocab.tsv" "$tmp/vocab.tsv"
+if truncate -s 4T "$w/corpora/old/vocab.tsv" 2>/dev/null; then
+	says "... beside a vocabulary of terabytes in the corpus, which is not read" 0 '' \
+		sh -c "ulimit -t 20; echo 'The old woman reads.' | exec '$top/werkbank' translate -C '$w' --run old"
+else
+	skip "... beside a vocabulary of terabytes in the corpus" "no sparse files here"
+fi
+cp "$tmp/vocab.tsv" "$w/corpora/old/vocab.tsv"
 says "a pair of the corpus" 0 'source' wb data show old 3
 says "the corpus need not be prepared again" 0 '' wb prep "$old/old.ini" --dry-run
 if grep -q "define HAVE_CURSES 1" config.h; then

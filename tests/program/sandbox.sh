@@ -53,7 +53,8 @@ closed() {
 	[ -z "$files" ] || refused "$1" "$2" "read /etc/passwd" "create a file" "remove a file" "start a program"
 	[ -z "$calls" ] || refused "$1" "$2" "internet socket" "local socket" "start a program" chmod fchmodat fchmod chown setxattr utimes \
 		truncate kill "kill all" tgkill prlimit setpriority sched_setaffinity ptrace "type into a terminal" "console of Linux" \
-		"owner of signals" "signal of input" "owner by ioctl" "flags of a file" "shared memory" "message queue"
+		"owner of signals" "signal of input" "owner by ioctl" "flags of a file" "shared memory" "message queue" \
+		"open for ioctl" "truncate by open for ioctl" openat2
 }
 echo victim >"$tmp/elsewhere/file.victim"
 victim() { stat -c '%a %u %g %s' "$tmp/elsewhere/file.victim"; }
@@ -65,7 +66,8 @@ WERKBANK_SANDBOX=off probed "$top/werkbank-eval" translate --model "$model" --ba
 if grep -q 'read /etc/passwd: ALLOWED' "$tmp/probed" && grep -q 'internet socket: ALLOWED' "$tmp/probed"; then
 	ok "the probe works: with the sandbox off it reads and connects"
 	for what in chmod fchmodat chown utimes truncate kill tgkill prlimit setpriority sched_setaffinity "console of Linux" \
-		"owner of signals" "signal of input" "owner by ioctl" "flags of a file" "shared memory" "message queue"; do
+		"owner of signals" "signal of input" "owner by ioctl" "flags of a file" "shared memory" "message queue" \
+		"open for ioctl" "truncate by open for ioctl" openat2; do
 		holds "the probe works: $what" "program: $what: ALLOWED" "$tmp/probed"
 	done
 	printf 'victim\n' >"$tmp/elsewhere/file.victim"
@@ -134,6 +136,16 @@ present "... the imported model" "$home/imported/model.safetensors"
 same "nothing else is at home" "$(cd "$home" && find . -type f ! -path './exported/*' ! -path './imported/*' | sort | tr '\n' ' ')" \
 	'./.bashrc ./.ssh/id_rsa ./out.txt ./records.jsonl '
 same "... and nothing is changed" "$(cat "$home/.bashrc")" '# mine'
+# compare --run: a folder of its own in $TMPDIR, not all of it
+mkdir -p "$TMPDIR/.ssh"
+cp "$home/.ssh/id_rsa" "$TMPDIR/.ssh/"
+cp "$home/.bashrc" "$TMPDIR/.bashrc"
+SANDBOX_HOME=$TMPDIR probed "$top/werkbank-eval" compare -C "$w" --run old --set test --backend cpu --quiet --resamples 100 :last
+closed "compare --run" program
+[ -z "$files" ] || refused "compare --run in \$TMPDIR" program "read ~/.ssh/id_rsa" "append to ~/.bashrc" "create a file at home" "list the home folder" "remove ~/.bashrc"
+says "... the scores" 0 '^old:last|no difference' cat "$tmp/result"
+rm -r "$TMPDIR/.ssh" "$TMPDIR/.bashrc"
+same "... and leaves nothing there" "$(ls -A "$TMPDIR")" ''
 # failures and signals: no output, no temporary, the status of the command
 says "a failure leaves no output" 65 'is not valid UTF-8' sh -c "printf '\\377\\n' | '$top/werkbank-eval' translate --model '$model' --backend cpu -o '$home/fails'"
 absent "... none" "$home/fails"
@@ -195,12 +207,41 @@ closed "the manifest in prep" "reader of the manifest"
 closed "texts and SGM files in prep" program
 present "prep: the corpus" "$w/corpora/small/manifest.json"
 equal "prep: the SGM file is read" "$tmp/a.en" "$w/corpora/small/dev.en"
-same "the victim's mode, owner and length: all of these had a sandbox" "$(victim)" "$victim"
 mkdir -p "$w/archives/small"
 cp "$tmp/from/a.tgz" "$w/archives/small/"
 probed "$top/werkbank-data" fetch "$tmp/small.manifest" -C "$w"
 closed "unpacking in fetch" unpacker
 closed "the manifest in fetch" "reader of the manifest"
 says "fetch: the archive is accepted" 0 'a\.tgz' cat "$tmp/result"
+
+# ---- kernels with an earlier Landlock: seccomp refuses what their Landlock cannot ----------------------
+latest=$(sed -n 's/.*Landlock \([0-9]*\) limits files.*/\1/p' "$tmp/doctor" | head -n 1)
+[ -n "$calls" ] || latest=0
+readable=$w/runs/old/readable
+version=2
+while [ "$version" -le "${latest:-0}" ]; do
+	SANDBOX_LANDLOCK=$version SANDBOX_READABLE=$readable
+	export SANDBOX_LANDLOCK SANDBOX_READABLE
+	echo kept >"$readable"
+	probed "$top/werkbank-eval" translate --model "$model" --backend cpu --quiet -C "$w" "$tmp/in"
+	closed "Landlock $version: translate" program
+	refused "Landlock $version: translate" program "truncate what may be read"
+	same "Landlock $version: the file is as it was" "$(cat "$readable")" kept
+	equal "Landlock $version: the same translation" "$tmp/without" "$tmp/result"
+	unset SANDBOX_READABLE
+	rm -f "$home/out.txt"
+	at_home "$top/werkbank-eval" translate --model "$model" --backend cpu --quiet -o out.txt "$tmp/in"
+	closed "Landlock $version: translate -o" program
+	equal "Landlock $version: translate -o: the same translation" "$tmp/without" "$home/out.txt"
+	rm -rf "$w/corpora/small"
+	probed "$top/werkbank-data" prep "$tmp/small.ini" -C "$w" --from "$tmp/from"
+	closed "Landlock $version: unpacking" unpacker
+	closed "Landlock $version: the manifest" "reader of the manifest"
+	closed "Landlock $version: prep" program
+	present "Landlock $version: the corpus" "$w/corpora/small/manifest.json"
+	version=$((version + 1))
+done
+unset SANDBOX_LANDLOCK
+same "the victim's mode, owner and length: all of these had a sandbox" "$(victim)" "$victim"
 absent "nothing was created elsewhere" "$tmp/elsewhere/file"
 tally

@@ -2,7 +2,9 @@
  * sandbox_probe.c - preloaded into a program by sandbox.sh: while it unpacks, when it opens a manifest and at its end,
  * from inside its sandbox, it tries what no reader of foreign bytes needs, and prints on standard error what the kernel says to it.
  *
- *	$SANDBOX_PROBE	the path of a file to create, outside of what the command names
+ *	$SANDBOX_PROBE		the path of a file to create, outside of what the command names
+ *	$SANDBOX_READABLE	a file that the command may read, and must not change
+ *	$SANDBOX_LANDLOCK	the latest version of Landlock that the program may know, as an older kernel
  */
 #undef _FORTIFY_SOURCE /* it would define open() inline */
 #ifndef _GNU_SOURCE
@@ -16,6 +18,7 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +33,13 @@
 #include <sys/syscall.h>
 #include <sys/xattr.h>
 #include <unistd.h>
+
+#ifndef SYS_landlock_create_ruleset
+#define SYS_landlock_create_ruleset 444
+#endif
+#ifndef SYS_openat2
+#define SYS_openat2 437
+#endif
 
 static void say(const char *process, const char *what, int result)
 {
@@ -47,6 +57,19 @@ static void say_errno(const char *process, const char *what, long result)
 	say(process, what, result < 0 && (errno == EPERM || errno == EACCES) ? -1 : 0);
 }
 
+/* openat2() has its flags in memory, which seccomp does not see. */
+static long probe_openat2(const char *path)
+{
+	struct {
+		uint64_t flags, mode, resolve;
+	} how = { .flags = O_ACCMODE | O_TRUNC | O_CLOEXEC };
+	const long fd = syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
+
+	if (fd < 0 && errno == ENOSYS)
+		errno = EPERM;
+	return fd;
+}
+
 /* Files of the user besides those that the command names, by calls that Landlock does not limit. */
 static void probe_victim(const char *process, const char *path)
 {
@@ -61,6 +84,13 @@ static void probe_victim(const char *process, const char *path)
 	say_errno(process, "setxattr", setxattr(victim, "user.werkbank", "x", 1, 0));
 	say_errno(process, "utimes", utimensat(AT_FDCWD, victim, times, 0));
 	say_errno(process, "truncate", truncate(victim, 0));
+	/* access mode 3 asks neither to read nor to write: before version 3, Landlock does not refuse it */
+	say(process, "open for ioctl", open(victim, O_ACCMODE | O_CLOEXEC));
+	say(process, "truncate by open for ioctl", open(victim, O_ACCMODE | O_TRUNC | O_CLOEXEC));
+	say_errno(process, "openat2", probe_openat2(victim));
+	if (getenv("SANDBOX_READABLE"))
+		say(process, "truncate what may be read",
+		    open(getenv("SANDBOX_READABLE"), O_RDONLY | O_TRUNC | O_CLOEXEC));
 }
 
 /* The folder of the output: $SANDBOX_HOME. */
@@ -125,6 +155,24 @@ static void probe(const char *process)
 	say(process, "local socket", socket(AF_UNIX, SOCK_STREAM, 0));
 	if (execve("/bin/true", arguments, none) < 0)
 		say(process, "start a program", -1);
+}
+
+/* The program's own calls of Landlock. The version is asked for with flag 1. */
+long syscall(long number, ...)
+{
+	long (*hidden)(long, ...) = (__typeof__(hidden))dlsym(RTLD_NEXT, "syscall");
+	const char *latest = getenv("SANDBOX_LANDLOCK");
+	long a[6], result;
+	va_list ap;
+
+	va_start(ap, number);
+	for (int i = 0; i < 6; i++)
+		a[i] = va_arg(ap, long);
+	va_end(ap);
+	result = hidden(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+	if (number == SYS_landlock_create_ruleset && a[2] == 1 && latest && result > atol(latest))
+		result = atol(latest);
+	return result;
 }
 
 /* libarchive's function, which the unpacker calls for each member; the first call tries. */

@@ -68,6 +68,35 @@ TEST(sparse_hole_of_a_journal_is_skipped)
 	journal_reader_free(r);
 }
 
+/* The vocabulary of a run is copied from the corpus again; that of a corpus is no vocabulary of any model. */
+TEST(sparse_vocabulary_is_not_hashed)
+{
+	static const struct trainer_signals never;
+	struct err e = { 0 };
+	char hex[HASH_SHA256_HEX];
+	struct conf c;
+	int64_t bytes;
+
+	if (!make_corpus() || !make_conf(&c, "r"))
+		return;
+	set(&c, "steps", "10");
+	if (!write_recipe(&c, "r") || !trains(&c))
+		return;
+	limit_processor_time();
+	bytes = file_size(at("runs/r/vocab.tsv"));
+	if (enlarge(at("runs/r/vocab.tsv"))) {
+		set(&c, "steps", "20");
+		trains(&c);
+		check_int(file_size(at("runs/r/vocab.tsv")), bytes);
+		check(enlarge(at("corpora/c/vocab.tsv")));
+		set(&c, "steps", "30");
+		check_err(train(&c, &never, &e), ERR_DATA);
+		check_err(hash_file_within(at("corpora/c/vocab.tsv"), HASH_PIECES_LIMIT, hex, &e),
+			  ERR_DATA);
+	}
+	conf_free(&c);
+}
+
 TEST(sparse_file_of_a_checkpoint_is_damage)
 {
 	static const char *const names[] = { "recipe.ini", "state.json", "vocab.tsv",

@@ -19,28 +19,21 @@
 
 #define SMALL_FILE                                                                                 \
 	(1u << 20) /* upper limit of the bytes of state.json, recipe.ini and SHA256SUMS */
-#define LARGE_FILE (1u << 30) /* of vocabularies, codes and shortlists */
 
 /* ---- sums -------------------------------------------------------------- */
 
-/*
- * No reader of a checkpoint accepts a larger file than these limits, but for tensors, whose header says
- * the size. A sparse file of terabytes would be hashed for hours.
- */
-static int check_file_size(const char *path, const char *name, struct err *e)
+/* No reader of a checkpoint accepts a larger file than these limits, but for tensors, whose header says the size. */
+static int hash_checkpoint_file(const char *path, const char *name, char hex[HASH_SHA256_HEX],
+				struct err *e)
 {
 	const bool is_small = !strcmp(name, CKPT_STATE) || !strcmp(name, "recipe.ini");
-	const int64_t limit = is_small ? SMALL_FILE : LARGE_FILE;
 	struct safetensors *tensors;
 
-	if (file_size(path) <= limit)
-		return 0;
-	if (!text_ends_with(name, ".safetensors"))
-		return err_set(e, ERR_DATA, "%s is damaged: it is larger than %lld bytes", path,
-			       (long long)limit);
+	if (!text_ends_with(name, ".safetensors") || file_size(path) <= HASH_PIECES_LIMIT)
+		return hash_file_within(path, is_small ? SMALL_FILE : HASH_PIECES_LIMIT, hex, e);
 	tensors = safetensors_open(path, e);
 	safetensors_close(tensors);
-	return tensors ? 0 : e->code;
+	return tensors ? hash_file(path, hex, e) : e->code;
 }
 
 /* One line "HEX  NAME" of SHA256SUMS. */
@@ -63,9 +56,7 @@ static int verify_line(const char *folder, char *line, enum ckpt_part part, stru
 	path = file_path(e, "%s/%s", folder, name);
 	if (!path)
 		return e->code;
-	rc = check_file_size(path, name, e);
-	if (!rc)
-		rc = hash_file(path, hex, e);
+	rc = hash_checkpoint_file(path, name, hex, e);
 	if (rc == ERR_NOINPUT)
 		rc = e->code = ERR_DATA; /* SHA256SUMS names it: the checkpoint is incomplete */
 	if (!rc && memcmp(hex, line, HASH_SHA256_HEX - 1) != 0)

@@ -87,7 +87,7 @@ static int check_corpus_hash(const char *corpus, const char *name, const char *s
 			     const char *folder, struct err *e)
 {
 	char hex[HASH_SHA256_HEX], *path = file_path(e, "%s/%s", corpus, name);
-	int rc = path ? hash_file(path, hex, e) : e->code;
+	int rc = path ? hash_file_within(path, HASH_PIECES_LIMIT, hex, e) : e->code;
 
 	if (!rc && strcmp(hex, sha256) != 0)
 		rc = err_set(e, ERR_DATA,
@@ -118,7 +118,8 @@ static int check_subword_codes(const char *folder, const char *corpus, struct er
 				     "prepare it with pieces_from = %s",
 				     file_exists(here) ? here : there,
 				     file_exists(here) ? there : here, folder);
-		else if (file_exists(here) && !(rc = hash_file(there, hex, e)))
+		else if (file_exists(here) &&
+			 !(rc = hash_file_within(there, HASH_PIECES_LIMIT, hex, e)))
 			rc = check_corpus_hash(corpus, names[i], hex, folder, e);
 		free(here);
 		free(there);

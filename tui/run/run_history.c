@@ -249,7 +249,7 @@ static void derive_run_state(struct run_history *h, double now)
 	struct history_files *f = h->files;
 
 	if (f->launcher_state == RUN_RUNNING && !(fabs(now - f->lock_tested) < LOCK_EVERY_S)) {
-		/* of another user: what state.json says */
+		/* unknown, of another user and host: what state.json says */
 		f->locked = lock_file_state(f->lock_path) != LOCK_FREE;
 		f->lock_tested = now;
 	}

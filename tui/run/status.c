@@ -267,7 +267,7 @@ int status_read_files(struct run_status *s, const char *folder, struct err *e)
 			return e->code;
 		if (i == 0)
 			s->alive = lock_file_state(path) !=
-				   LOCK_FREE; /* as state.json of others says */
+				   LOCK_FREE; /* unknown: what state.json says */
 		else if (i == 1)
 			read_launcher_state(s, path);
 		else

@@ -45,7 +45,9 @@ enum { NO_FOLDER = 81, NO_WORKSPACE = 82, NO_RUN = 83, NO_TOOL = 84 };
  * %2: files that are replaced, %3: the states.
  *
  *	look			lines that are new since the last look, lines that are gone after a
- *				"-", then "."
+ *				"-", then ".". "alive": a process holds the lock of the run; where
+ *				this user may not open the lock, the host looks in /proc/locks for
+ *				its own processes, and believes state.json about other hosts.
  *	get FIRST COUNT FILE	a number, and so many bytes: COUNT or fewer from byte FIRST (1: the
  *				first one). NUL bytes, which a crash can leave in a file and which
  *				shells cannot hold, become blanks.
@@ -58,8 +60,10 @@ static const char script[] =
 	"for tool in awk cksum grep head ls tail tr; do command -v $tool >/dev/null || "
 	"{ echo \"$tool\" >&2; exit 84; }; done; "
 	"is_alive() { [ -e \"$1\" ] || return 1; "
-	"if command -v flock >/dev/null; then flock -n -s \"$1\" true; [ $? = 1 ]; "
-	"else set -- $(ls -i \"$1\"); grep -q \":$1 \" /proc/locks; fi; }; "
+	"if [ -r \"$1\" ] && command -v flock >/dev/null; then flock -n -s \"$1\" true; [ $? = 1 "
+	"]; "
+	"elif grep -qE \"\\\"host\\\": ?\\\"$(uname -n)\\\"\" \"${1%/*}/state.json\"; then "
+	"set -- $(ls -i \"$1\"); grep -q \"FLOCK.*:$1 \" /proc/locks; fi; }; "
 	"look() { ls -lind%1 2>/dev/null; cksum%2 2>/dev/null; "
 	"for state in $(grep -lE '\"state\": ?\"(queued|starting|running|restarting|stopping)\"'%3 "
 	"2>/dev/null); do ! is_alive \"${state%/*}/lock\" || echo \"alive ${state%/*}\"; done; }; "

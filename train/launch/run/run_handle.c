@@ -27,7 +27,7 @@
 
 /* ---- reading ---- */
 
-/* The lock of the run; a lock that this user may not open counts as held. */
+/* The lock of the run; an unknown one counts as held. */
 static bool is_run_lock_held(const char *folder)
 {
 	struct err ignored;
