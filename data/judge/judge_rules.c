@@ -220,20 +220,29 @@ static bool is_markup_line(const struct line_context *c)
 	       is_wrapped(c, 1, WORD_OPENS, WORD_CLOSES);
 }
 
-/* Tokenised: "&amp;", then a name or "#" and a number, then ";" soon. */
+static bool is_entity_name(const char *word, size_t n)
+{
+	static const char *const names[] = { "amp",  "lt",    "gt",    "quot",	"apos",
+					     "nbsp", "ndash", "mdash", "hellip" };
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		if (strlen(names[i]) == n && !memcmp(names[i], word, n))
+			return true;
+	return n > 0 && *word == '#';
+}
+
+/* Tokenised: "&amp;", then a name or "#" and a number. */
 static bool has_split_entity(const struct corpus_judge *j, const int32_t *words, uint32_t n)
 {
 	for (uint32_t i = 0; i + 2 < n; i++) {
 		size_t bytes;
+		const char *word;
 
 		if (!(j->marks.marks[words[i]].flags & WORD_AMPERSAND))
 			continue;
-		for (uint32_t k = i + 2; k < MIN(n, i + 4); k++) {
-			const char *word = intern_text(&j->marks.words, words[k], &bytes);
-
-			if (bytes == 1 && *word == ';')
-				return true;
-		}
+		word = intern_text(&j->marks.words, words[i + 1], &bytes);
+		if (is_entity_name(word, bytes))
+			return true;
 	}
 	return false;
 }
@@ -372,6 +381,18 @@ static void apply_line_rule(struct corpus_judge *j, const struct judged_set *set
 	describe_line_rule(j, set, r, v, is_bad);
 }
 
+/* In a corpus of one language, such as corrections, both sides resemble each other. */
+static bool is_rule_for(const struct corpus_judge *j, const struct judged_set *set,
+			const struct line_rule *r)
+{
+	const bool has_one_language =
+		!strcmp(j->options.source_language, j->options.target_language);
+
+	if (has_one_language && (r->rule == JUDGE_COPIES || r->rule == JUDGE_SWAPPED))
+		return false;
+	return set == &j->train || r->is_for_sets;
+}
+
 int judge_line_rules(struct corpus_judge *j, const struct judged_set *set, struct err *e)
 {
 	bool *is_bad = mem_alloc(MAX(set->lines.n, 1), sizeof(*is_bad), e);
@@ -379,7 +400,7 @@ int judge_line_rules(struct corpus_judge *j, const struct judged_set *set, struc
 	if (!is_bad)
 		return e->code;
 	for (size_t i = 0; i < ARRAY_LEN(line_rules) && set->lines.n >= LEAST_LINES; i++)
-		if (set == &j->train || line_rules[i].is_for_sets)
+		if (is_rule_for(j, set, &line_rules[i]))
 			apply_line_rule(j, set, &line_rules[i], is_bad);
 	free(is_bad);
 	return 0;

@@ -116,7 +116,10 @@ static unsigned flags_of_text(const struct word_marks *m, const char *word, size
 		if (strlen(special[i].word) == n && !memcmp(special[i].word, word, n) &&
 		    (m->is_escaped || n == 1))
 			return special[i].flag;
-	return !m->is_escaped && holds_entity(word, n) ? WORD_ENTITY : 0;
+	if (m->is_escaped)
+		return 0;
+	return (holds_entity(word, n) ? WORD_ENTITY : 0) |
+	       (*word == '"' || word[n - 1] == '"' ? WORD_QUOTE : 0);
 }
 
 static bool is_without_blanks(enum script s)

@@ -23,9 +23,10 @@ enum word_flag {
 	WORD_HAS_UPPER = 4, /* an upper-case letter */
 	WORD_AMPERSAND = 8, /* "&", also as tokenisers escape it */
 	WORD_ENTITY = 16,   /* holds an XML entity */
-	WORD_QUOTE = 32,    /* a straight double quotation mark */
-	WORD_OPENS = 64,    /* "<" or "{" */
-	WORD_CLOSES = 128,  /* ">" or "}" */
+	WORD_QUOTE =
+		32, /* a straight double quotation mark; not escaped: at either end of the word */
+	WORD_OPENS = 64,   /* "<" or "{" */
+	WORD_CLOSES = 128, /* ">" or "}" */
 };
 
 struct word_mark {
