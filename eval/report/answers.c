@@ -12,49 +12,65 @@
 #include "share/base/number_format.h"
 #include "share/base/statistics.h"
 
+/*
+ * short_name: the problem in a few words. An illness keeps the model from learning well; the other
+ * problems cost quality or time.
+ */
 static const struct {
 	const char *id, *question;
-	answer_fn *find;
+	answer_fn *find;	 /* NULL: answer_healthy(), which reads the other answers */
 	enum answer_verdict bad; /* see struct answer */
+	const char *short_name;
+	bool is_illness;
 } questions[] = {
 	{ "duration", "How long did it take, and where did the time go?", answer_duration,
-	  VERDICT_STATEMENT },
-	{ "healthy", "Is the run healthy?", answer_healthy, VERDICT_NO },
-	{ "diverged", "Did training diverge?", answer_diverged, VERDICT_YES },
-	{ "fully-trained", "Is the model fully trained?", answer_fully_trained, VERDICT_NO },
+	  VERDICT_STATEMENT, NULL, false },
+	{ "healthy", "Is the run healthy?", NULL, VERDICT_NO, NULL, false },
+	{ "diverged", "Did training diverge?", answer_diverged, VERDICT_YES, "diverged", true },
+	{ "fully-trained", "Is the model fully trained?", answer_fully_trained, VERDICT_NO,
+	  "not fully trained", false },
 	{ "stopped-early", "Did the run end before its planned steps?", answer_stopped_early,
-	  VERDICT_YES },
-	{ "overfitting", "Does it overfit?", answer_overfitting, VERDICT_YES },
-	{ "stable", "Was training stable?", answer_stable, VERDICT_NO },
-	{ "rate-too-large", "Was the learning rate too large?", answer_rate_too_large,
-	  VERDICT_YES },
-	{ "rate-too-small", "Was the learning rate too small?", answer_rate_too_small,
-	  VERDICT_YES },
-	{ "model-too-small", "Is the model too small?", answer_model_too_small, VERDICT_YES },
-	{ "data-problem", "Is there a problem of the data?", answer_data_problem, VERDICT_YES },
-	{ "regularisation", "Is the regularisation too strong?", answer_regularisation,
-	  VERDICT_YES },
+	  VERDICT_YES, "ended before its planned steps", false },
+	{ "overfitting", "Does it overfit?", answer_overfitting, VERDICT_YES, "overfitting", true },
+	{ "stable", "Was training stable?", answer_stable, VERDICT_NO, "not stable", false },
+	{ "rate-too-large", "Was the learning rate too large?", answer_rate_too_large, VERDICT_YES,
+	  "learning rate too large", true },
+	{ "rate-too-small", "Was the learning rate too small?", answer_rate_too_small, VERDICT_YES,
+	  "learning rate too small", true },
+	{ "model-too-small", "Is the model too small?", answer_model_too_small, VERDICT_YES,
+	  "model too small", true },
+	{ "data-problem", "Is there a problem of the data?", answer_data_problem, VERDICT_YES,
+	  "data problem", true },
+	{ "regularisation", "Is the regularisation too strong?", answer_regularisation, VERDICT_YES,
+	  "regularisation too strong", true },
 	{ "dev-in-train", "Is the development set part of the training text?", answer_dev_in_train,
-	  VERDICT_YES },
-	{ "dead-part", "Is a part of the model dead?", answer_dead_part, VERDICT_YES },
-	{ "vocabulary-small", "Is the vocabulary too small?", answer_vocabulary_small,
-	  VERDICT_YES },
-	{ "gpus-used", "Were the GPUs really used?", answer_gpus_used, VERDICT_NO },
-	{ "network-bound", "Is the network the bottleneck?", answer_network_bound, VERDICT_YES },
-	{ "input-bound", "Did training wait for its data?", answer_input_bound, VERDICT_YES },
+	  VERDICT_YES, "development set in the training text", true },
+	{ "dead-part", "Is a part of the model dead?", answer_dead_part, VERDICT_YES,
+	  "dead part of the model", true },
+	{ "vocabulary-small", "Is the vocabulary too small?", answer_vocabulary_small, VERDICT_YES,
+	  "vocabulary too small", true },
+	{ "gpus-used", "Were the GPUs really used?", answer_gpus_used, VERDICT_NO,
+	  "GPUs hardly used", false },
+	{ "network-bound", "Is the network the bottleneck?", answer_network_bound, VERDICT_YES,
+	  "network is the bottleneck", false },
+	{ "input-bound", "Did training wait for its data?", answer_input_bound, VERDICT_YES,
+	  "waits for its data", false },
 	{ "checkpoint-bound", "Did checkpoints hold up training?", answer_checkpoint_bound,
-	  VERDICT_YES },
-	{ "stragglers", "Did one rank slow down the others?", answer_stragglers, VERDICT_YES },
+	  VERDICT_YES, "waits for checkpoints", false },
+	{ "stragglers", "Did one rank slow down the others?", answer_stragglers, VERDICT_YES,
+	  "one rank is late", false },
 	{ "learning-rate", "Which learning-rate schedule is this?", answer_learning_rate,
-	  VERDICT_STATEMENT },
-	{ "data-size", "How big was the training set?", answer_data_size, VERDICT_STATEMENT },
+	  VERDICT_STATEMENT, NULL, false },
+	{ "data-size", "How big was the training set?", answer_data_size, VERDICT_STATEMENT, NULL,
+	  false },
 	{ "checkpoint-contents", "What is in a checkpoint?", answer_checkpoint_contents,
-	  VERDICT_STATEMENT },
-	{ "checkpoint-size", "How big is a checkpoint?", answer_checkpoint_size,
-	  VERDICT_STATEMENT },
-	{ "step-time", "How long does a step take?", answer_step_time, VERDICT_STATEMENT },
+	  VERDICT_STATEMENT, NULL, false },
+	{ "checkpoint-size", "How big is a checkpoint?", answer_checkpoint_size, VERDICT_STATEMENT,
+	  NULL, false },
+	{ "step-time", "How long does a step take?", answer_step_time, VERDICT_STATEMENT, NULL,
+	  false },
 	{ "network-correlation", "How does the step time depend on the network?",
-	  answer_correlation, VERDICT_STATEMENT },
+	  answer_correlation, VERDICT_STATEMENT, NULL, false },
 };
 
 const char *answer_verdict_name(enum answer_verdict v)
@@ -103,9 +119,14 @@ int answers_find(struct answers *a, const struct evidence *v, struct err *e)
 		one->id = questions[i].id;
 		one->question = questions[i].question;
 		one->bad = questions[i].bad;
-		if (questions[i].find(one, v, e))
+		one->short_name = questions[i].short_name;
+		one->is_illness = questions[i].is_illness;
+		if (questions[i].find && questions[i].find(one, v, e))
 			return e->code;
 	}
+	for (size_t i = 0; i < a->n; i++)
+		if (!questions[i].find && answer_healthy(&a->all[i], v, a, e))
+			return e->code;
 	return 0;
 }
 
@@ -188,13 +209,6 @@ void answer_judge(struct answer *a, enum answer_verdict v, enum answer_confidenc
 	va_start(ap, fmt);
 	vsnprintf(a->sentence + n, sizeof(a->sentence) - n, fmt, ap);
 	va_end(ap);
-}
-
-void answer_free(struct answer *a)
-{
-	for (size_t k = 0; a && k < a->n_curves; k++)
-		free(a->curves[k].points.x);
-	free(a);
 }
 
 /* The next free fact. A full table overwrites its last fact. */

@@ -42,6 +42,8 @@ struct answer_plot_curve {
 
 struct answer {
 	const char *id, *question; /* constants of the table */
+	const char *short_name;	   /* the problem in a few words; NULL: the question has no problem */
+	bool is_illness;	   /* its problem keeps the model from learning well */
 	enum answer_verdict verdict;
 	enum answer_confidence confidence;
 	enum answer_verdict
@@ -88,13 +90,17 @@ const char *answer_confidence_note(const struct answer *a);
 /* Fills *a from v. Missing evidence is a verdict; only lack of memory is a failure. */
 typedef int answer_fn(struct answer *a, const struct evidence *v, struct err *e);
 
-answer_fn answer_duration, answer_healthy, answer_diverged, answer_fully_trained,
+answer_fn answer_duration, answer_diverged, answer_fully_trained,
 	answer_stopped_early, answer_overfitting, answer_stable, answer_rate_too_large,
 	answer_rate_too_small, answer_model_too_small, answer_data_problem, answer_regularisation,
 	answer_dev_in_train, answer_learning_rate, answer_gpus_used, answer_network_bound,
 	answer_input_bound, answer_checkpoint_bound, answer_dead_part, answer_vocabulary_small,
 	answer_stragglers, answer_step_time, answer_correlation, answer_data_size,
 	answer_checkpoint_contents, answer_checkpoint_size;
+
+/* Judges the run by the other answers, which are all found. */
+int answer_healthy(struct answer *a, const struct evidence *v, const struct answers *others,
+		   struct err *e);
 
 /* Sets the verdict and appends to the sentence (cut off at its size). */
 void answer_append(struct answer *a, enum answer_verdict v, const char *fmt, ...) PRINTF_LIKE(3, 4);
@@ -104,8 +110,6 @@ void answer_judge(struct answer *a, enum answer_verdict v, enum answer_confidenc
 /* If training diverged: gives the verdict v with the reason, and returns true. */
 struct learning_signs;
 bool answer_if_diverged(struct answer *a, enum answer_verdict v, const struct learning_signs *s);
-/* Frees an allocated answer and its curves; NULL is fine. */
-void answer_free(struct answer *a);
 /* Adds a number with its unit; a value that is not finite is unknown and left out. */
 void answer_add_fact(struct answer *a, const char *name, double value, const char *unit);
 void answer_add_text(struct answer *a, const char *name, const char *fmt, ...) PRINTF_LIKE(3, 4);

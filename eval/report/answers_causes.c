@@ -7,7 +7,7 @@
 
 #include "eval/report/answers.h"
 #include "eval/report/signs.h"
-#include "share/base/mem.h"
+#include "share/base/buf.h"
 #include "share/base/number_format.h"
 #include "share/base/text.h"
 #include "train/record/recipe_check.h"
@@ -266,58 +266,32 @@ int answer_dev_in_train(struct answer *a, const struct evidence *v, struct err *
 
 /* ---- healthy? ---------------------------------------------------------- */
 
-/* Questions whose "yes" is an illness of the run. */
-static const struct {
-	const char *name;
-	answer_fn *find;
-} illnesses[] = {
-	{ "diverged", answer_diverged },
-	{ "learning rate too large", answer_rate_too_large },
-	{ "learning rate too small", answer_rate_too_small },
-	{ "model too small", answer_model_too_small },
-	{ "data problem", answer_data_problem },
-	{ "regularisation too strong", answer_regularisation },
-	{ "development set in the training text", answer_dev_in_train },
-	{ "dead part of the model", answer_dead_part },
-	{ "vocabulary too small", answer_vocabulary_small },
-	{ "overfitting", answer_overfitting },
-};
-
-/* Appends the names of the illnesses that v shows to names; *worst: the best confidence. */
-static int find_illnesses(char *names, size_t size, enum answer_confidence *worst,
-			  const struct evidence *v, struct err *e)
+/* Appends ", NAME" of each illness, or of each other problem; returns the best confidence. */
+static enum answer_confidence list_problems(struct buf *out, const struct answers *a,
+					    bool illnesses)
 {
-	for (size_t i = 0; i < ARRAY_LEN(illnesses); i++) {
-		struct answer *one = mem_alloc(1, sizeof(*one), e);
-		const size_t n = strlen(names);
+	enum answer_confidence best = CONFIDENCE_LIKELY;
 
-		if (!one || illnesses[i].find(one, v, e)) {
-			answer_free(one);
-			return e->code;
-		}
-		if (one->verdict == VERDICT_YES) {
-			snprintf(names + n, size - n, "%s%s (%s)", n ? ", " : "", illnesses[i].name,
-				 answer_confidence_name(one->confidence));
-			*worst = MAX(*worst, one->confidence);
-		}
-		answer_free(one);
+	for (size_t i = 0; i < a->n; i++) {
+		const struct answer *one = &a->all[i];
+
+		if (one->is_illness != illnesses || !one->short_name ||
+		    answer_state_of(one) != ANSWER_PROBLEM)
+			continue;
+		buf_printf(out, "%s%s%s", out->len ? ", " : "", one->short_name,
+			   answer_confidence_note(one));
+		best = MAX(best, one->confidence);
 	}
-	return 0;
+	return best;
 }
 
-int answer_healthy(struct answer *a, const struct evidence *v, struct err *e)
+/* No illness was found: can the run be called healthy? others: names of the other problems. */
+static void judge_health(struct answer *a, const struct evidence *v, const char *others)
 {
-	enum answer_confidence worst = CONFIDENCE_NONE;
 	struct learning_signs s;
-	char names[400] = "";
 
 	find_learning_signs(&s, v);
-	if (find_illnesses(names, sizeof(names), &worst, v, e))
-		return e->code;
-	if (*names)
-		answer_judge(a, VERDICT_NO, worst,
-			     "Found: %s. The answers below give the evidence.", names);
-	else if (s.n_train < 2 * SIGNS_MIN_RECORDS || s.n_evals < 3)
+	if (s.n_train < 2 * SIGNS_MIN_RECORDS || s.n_evals < 3)
 		answer_judge(
 			a, VERDICT_UNKNOWN, CONFIDENCE_NONE,
 			"The journal holds %zu training record%s and %zu evaluation%s; at least "
@@ -341,8 +315,29 @@ int answer_healthy(struct answer *a, const struct evidence *v, struct err *e)
 				     ? CONFIDENCE_CLEAR
 				     : CONFIDENCE_LIKELY,
 			     "The training NLL fell from %.3f to %.3f, the development NLL from "
-			     "%.3f to %.3f, and no check found a problem.%s",
+			     "%.3f to %.3f, and no check found %s%s.%s",
 			     s.start, s.end, s.dev_first, s.dev_last,
-			     s.spikes ? " The loss jumped and recovered." : "");
-	return 0;
+			     *others ? "an illness of the model; other problems: " : "a problem",
+			     others, s.spikes ? " The loss jumped and recovered." : "");
+}
+
+int answer_healthy(struct answer *a, const struct evidence *v, const struct answers *others,
+		   struct err *e)
+{
+	struct buf illnesses = { 0 }, rest = { 0 };
+	const enum answer_confidence worst = list_problems(&illnesses, others, true);
+	int rc;
+
+	list_problems(&rest, others, false);
+	if (illnesses.len)
+		answer_judge(a, VERDICT_NO, worst,
+			     "Found: %s.%s%s%s The answers below give the evidence.",
+			     buf_text(&illnesses), rest.len ? " Other problems: " : "",
+			     rest.len ? buf_text(&rest) : "", rest.len ? "." : "");
+	else
+		judge_health(a, v, rest.len ? buf_text(&rest) : "");
+	buf_free_part(&rest, &illnesses);
+	rc = buf_check(&illnesses, e);
+	buf_free(&illnesses);
+	return rc;
 }

@@ -30,6 +30,16 @@ report_of() {
 	tr '{' '\n' <"$tmp/json" |
 		sed -n 's/.*"id":"\([^"]*\)".*"verdict":"\([^"]*\)","confidence":"\([^"]*\)".*/\1	\2	\3/p' |
 		awk -v name="$name" '{ print name "\t" $0 }' >>"$tmp/verdicts"
+	tr '{' '\n' <"$tmp/json" | check_health "$name" ||
+		not_ok "$name: healthy contradicts the problems" "$(tr '{' '\n' <"$tmp/json" | grep '"id":"healthy"')"
+}
+
+# "no check found a problem" is said only if no answer is a problem; else the sentence names problems.
+check_health() {
+	awk '
+		/"id":"healthy"/ { yes = /"verdict":"yes"/; none = /no check found a problem/; names = /problems?: / }
+		/"problem":true/ { problems++ }
+		END { exit yes && (problems ? none || !names : !none) }'
 }
 
 : >"$tmp/verdicts"

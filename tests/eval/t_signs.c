@@ -356,6 +356,7 @@ TEST(signs_healthy_needs_bleu)
 		struct train_point train[40];
 		struct eval_point evals[4];
 		struct evidence v = { .train = train, .n_train = 40, .evals = evals, .n_evals = 4 };
+		const struct answers no_problems = { 0 };
 		struct answer a = { 0 };
 		struct err e;
 
@@ -369,7 +370,7 @@ TEST(signs_healthy_needs_bleu)
 							.bleu = cases[i].bleu,
 							.dev_nll = 6.5 - 0.6 * k,
 							.train_nll = 6.5 - 0.6 * k };
-		check_int(answer_healthy(&a, &v, &e), 0);
+		check_int(answer_healthy(&a, &v, &no_problems, &e), 0);
 		if (!check_int(a.verdict, cases[i].verdict))
 			fprintf(stderr, "\tcase %zu: %s\n", i, a.sentence);
 	}
