@@ -8,9 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "eval/report/signs.h"
 #include "share/base/mem.h"
 #include "share/base/number_format.h"
 #include "share/base/statistics.h"
+#include "share/base/text.h"
 
 /*
  * short_name: the problem in a few words. An illness keeps the model from learning well; the other
@@ -106,10 +108,27 @@ const char *answer_confidence_note(const struct answer *a)
 						    : "";
 }
 
+/* A run of so few records that most questions have no answer yet. */
+static void find_early(struct answers *a, const struct evidence *v)
+{
+	const double step = v->n_train ? v->train[v->n_train - 1].step : 0;
+
+	*a->early = 0;
+	if (v->n_train >= 2 * SIGNS_MIN_RECORDS && v->n_evals >= 3)
+		return;
+	snprintf(a->early, sizeof(a->early), "%s%s%s step%s", COUNT_TEXT(step),
+		 v->has_plan ? " of " : "", v->has_plan ? COUNT_TEXT(v->recipe.steps) : "",
+		 text_plural(v->has_plan ? (double)v->recipe.steps : step));
+	snprintf(a->early + strlen(a->early), sizeof(a->early) - strlen(a->early),
+		 ", %zu training record%s, %zu evaluation%s: too early to judge", v->n_train,
+		 text_plural((double)v->n_train), v->n_evals, text_plural((double)v->n_evals));
+}
+
 int answers_find(struct answers *a, const struct evidence *v, struct err *e)
 {
 	a->n = 0;
 	a->has_overview = true;
+	find_early(a, v);
 	a->all = mem_alloc(ARRAY_LEN(questions), sizeof(*a->all), e);
 	if (!a->all)
 		return e->code;
@@ -132,7 +151,7 @@ int answers_find(struct answers *a, const struct evidence *v, struct err *e)
 
 enum answer_state answer_state_of(const struct answer *a)
 {
-	if (a->bad == VERDICT_STATEMENT)
+	if (a->bad == VERDICT_STATEMENT || a->is_inapplicable)
 		return ANSWER_STATE_NONE;
 	if (a->verdict != VERDICT_YES && a->verdict != VERDICT_NO)
 		return ANSWER_OPEN;
@@ -175,6 +194,13 @@ void answers_choose_problems(struct answers *a)
 {
 	for (size_t k = 0; k < a->n; k++)
 		a->all[k].is_hidden = answer_state_of(&a->all[k]) != ANSWER_PROBLEM;
+}
+
+void answers_choose_useful(struct answers *a)
+{
+	for (size_t k = 0; k < a->n; k++)
+		a->all[k].is_hidden = a->all[k].is_inapplicable ||
+				      (*a->early && a->all[k].verdict == VERDICT_UNKNOWN);
 }
 
 void answers_free(struct answers *a)

@@ -42,13 +42,14 @@ struct answer_plot_curve {
 
 struct answer {
 	const char *id, *question; /* constants of the table */
-	const char *short_name;	   /* the problem in a few words; NULL: the question has no problem */
-	bool is_illness;	   /* its problem keeps the model from learning well */
+	const char *short_name; /* the problem in a few words; NULL: the question has no problem */
+	bool is_illness;	/* its problem keeps the model from learning well */
 	enum answer_verdict verdict;
 	enum answer_confidence confidence;
 	enum answer_verdict
-		bad;	/* the verdict that asks for action; VERDICT_STATEMENT: none does */
-	bool is_hidden; /* a document leaves this answer out; its overview does not */
+		bad;	      /* the verdict that asks for action; VERDICT_STATEMENT: none does */
+	bool is_hidden;	      /* a document leaves this answer out; its overview does not */
+	bool is_inapplicable; /* of GPUs or several ranks, which the run does not have */
 	char sentence[800];
 	struct named_fact facts[ANSWER_MAX_FACTS];
 	size_t n_facts;
@@ -61,13 +62,18 @@ struct answers {
 	struct answer *all; /* owned */
 	size_t n;
 	bool has_overview; /* documents begin with the verdicts of all questions */
+	char early
+		[200]; /* the run is too short for questions without an answer: why; "": it is not */
 };
 
 /* Answers all questions in the order of the table. Call answers_free() after a failure too. */
 int answers_find(struct answers *a, const struct evidence *v, struct err *e);
 void answers_free(struct answers *a);
 
-/* What a verdict asks of the reader: to act, nothing, or more data. NONE: the answer is no verdict. */
+/*
+ * What a verdict asks of the reader: to act, nothing, or more data. NONE: the answer is no verdict, or
+ * the question does not apply to the run.
+ */
 enum answer_state { ANSWER_STATE_NONE, ANSWER_PROBLEM, ANSWER_FINE, ANSWER_OPEN };
 enum answer_state answer_state_of(const struct answer *a);
 /*
@@ -77,6 +83,8 @@ enum answer_state answer_state_of(const struct answer *a);
 int answers_choose(struct answers *a, char *const *ids, size_t n, struct err *e);
 /* Hides all answers but problems; the overview stays. */
 void answers_choose_problems(struct answers *a);
+/* Hides answers that do not apply, and of an early run those that are open; the overview stays. */
+void answers_choose_useful(struct answers *a);
 
 /* "yes", "no", "not enough data", or "statement" for a question without yes or no. A constant. */
 const char *answer_verdict_name(enum answer_verdict v);
@@ -90,13 +98,13 @@ const char *answer_confidence_note(const struct answer *a);
 /* Fills *a from v. Missing evidence is a verdict; only lack of memory is a failure. */
 typedef int answer_fn(struct answer *a, const struct evidence *v, struct err *e);
 
-answer_fn answer_duration, answer_diverged, answer_fully_trained,
-	answer_stopped_early, answer_overfitting, answer_stable, answer_rate_too_large,
-	answer_rate_too_small, answer_model_too_small, answer_data_problem, answer_regularisation,
-	answer_dev_in_train, answer_learning_rate, answer_gpus_used, answer_network_bound,
-	answer_input_bound, answer_checkpoint_bound, answer_dead_part, answer_vocabulary_small,
-	answer_stragglers, answer_step_time, answer_correlation, answer_data_size,
-	answer_checkpoint_contents, answer_checkpoint_size;
+answer_fn answer_duration, answer_diverged, answer_fully_trained, answer_stopped_early,
+	answer_overfitting, answer_stable, answer_rate_too_large, answer_rate_too_small,
+	answer_model_too_small, answer_data_problem, answer_regularisation, answer_dev_in_train,
+	answer_learning_rate, answer_gpus_used, answer_network_bound, answer_input_bound,
+	answer_checkpoint_bound, answer_dead_part, answer_vocabulary_small, answer_stragglers,
+	answer_step_time, answer_correlation, answer_data_size, answer_checkpoint_contents,
+	answer_checkpoint_size;
 
 /* Judges the run by the other answers, which are all found. */
 int answer_healthy(struct answer *a, const struct evidence *v, const struct answers *others,

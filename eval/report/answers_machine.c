@@ -108,6 +108,7 @@ int answer_gpus_used(struct answer *a, const struct evidence *v, struct err *e)
 	answer_add_fact(a, "share of a step spent computing", share, "share");
 	answer_add_fact(a, "FLOP/s, all ranks", flops_done(v, &mean), "FLOP/s");
 	if (gpu.gpus < 1) {
+		a->is_inapplicable = !strcmp(v->backend, "cpu") || !strcmp(v->backend, "ref");
 		answer_append(a, VERDICT_UNKNOWN, "%s.",
 			      !strcmp(v->backend, "cpu")
 				      ? "No GPU took part: the run computed on the CPU"
@@ -282,6 +283,7 @@ int answer_network_bound(struct answer *a, const struct evidence *v, struct err 
 	    ANSWER_ADD_CURVE(a, "waiting for reductions", v->train, v->n_train, train_point, step,
 			     exposed_s, e))
 		return e->code;
+	a->is_inapplicable = n.ranks == 1;
 	network_diagnose(&n, &found);
 	answer_add_fact(a, "ranks", (double)n.ranks, "");
 	answer_add_fact(a, "hosts", n.hosts > 0 ? (double)n.hosts : NAN, "");
@@ -417,6 +419,7 @@ int answer_stragglers(struct answer *a, const struct evidence *v, struct err *e)
 		return e->code;
 	answer_add_fact(a, "steps with records of several ranks", (double)s.records, "");
 	if (isfinite(v->ranks) && v->ranks == 1) {
+		a->is_inapplicable = true;
 		answer_judge(a, VERDICT_NO, CONFIDENCE_CLEAR, "Only one rank trained.");
 		return 0;
 	}
@@ -521,7 +524,8 @@ int answer_correlation(struct answer *a, const struct evidence *v, struct err *e
 	answer_add_fact(a, "Pearson's r of step time and network rate", r, "");
 	answer_add_fact(a, "bytes per step and host, predicted", found.predicted_bytes, "bytes");
 	answer_add_fact(a, "bytes per step and host, observed", found.observed_bytes, "bytes");
-	if (isfinite(v->ranks) && v->ranks == 1)
+	a->is_inapplicable = v->ranks == 1;
+	if (a->is_inapplicable)
 		answer_append(a, VERDICT_STATEMENT,
 			      "Only one rank trained: its steps send no data.");
 	else if (n < 8 || !isfinite(r))

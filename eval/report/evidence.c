@@ -195,6 +195,7 @@ static int add_start_record(struct evidence *v, const struct json *r, struct err
 	snprintf(v->precision, sizeof(v->precision), "%.15s",
 		 json_text(json_get(r, "precision"), ""));
 	snprintf(v->backend, sizeof(v->backend), "%.15s", json_text(json_get(r, "backend"), ""));
+	snprintf(v->started_on, sizeof(v->started_on), "%.63s", json_text(json_get(r, "host"), ""));
 	v->reason[0] = 0;
 	v->end = (struct run_end){ 0 };
 	v->stop_step = NAN;

@@ -65,6 +65,7 @@ struct evidence {
 	char *folder, *corpus; /* owned paths: of the run and of its corpus */
 	struct json *manifest; /* owned; the corpus manifest, NULL if missing */
 	char run[128], precision[16], backend[16];
+	char started_on[64];	       /* host of the last start record; "": unknown */
 	char tok[16];		       /* tokenizer of the BLEU of evals; "": none yet */
 	double parameters, vocabulary; /* NAN: unknown */
 	/* stats.json of the corpus, source and target; NAN: unknown */

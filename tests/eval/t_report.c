@@ -537,6 +537,7 @@ TEST(report_hostile)
 		"[1]\nnot json\n{\"kind\":\"stop\",\"reason\":\"failed\"}\n{\"kind\":";
 	struct evidence v = { 0 };
 	struct answers a = { 0 };
+	struct page_one page = { 0 };
 	struct buf text[4] = { 0 };
 	struct err e = { 0 };
 	char *folder = file_path(&e, "%s/runs/h", test_folder()),
@@ -546,10 +547,13 @@ TEST(report_hostile)
 	    check_int(file_write_all(path, journal, sizeof(journal) - 1, &e), 0) &&
 	    check_int(evidence_open(&v, test_folder(), "h", &e), 0) &&
 	    check_int(answers_find(&a, &v, &e), 0)) {
-		report_markdown(&v, &a, &text[0]);
-		report_html(&v, &a, &text[1]);
-		report_json(&v, &a, &text[2]);
-		report_text(&v, &a, &text[3]);
+		const struct report_content content = { &v, &a, &page };
+
+		check_int(page_one_open(&page, &v, &a, &e), 0);
+		report_markdown(&content, &text[0]);
+		report_html(&content, &text[1]);
+		report_json(&content, &text[2]);
+		report_text(&content, &text[3]);
 		for (size_t i = 0; i < ARRAY_LEN(text); i++) {
 			check_int(buf_check(&text[i], &e), 0);
 			check(!strchr(buf_text(&text[i]), '\033') &&
@@ -560,6 +564,7 @@ TEST(report_hostile)
 		json_free(json_parse(text[2].data, text[2].len, &e));
 		check_int(e.code, 0);
 	}
+	page_one_close(&page);
 	answers_free(&a);
 	evidence_close(&v);
 	for (size_t i = 0; i < ARRAY_LEN(text); i++)
@@ -581,6 +586,7 @@ TEST(report_chooses_answers)
 		    *const wrong[] = { name[0], name[3] };
 	struct evidence v = { 0 };
 	struct answers a = { 0 };
+	const struct report_content content = { &v, &a, NULL };
 	struct buf text = { 0 };
 	struct err e = { 0 };
 	char *folder = file_path(&e, "%s/runs/c", test_folder()),
@@ -591,7 +597,7 @@ TEST(report_chooses_answers)
 	    check_int(evidence_open(&v, test_folder(), "c", &e), 0) &&
 	    check_int(answers_find(&a, &v, &e), 0)) {
 		check_int(answers_choose(&a, two, 2, &e), 0);
-		report_text(&v, &a, &text);
+		report_text(&content, &text);
 		check(strstr(buf_text(&text), "Does it overfit?") &&
 		      strstr(buf_text(&text), "How long does a step take?"));
 		check(!strstr(buf_text(&text), "Problems") &&
@@ -599,7 +605,7 @@ TEST(report_chooses_answers)
 		buf_clear(&text);
 		answers_choose_problems(&a);
 		check_int(answers_choose(&a, all, 1, &e), 0);
-		report_markdown(&v, &a, &text);
+		report_markdown(&content, &text);
 		check(strstr(buf_text(&text), "## Overview") &&
 		      strstr(buf_text(&text), "## How big is a checkpoint?"));
 		check_err(answers_choose(&a, wrong, 2, &e), ERR_USAGE);
@@ -680,4 +686,157 @@ TEST(statistics_known_values)
 	check_near(stat_correlation(x, x, 5), 1, 1e-12);
 	check(isnan(stat_correlation(x, y, 1)) && isnan(stat_median(x, 0)));
 	check(isnan(stat_slope(x, y, 1).median));
+}
+
+/* ---- the first page ---------------------------------------------------- */
+
+static bool write_in_run(const char *run, const char *name, const char *text)
+{
+	struct err e = { 0 };
+	char *folder = file_path(&e, "%s/runs/%s", test_folder(), run),
+	     *path = file_path(&e, "%s/%s", folder, name);
+	const int rc = file_make_folders(folder, &e) ? e.code
+						     : file_write_all(path, text, strlen(text), &e);
+
+	check_int(rc, 0);
+	free(folder);
+	free(path);
+	return !rc;
+}
+
+/* The text report of a run of the test folder. */
+static void write_text_report(const char *run, struct buf *text)
+{
+	struct evidence v = { 0 };
+	struct answers a = { 0 };
+	struct page_one page = { 0 };
+	const struct report_content content = { &v, &a, &page };
+	struct err e = { 0 };
+
+	buf_clear(text);
+	if (check_int(evidence_open(&v, test_folder(), run, &e), 0) &&
+	    check_int(answers_find(&a, &v, &e), 0) &&
+	    check_int(page_one_open(&page, &v, &a, &e), 0)) {
+		answers_choose_problems(&a);
+		report_text(&content, text);
+		buf_add_str(text, "\n");
+		report_json(&content, text);
+	}
+	page_one_close(&page);
+	answers_free(&a);
+	evidence_close(&v);
+}
+
+static void check_has(const struct buf *text, const char *words)
+{
+	if (!check(strstr(buf_text(text), words) != NULL))
+		fprintf(stderr, "\tnothing like '%s'\n", words);
+}
+
+#define SAMPLE(step, id, words)                                                                    \
+	"{\"kind\":\"sample\",\"step\":" step ",\"id\":" id ",\"source\":\"source " words          \
+	"\",\"reference\":\"reference " words "\",\"hypothesis\":\"hypothesis " words "\"}\n"
+
+/* Result, samples of the newest step, problems and a command come before the questions. */
+TEST(report_first_page)
+{
+	static const char samples[] =
+		SAMPLE("500", "0", "old") "damaged\n" SAMPLE("1000", "0", "first")
+			SAMPLE("1000", "1", "second") SAMPLE("1000", "2", "third")
+				SAMPLE("1000", "3", "fourth") "{\"kind\":\"sample\",\"step\":1500";
+	struct buf text = { 0 };
+
+	if (!write_run(&runs[0].story) || !write_in_run("healthy", "samples.jsonl", samples))
+		return;
+	write_text_report("healthy", &text);
+	check_has(&text, "BLEU on the development set is 38.");
+	check_has(&text, "(13a), at step 6,000");
+	check_has(&text, "Samples of step 1,000\n  - source      source first\n"
+			 "    reference   reference first\n    hypothesis  hypothesis first\n");
+	check_has(&text, "source third");
+	check_has(&text, "\"hypothesis\":\"hypothesis fourth\""); /* JSON has up to ten */
+	check(!strstr(buf_text(&text), "source old"));
+	check_has(&text, "Next\n  werkbank watch -C ");
+	check_has(&text, "\nDoes not apply to this run\n  gpus-used, network-bound, stragglers,");
+	check(!strstr(buf_text(&text), "Is the network the bottleneck?  "));
+	check_has(&text, "The corpus has no test set.");
+	write_in_run("healthy", "eval-test.json",
+		     "{\"set\":\"test\",\"bleu\":34.125,\"tok\":\"intl\",\"step\":5500,\"nll\":2.5,"
+		     "\"t\":1795720628,\"sentences\":500,\"beam\":4}\n");
+	write_text_report("healthy", &text);
+	check_has(&text, "BLEU on the test set is 34.12 (intl), at step");
+	check_has(&text, "2026-11-26 19:17 UTC");
+	check_has(&text, "\"test\":{\"bleu\":34.125,\"tok\":\"intl\",\"step\":5500");
+	write_in_run("healthy", "eval-test.json", "{\"bleu\":");
+	write_text_report("healthy", &text);
+	check_has(&text, "The corpus has no test set.");
+	buf_free(&text);
+}
+
+/* The next command follows from how the run ended, and from its problems. */
+TEST(report_next_command)
+{
+	static const struct {
+		const char *run, *reason, *words;
+		bool has_model, nan;
+	} cases[] = {
+		{ "asked", "\"reason\":\"asked\",\"why\":\"request\"", "--run asked\n", true,
+		  false },
+		{ "ended", "\"reason\":\"finished\",\"why\":\"steps\"",
+		  "--run ended --steps 200000\n", true, false },
+		{ "record", "\"reason\":\"finished\",\"why\":\"steps\"", " record all\n", false,
+		  false },
+		{ "sick", "\"reason\":\"finished\",\"why\":\"steps\"",
+		  "--run sick-2 --noam-factor 1\n", true, true },
+	};
+	struct buf text = { 0 };
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct story story = runs[0].story;
+		struct err e = { 0 };
+		struct buf journal = { 0 };
+		char *path = file_path(&e, "%s/runs/%s/journal.jsonl", test_folder(), cases[i].run);
+
+		story.name = cases[i].run;
+		story.nan = cases[i].nan;
+		if (!write_run(&story) || !check_err(file_read_all(path, 0, &journal, &e), 0))
+			return;
+		if (cases[i].nan)
+			for (int k = 1; k <= 3; k++)
+				buf_printf(&journal,
+					   "{\"kind\":\"train\",\"t\":8000,\"step\":%d,\"loss\":"
+					   "null,\"nonfinite\":\"loss\"}\n",
+					   6000 + k);
+		buf_printf(&journal, "{\"kind\":\"stop\",\"t\":9000,\"step\":100000,%s}\n",
+			   cases[i].reason);
+		check_err(file_write_all(path, journal.data, journal.len, &e), 0);
+		if (cases[i].has_model) {
+			char name[100];
+
+			snprintf(name, sizeof(name), "%s/checkpoints/best", cases[i].run);
+			write_in_run(name, "state.json", "{}");
+		}
+		write_text_report(cases[i].run, &text);
+		check_has(&text, cases[i].words);
+		buf_free(&journal);
+		free(path);
+	}
+	buf_free(&text);
+}
+
+/* A run of 12 steps says once that it is too early, and lists no question without an answer. */
+TEST(report_too_early)
+{
+	struct buf text = { 0 };
+
+	write_in_run("young", "recipe.ini", "[data]\ncorpus = none\n[train]\nsteps = 20000\n");
+	write_in_run("young", "journal.jsonl",
+		     "{\"kind\":\"start\",\"t\":0,\"step\":0,\"ranks\":1,\"vocabulary\":8000}\n"
+		     "{\"kind\":\"train\",\"t\":9,\"step\":12,\"nll\":8.985,\"step_s\":1}\n");
+	write_text_report("young", &text);
+	check_has(&text,
+		  "12 of 20,000 steps, 1 training record, 0 evaluations: too early to judge\n");
+	check(!strstr(buf_text(&text), "  Does it overfit?"));
+	check_has(&text, "The run has no evaluation yet.");
+	buf_free(&text);
 }
