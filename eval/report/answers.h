@@ -62,8 +62,8 @@ struct answers {
 	struct answer *all; /* owned */
 	size_t n;
 	bool has_overview; /* documents begin with the verdicts of all questions */
-	char early
-		[200]; /* the run is too short for questions without an answer: why; "": it is not */
+	/* why the run is too short for questions without an answer; "": it is not */
+	char early[200];
 };
 
 /* Answers all questions in the order of the table. Call answers_free() after a failure too. */

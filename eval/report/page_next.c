@@ -195,16 +195,14 @@ static const struct next_rule {
 	void (*add)(struct buf *out, const struct next_facts *f);
 	const char *why;
 } next_rules[] = {
-	/* clang-format off */
-	{ has_not_ended, add_watch_command, "the run has not ended: shows its state and its curves" },
+	{ has_not_ended, add_watch_command, "shows the run, which has not ended" },
 	{ is_too_fast, add_slower_command, "trains a new run with half the learning rate" },
 	{ has_bad_data, add_stats_command, "shows what prep found in the text of the corpus" },
 	{ can_resume, add_resume_command, "resumes from the last checkpoint" },
-	{ can_continue, add_longer_command, "trains on: doubles the limit that ended the run" },
-	{ lacks_test_score, add_score_command, "scores the test set; the report will show the score" },
-	{ has_model, add_translate_command, "translates what you type with the best checkpoint" },
-	{ is_always, add_report_command, "all answers with their numbers" },
-	/* clang-format on */
+	{ can_continue, add_longer_command, "doubles the limit that ended the run" },
+	{ lacks_test_score, add_score_command, "scores the test set, for this page" },
+	{ has_model, add_translate_command, "translates with the best checkpoint" },
+	{ is_always, add_report_command, "prints all answers with their numbers" },
 };
 
 /* The text of a buffer as a command, which the caller owns. */
