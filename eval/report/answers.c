@@ -57,6 +57,8 @@ static const struct {
 	  "network is the bottleneck", false },
 	{ "input-bound", "Did training wait for its data?", answer_input_bound, VERDICT_YES,
 	  "waits for its data", false },
+	{ "cpu-starved", "Did training wait for processors?", answer_cpu_starved, VERDICT_YES,
+	  "waits for processors", false },
 	{ "checkpoint-bound", "Did checkpoints hold up training?", answer_checkpoint_bound,
 	  VERDICT_YES, "waits for checkpoints", false },
 	{ "stragglers", "Did one rank slow down the others?", answer_stragglers, VERDICT_YES,

@@ -102,9 +102,9 @@ answer_fn answer_duration, answer_diverged, answer_fully_trained, answer_stopped
 	answer_overfitting, answer_stable, answer_rate_too_large, answer_rate_too_small,
 	answer_model_too_small, answer_data_problem, answer_regularisation, answer_dev_in_train,
 	answer_learning_rate, answer_gpus_used, answer_network_bound, answer_input_bound,
-	answer_checkpoint_bound, answer_dead_part, answer_vocabulary_small, answer_stragglers,
-	answer_step_time, answer_correlation, answer_data_size, answer_checkpoint_contents,
-	answer_checkpoint_size;
+	answer_cpu_starved, answer_checkpoint_bound, answer_dead_part, answer_vocabulary_small,
+	answer_stragglers, answer_step_time, answer_correlation, answer_data_size,
+	answer_checkpoint_contents, answer_checkpoint_size;
 
 /* Judges the run by the other answers, which are all found. */
 int answer_healthy(struct answer *a, const struct evidence *v, const struct answers *others,

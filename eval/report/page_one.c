@@ -1,4 +1,4 @@
-/* page_one.c - the result of a run and its samples; see page_one.h */
+/* page_one.c - the result of a run; see page_one.h */
 #include "eval/report/page_one.h"
 
 #include <math.h>
@@ -6,19 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "share/base/file.h"
 #include "share/base/json.h"
-#include "share/base/lines.h"
 #include "share/base/number_format.h"
 #include "share/base/text.h"
 #include "share/base/workspace_names.h"
 
-#define SCORE_LIMIT  (1u << 20) /* bytes of a kept score, which may hold a ledger */
-#define SAMPLES_TAIL (1 << 20)	/* bytes at the end of samples.jsonl that are read */
-#define FIRST_DATE   1e9	/* unix seconds; recorded test runs count from 0 */
-#define LAST_DATE    1e11
+#define SCORE_LIMIT (1u << 20) /* bytes of a kept score, which may hold a ledger */
+#define FIRST_DATE  1e9	       /* unix seconds; recorded test runs count from 0 */
+#define LAST_DATE   1e11
 
 /* ---- the result -------------------------------------------------------- */
 
@@ -153,75 +150,6 @@ static void describe_result(struct page_one *p)
 	answer_add_fact(a, "time of training steps", p->trained_s > 0 ? p->trained_s : NAN, "s");
 }
 
-/* ---- samples ----------------------------------------------------------- */
-
-/* The last SAMPLES_TAIL bytes of the file, from the begin of a line; empty if there is none. */
-static int read_tail(struct buf *text, const char *path, struct err *e)
-{
-	struct err ignored;
-	const int64_t size = file_size(path), from = MAX(size - SAMPLES_TAIL, 0);
-	ssize_t got = 0;
-	int fd;
-
-	if (size <= 0 || file_open_read(&fd, path, &ignored))
-		return 0;
-	while (buf_reserve(text, 1 << 16) &&
-	       (got = pread(fd, text->data + text->len, 1 << 16, (off_t)(from + text->len))) > 0 &&
-	       text->len < 2 * SAMPLES_TAIL) /* it may grow meanwhile */
-		text->len += (size_t)got;
-	close(fd);
-	return buf_check(text, e);
-}
-
-static void drop_samples(struct page_one *p)
-{
-	for (size_t i = 0; i < p->n_samples; i++)
-		json_free(p->samples[i]);
-	p->n_samples = 0;
-}
-
-/* Keeps the record if it is one of the first of the newest step. */
-static void take_sample(struct page_one *p, struct json *r)
-{
-	const double step = json_number(json_get(r, "step"), NAN);
-
-	if (isnan(step) || !json_get(r, "hypothesis") ||
-	    (step == p->sample_step && p->n_samples == PAGE_SAMPLES)) {
-		json_free(r);
-		return;
-	}
-	if (step != p->sample_step)
-		drop_samples(p);
-	p->sample_step = step;
-	p->samples[p->n_samples++] = r;
-}
-
-static int read_samples(struct page_one *p, const struct evidence *v, struct err *e)
-{
-	char *path = file_path(e, "%s/samples.jsonl", v->folder);
-	struct buf text = { 0 };
-	int rc = path ? read_tail(&text, path, e) : e->code;
-	const char *at = buf_text(&text), *end;
-
-	for (; !rc && (end = strchr(at, '\n')) != NULL; at = end + 1) {
-		struct err why = { 0 };
-		struct json *r = json_parse(at, (size_t)(end - at), &why);
-
-		if (r)
-			take_sample(p, r);
-		else if (why.code == ERR_NOMEM)
-			rc = (*e = why, e->code);
-	}
-	buf_free(&text);
-	free(path);
-	return rc;
-}
-
-const char *page_one_sample(const struct page_one *p, size_t i, const char *what)
-{
-	return json_text(json_get(p->samples[i], what), "");
-}
-
 /* ---- opening and closing ----------------------------------------------- */
 
 int page_one_open(struct page_one *p, const struct evidence *v, const struct answers *a,
@@ -230,10 +158,9 @@ int page_one_open(struct page_one *p, const struct evidence *v, const struct ans
 	const struct page_score none = { NAN, NAN, NAN, "", NAN, NAN, NAN };
 
 	*p = (struct page_one){ .dev = none, .test = none, .ended = NAN, .pairs = NAN };
-	p->sample_step = NAN;
 	find_dev_score(&p->dev, v);
 	find_page_facts(p, v);
-	if (read_test_score(&p->test, v, e) || find_test_set(p, v, e) || read_samples(p, v, e))
+	if (read_test_score(&p->test, v, e) || find_test_set(p, v, e))
 		return e->code;
 	if (p->has_test_set && isnan(p->test.bleu) &&
 	    !(p->score_command = page_score_command(v, e)))
@@ -245,7 +172,6 @@ int page_one_open(struct page_one *p, const struct evidence *v, const struct ans
 
 void page_one_close(struct page_one *p)
 {
-	drop_samples(p);
 	free(p->score_command);
 	free(p->command);
 	*p = (struct page_one){ 0 };

@@ -3,7 +3,7 @@
  *
  *	page_one_open(&p, &v, &answers, e); write the report; page_one_close(&p)
  *
- * Reads samples.jsonl and the kept score of the test set (werkbank-run(5)) beside the evidence.
+ * Reads the kept score of the test set (werkbank-run(5)) beside the evidence.
  */
 #ifndef WERKBANK_EVAL_REPORT_PAGE_ONE_H
 #define WERKBANK_EVAL_REPORT_PAGE_ONE_H
@@ -26,14 +26,11 @@ struct page_one {
 	bool has_test_set;	     /* of the corpus */
 	double ended;		     /* unix seconds of the last record; NAN: unknown */
 	double pairs, trained_s;
-	char format[40];		    /* number format and backend: "bf16 on cuda" */
-	char host[96];			    /* and how many more */
-	struct answer result;		    /* the same in words: a sentence and facts */
-	struct json *samples[PAGE_SAMPLES]; /* owned: records of samples.jsonl, of one step */
-	size_t n_samples;
-	double sample_step;
-	char *score_command; /* owned: scores the test set; NULL: it has a score, or is missing */
-	char *command;	     /* owned: the next one to type */
+	char format[40];      /* number format and backend: "bf16 on cuda" */
+	char host[96];	      /* and how many more */
+	struct answer result; /* the same in words: a sentence and facts */
+	char *score_command;  /* owned: scores the test set; NULL: it has a score, or is missing */
+	char *command;	      /* owned: the next one to type */
 	const char *command_why; /* a constant */
 };
 
@@ -41,9 +38,6 @@ struct page_one {
 int page_one_open(struct page_one *p, const struct evidence *v, const struct answers *a,
 		  struct err *e);
 void page_one_close(struct page_one *p);
-
-/* A text of sample i: "source", "reference" or "hypothesis". Borrowed. */
-const char *page_one_sample(const struct page_one *p, size_t i, const char *what);
 
 /* page_next.c: the next command for the run, owned by the caller, and why. NULL: out of memory. */
 char *page_next_command(const struct page_one *p, const struct evidence *v, const struct answers *a,

@@ -107,19 +107,19 @@ void report_inapplicable(const struct answers *a, struct buf *out)
 			buf_printf(out, "%s%s", out->len ? ", " : "", a->all[i].id);
 }
 
-static void add_markdown_samples(const struct page_one *p, struct buf *out)
+static void add_markdown_samples(const struct run_samples *s, struct buf *out)
 {
 	static const char *const texts[] = { "source", "reference", "hypothesis" };
 
-	if (!p->n_samples)
+	if (!s->n)
 		return;
 	buf_printf(out,
 		   "## Samples of step %s\n\n| source | reference | hypothesis |\n|---|---|---|\n",
-		   COUNT_TEXT(p->sample_step));
-	for (size_t i = 0; i < p->n_samples; i++) {
+		   COUNT_TEXT(s->step));
+	for (size_t i = 0; i < MIN(s->n, PAGE_SAMPLES); i++) {
 		for (size_t k = 0; k < ARRAY_LEN(texts); k++) {
 			buf_add_str(out, "| ");
-			add_plain(out, page_one_sample(p, i, texts[k]));
+			add_plain(out, samples_text(s, i, texts[k]));
 			buf_add_char(out, ' ');
 		}
 		buf_add_str(out, "|\n");
@@ -168,7 +168,7 @@ void report_markdown(const struct report_content *c, struct buf *out)
 	buf_add_str(out, "\n\n");
 	if (c->page) {
 		add_markdown_answer(&c->page->result, out);
-		add_markdown_samples(c->page, out);
+		add_markdown_samples(&c->v->samples, out);
 	}
 	if (a->has_overview)
 		add_markdown_overview(a, out);
@@ -262,16 +262,16 @@ static void put_result(struct json_writer *w, const struct page_one *p)
 	json_close(w, '}');
 }
 
-static void put_page_samples(struct json_writer *w, const struct page_one *p)
+static void put_page_samples(struct json_writer *w, const struct run_samples *s)
 {
 	json_key(w, "samples");
 	json_open(w, '[');
-	for (size_t i = 0; i < p->n_samples; i++) {
+	for (size_t i = 0; i < MIN(s->n, PAGE_SAMPLES); i++) {
 		json_open(w, '{');
-		json_put_int(w, "id", json_integer(json_get(p->samples[i], "id"), (int64_t)i));
-		json_put_str(w, "source", page_one_sample(p, i, "source"));
-		json_put_str(w, "reference", page_one_sample(p, i, "reference"));
-		json_put_str(w, "hypothesis", page_one_sample(p, i, "hypothesis"));
+		json_put_int(w, "id", json_integer(json_get(s->all[i], "id"), (int64_t)i));
+		json_put_str(w, "source", samples_text(s, i, "source"));
+		json_put_str(w, "reference", samples_text(s, i, "reference"));
+		json_put_str(w, "hypothesis", samples_text(s, i, "hypothesis"));
 		json_close(w, '}');
 	}
 	json_close(w, ']');
@@ -296,7 +296,7 @@ void report_json(const struct report_content *c, struct buf *out)
 	json_put_str(&w, "run", c->v->run);
 	if (c->page) {
 		put_result(&w, c->page);
-		put_page_samples(&w, c->page);
+		put_page_samples(&w, &c->v->samples);
 		put_next(&w, c->page);
 		put_known_text(&w, "early", a->early);
 	}

@@ -71,21 +71,21 @@ static void add_html_facts(const struct answer *a, struct buf *out)
 	buf_free(&value);
 }
 
-static void add_html_samples(const struct page_one *p, struct buf *out)
+static void add_html_samples(const struct run_samples *s, struct buf *out)
 {
 	static const char *const texts[] = { "source", "reference", "hypothesis" };
 
-	if (!p->n_samples)
+	if (!s->n)
 		return;
-	buf_printf(out, "<h2>Samples of step %s</h2>\n<table>\n<tr>", COUNT_TEXT(p->sample_step));
+	buf_printf(out, "<h2>Samples of step %s</h2>\n<table>\n<tr>", COUNT_TEXT(s->step));
 	for (size_t k = 0; k < ARRAY_LEN(texts); k++)
 		buf_printf(out, "<td class=\"faint\">%s</td>", texts[k]);
 	buf_add_str(out, "</tr>\n");
-	for (size_t i = 0; i < p->n_samples; i++) {
+	for (size_t i = 0; i < MIN(s->n, PAGE_SAMPLES); i++) {
 		buf_add_str(out, "<tr>");
 		for (size_t k = 0; k < ARRAY_LEN(texts); k++) {
 			buf_add_str(out, "<td>");
-			add_escaped(out, page_one_sample(p, i, texts[k]));
+			add_escaped(out, samples_text(s, i, texts[k]));
 			buf_add_str(out, "</td>");
 		}
 		buf_add_str(out, "</tr>\n");
@@ -157,7 +157,7 @@ void report_html(const struct report_content *c, struct buf *out)
 	buf_add_str(out, "</h1>\n");
 	if (c->page) {
 		add_html_answer(&c->page->result, out);
-		add_html_samples(c->page, out);
+		add_html_samples(&c->v->samples, out);
 	}
 	if (a->has_overview)
 		add_html_overview(a, c->page, out);

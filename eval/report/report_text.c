@@ -80,17 +80,17 @@ static void add_text_answer(const struct answer *a, struct buf *out)
 }
 
 /* The first samples, each a block of three lines. */
-static void add_text_samples(const struct page_one *p, struct buf *out)
+static void add_text_samples(const struct run_samples *s, struct buf *out)
 {
 	static const char *const texts[] = { "source", "reference", "hypothesis" };
 
-	if (!p->n_samples)
+	if (!s->n)
 		return;
-	buf_printf(out, "\nSamples of step %s\n", COUNT_TEXT(p->sample_step));
-	for (size_t i = 0; i < MIN(p->n_samples, PAGE_SAMPLES_TEXT); i++)
+	buf_printf(out, "\nSamples of step %s\n", COUNT_TEXT(s->step));
+	for (size_t i = 0; i < MIN(s->n, PAGE_SAMPLES_TEXT); i++)
 		for (size_t k = 0; k < ARRAY_LEN(texts); k++) {
 			buf_printf(out, "%s%-12s", k ? "    " : "  - ", texts[k]);
-			add_wrapped_text(out, page_one_sample(p, i, texts[k]), 16, 16);
+			add_wrapped_text(out, samples_text(s, i, texts[k]), 16, 16);
 		}
 }
 
@@ -152,7 +152,7 @@ void report_text(const struct report_content *c, struct buf *out)
 	buf_add_char(out, '\n');
 	if (c->page) {
 		add_text_answer(&c->page->result, out);
-		add_text_samples(c->page, out);
+		add_text_samples(&c->v->samples, out);
 	}
 	if (a->has_overview)
 		add_text_overview(a, c->page, out);
