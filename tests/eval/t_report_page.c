@@ -180,3 +180,49 @@ TEST(report_too_early)
 	check_has(&text, "The run has no evaluation yet.");
 	buf_free(&text);
 }
+
+/* Translations in capitals, cut or in small letters: a problem of the data, whose sentence names it. */
+TEST(report_data_causes)
+{
+	static const struct {
+		const char *hypothesis, *words;
+		bool is_yes;
+	} cases[] = {
+		{ "The old Man reads a long Book in the green Garden of his House.", "", false },
+		{ "THE OLD MAN READS A LONG BOOK IN THE GREEN GARDEN OF HIS HOUSE.",
+		  "the best BLEU 30.00, but translations do not look like their references. "
+		  "Capitals "
+		  "are 100 % of the letters in translations and 10 % in references",
+		  true },
+		{ "the old man reads a long book in the green garden of his house.",
+		  "Capitals are 0 % of the letters in translations", true },
+	};
+	struct buf samples = { 0 };
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct evidence v = { 0 };
+		struct answers a = { 0 };
+		struct err e = { 0 };
+
+		buf_clear(&samples);
+		for (int k = 0; k < 3; k++)
+			buf_printf(&samples,
+				   "{\"kind\":\"sample\",\"step\":6000,\"id\":%d,\"source\":\"x\","
+				   "\"reference\":\"%s\",\"hypothesis\":\"%s\"}\n",
+				   k, cases[0].hypothesis, cases[i].hypothesis);
+		write_page_run("causes", "");
+		write_in_run("causes", "samples.jsonl", buf_text(&samples));
+		if (check_int(evidence_open(&v, test_folder(), "causes", &e), 0) &&
+		    check_int(answers_find(&a, &v, &e), 0))
+			for (size_t k = 0; k < a.n; k++)
+				if (!strcmp(a.all[k].id, "data-problem")) {
+					check_int(a.all[k].verdict,
+						  cases[i].is_yes ? VERDICT_YES : VERDICT_NO);
+					if (!check(strstr(a.all[k].sentence, cases[i].words)))
+						fprintf(stderr, "\t%s\n", a.all[k].sentence);
+				}
+		answers_free(&a);
+		evidence_close(&v);
+	}
+	buf_free(&samples);
+}
