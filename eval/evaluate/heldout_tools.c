@@ -137,15 +137,6 @@ static int fill_score_ledger(const struct heldout *h, struct score_ledger *l, st
 				     c->resamples ? c->resamples : RESAMPLE_DRAWS, e);
 }
 
-/* Keeps the score in the folder of the run. The evaluation does not fail if that fails. */
-static void keep_score(const struct heldout *h, const char *path, const struct buf *json)
-{
-	struct err why = { 0 };
-
-	if (file_write_buf(path, json, &why) && !h->engine->conf->quiet)
-		fprintf(stderr, "note: the run does not keep this score: %s\n", why.text);
-}
-
 int heldout_run_eval(struct conf *c, struct err *e)
 {
 	struct err none = { 0 };
@@ -176,7 +167,7 @@ int heldout_run_eval(struct conf *c, struct err *e)
 		rc = heldout_print(c->json ? &json : &text, e);
 	}
 	if (!rc && path)
-		keep_score(&h, path, &json);
+		rc = file_write_buf(path, &json, e);
 	buf_free(&json);
 	buf_free(&text);
 	free(path);

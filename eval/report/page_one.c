@@ -43,11 +43,12 @@ static int read_test_score(struct page_score *s, const struct evidence *v, struc
 {
 	char *path = workspace_score_path(v->recipe.workspace, v->run, "test", e);
 	struct json *score = NULL;
-	struct err damaged = { 0 };
+	int rc;
 
 	if (!path)
 		return e->code;
-	if (!json_read_optional(&score, path, SCORE_LIMIT, &damaged) && score) {
+	rc = json_read_optional(&score, path, SCORE_LIMIT, e);
+	if (score) {
 		s->bleu = json_number(json_get(score, "bleu"), NAN);
 		s->step = json_number(json_get(score, "step"), NAN);
 		s->nll = json_number(json_get(score, "nll"), NAN);
@@ -58,7 +59,7 @@ static int read_test_score(struct page_score *s, const struct evidence *v, struc
 	}
 	json_free(score);
 	free(path);
-	return damaged.code == ERR_NOMEM ? (*e = damaged, e->code) : 0;
+	return rc;
 }
 
 static int find_test_set(struct page_one *p, const struct evidence *v, struct err *e)

@@ -1,6 +1,7 @@
 /* samples.c - reads the newest samples of a run; see samples.h */
 #include "eval/report/samples.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -17,15 +18,21 @@
 /* The last SAMPLES_TAIL bytes of the file; the first line may be a part. Empty if there is none. */
 static int read_tail(struct buf *text, const char *path, struct err *e)
 {
-	struct err ignored;
 	const int64_t size = file_size(path), from = MAX(size - SAMPLES_TAIL, 0);
 	ssize_t got = 1;
 	int fd;
 
-	if (size <= 0 || file_open_read(&fd, path, &ignored))
+	if (size <= 0)
 		return 0;
-	while (got > 0 && text->len < SAMPLES_TAIL && buf_reserve(text, READ_BYTES)) {
+	if (file_open_read(&fd, path, e))
+		return e->code;
+	while (got && text->len < SAMPLES_TAIL && buf_reserve(text, READ_BYTES)) {
 		got = pread(fd, text->data + text->len, READ_BYTES - 1, (off_t)from + text->len);
+		if (got < 0 && errno != EINTR) {
+			err_set_errno(e, ERR_IO, "%s: cannot be read", path);
+			close(fd);
+			return e->code;
+		}
 		text->len += (size_t)MAX(got, 0);
 	}
 	close(fd);

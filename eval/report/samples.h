@@ -20,7 +20,7 @@ struct run_samples {
 	double step; /* NAN without samples */
 };
 
-/* Reads the end of samples.jsonl. A missing file or a damaged line is no failure. */
+/* Reads the end of samples.jsonl. A missing file or a damaged line is no failure. ERR_IO, ERR_NOMEM. */
 int samples_read(struct run_samples *s, const char *run_folder, struct err *e);
 void samples_free(struct run_samples *s);
 

@@ -6,6 +6,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "share/base/file.h"
 #include "share/base/paths.h"
@@ -131,7 +132,8 @@ char *conf_score_path(const struct conf *c, struct err *e)
 	    paths_check_name("run", c->run, &ignored) || paths_check_name("set", c->set, &ignored))
 		return NULL;
 	workspace = paths_workspace(c->workspace, e);
-	if (workspace && (run = file_path(e, "%s/runs/%s", workspace, c->run)) && file_exists(run))
+	if (workspace && (run = file_path(e, "%s/runs/%s", workspace, c->run)) &&
+	    !access(run, W_OK))
 		path = workspace_score_path(workspace, c->run, c->set, e);
 	free(run);
 	free(workspace);
