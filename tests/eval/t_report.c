@@ -535,6 +535,9 @@ TEST(report_hostile)
 		"{\"kind\":\"host\",\"host\":7,\"gpus\":{\"a\":1}}\n{\"kind\":\"rank\",\"rank\":"
 		"1e9}\n"
 		"[1]\nnot json\n{\"kind\":\"stop\",\"reason\":\"failed\"}\n{\"kind\":";
+	static const char samples[] = "{\"step\":1,\"hypothesis\":7}\n{\"step\":1,\"hypothesis\":"
+				      "\"<script>|`\\u001b[2J\"}\n"
+				      "[]\n{\"step\":1,\"hypothesis\":{},\"source\":[1]}\n";
 	struct evidence v = { 0 };
 	struct answers a = { 0 };
 	struct page_one page = { 0 };
@@ -545,6 +548,8 @@ TEST(report_hostile)
 
 	if (check_int(file_make_folders(folder, &e), 0) &&
 	    check_int(file_write_all(path, journal, sizeof(journal) - 1, &e), 0) &&
+	    check_int(file_write_all(in_runs("h/samples.jsonl"), samples, sizeof(samples) - 1, &e),
+		      0) &&
 	    check_int(evidence_open(&v, test_folder(), "h", &e), 0) &&
 	    check_int(answers_find(&a, &v, &e), 0)) {
 		const struct report_content content = { &v, &a, &page };
