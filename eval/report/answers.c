@@ -198,11 +198,15 @@ void answers_choose_problems(struct answers *a)
 		a->all[k].is_hidden = answer_state_of(&a->all[k]) != ANSWER_PROBLEM;
 }
 
+bool answer_is_useless(const struct answers *all, const struct answer *a)
+{
+	return a->is_inapplicable || (*all->early && a->verdict == VERDICT_UNKNOWN);
+}
+
 void answers_choose_useful(struct answers *a)
 {
 	for (size_t k = 0; k < a->n; k++)
-		a->all[k].is_hidden = a->all[k].is_inapplicable ||
-				      (*a->early && a->all[k].verdict == VERDICT_UNKNOWN);
+		a->all[k].is_hidden = answer_is_useless(a, &a->all[k]);
 }
 
 void answers_free(struct answers *a)

@@ -83,7 +83,9 @@ enum answer_state answer_state_of(const struct answer *a);
 int answers_choose(struct answers *a, char *const *ids, size_t n, struct err *e);
 /* Hides all answers but problems; the overview stays. */
 void answers_choose_problems(struct answers *a);
-/* Hides answers that do not apply, and of an early run those that are open; the overview stays. */
+/* Does it not apply, or is it open because the run is early? The overview has a line for these. */
+bool answer_is_useless(const struct answers *all, const struct answer *a);
+/* Hides these answers; the overview stays. */
 void answers_choose_useful(struct answers *a);
 
 /* "yes", "no", "not enough data", or "statement" for a question without yes or no. A constant. */

@@ -329,15 +329,20 @@ static int write_report_output(const struct conf *c, const struct buf *text, str
 	return file_put_stdout(text, e);
 }
 
-/* Which answers a document shows: the named ones; else all, as text for a reader only problems. */
+/*
+ * Which answers a document shows: the named ones; else all that apply, as text for a reader only
+ * problems, and as JSON for a program all.
+ */
 static int choose_answers(struct answers *a, char *const *ids, size_t n, const char *format,
 			  struct err *e)
 {
-	if (n)
-		return answers_choose(a, ids, n, e);
-	if (!strcmp(format, "text"))
+	const bool is_text = !strcmp(format, "text");
+
+	if (n && answers_choose(a, ids, n, e))
+		return e->code;
+	if (is_text && !n)
 		answers_choose_problems(a);
-	else if (strcmp(format, "json") != 0)
+	else if (is_text ? a->has_overview : !n && strcmp(format, "json") != 0)
 		answers_choose_useful(a);
 	return 0;
 }

@@ -157,7 +157,7 @@ void report_text(const struct report_content *c, struct buf *out)
 	if (a->has_overview)
 		add_text_overview(a, c->page, out);
 	for (size_t i = 0; i < a->n; i++) {
-		is_part |= a->all[i].is_hidden;
+		is_part |= a->all[i].is_hidden && !answer_is_useless(a, &a->all[i]);
 		if (!a->all[i].is_hidden)
 			add_text_answer(&a->all[i], out);
 	}
