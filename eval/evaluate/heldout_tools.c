@@ -39,6 +39,7 @@ static void eval_json(const struct heldout *h, double nll, int64_t tokens,
 	const struct conf *c = h->engine->conf;
 
 	json_open(&w, '{');
+	json_put_real(&w, "t", floor(clock_wall_s()));
 	json_put_str(&w, "set", h->set);
 	json_put_str(&w, "model", h->engine->folder);
 	json_put_int(&w, "step", h->engine->state.step);
@@ -47,6 +48,7 @@ static void eval_json(const struct heldout *h, double nll, int64_t tokens,
 	json_put_int(&w, "beam", c->beam);
 	json_put_real(&w, "alpha", c->alpha);
 	json_put_real(&w, "bleu", h->bleu.score);
+	json_put_str(&w, "tok", score_tokenizer_name(score_tokenizer_of(c)));
 	json_put_str(&w, "signature", buf_text(&h->signature));
 	json_put_str(&w, "sacrebleu_signature", buf_text(&h->sacrebleu_signature));
 	json_put_str(&w, "precision", engine_precision(c));
@@ -137,10 +139,12 @@ static int fill_score_ledger(const struct heldout *h, struct score_ledger *l, st
 
 int heldout_run_eval(struct conf *c, struct err *e)
 {
+	struct err none = { 0 };
+	char *path = conf_score_path(c, &none);
 	struct engine g;
 	struct heldout h = { 0 };
 	struct score_ledger l = { 0 };
-	struct buf text = { 0 };
+	struct buf json = { 0 }, text = { 0 };
 	int64_t tokens = 0;
 	double nll = 0;
 	int rc = engine_open(&g, c, ENGINE_EVALUATE, e);
@@ -158,13 +162,15 @@ int heldout_run_eval(struct conf *c, struct err *e)
 	if (!rc && c->ledger)
 		rc = fill_score_ledger(&h, &l, e);
 	if (!rc) {
-		if (c->json)
-			eval_json(&h, nll, tokens, &l, &text);
-		else
-			eval_text(&h, nll, tokens, &l, &text);
-		rc = heldout_print(&text, e);
+		eval_json(&h, nll, tokens, &l, &json);
+		eval_text(&h, nll, tokens, &l, &text);
+		rc = heldout_print(c->json ? &json : &text, e);
 	}
+	if (!rc && path)
+		rc = file_write_buf(path, &json, e);
+	buf_free(&json);
 	buf_free(&text);
+	free(path);
 	score_ledger_close(&l);
 	heldout_close(&h);
 	engine_close(&g);

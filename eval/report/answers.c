@@ -8,53 +8,73 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "eval/report/signs.h"
 #include "share/base/mem.h"
 #include "share/base/number_format.h"
 #include "share/base/statistics.h"
+#include "share/base/text.h"
 
+/*
+ * short_name: the problem in a few words. An illness keeps the model from learning well; the other
+ * problems cost quality or time.
+ */
 static const struct {
 	const char *id, *question;
-	answer_fn *find;
+	answer_fn *find;	 /* NULL: answer_healthy(), which reads the other answers */
 	enum answer_verdict bad; /* see struct answer */
+	const char *short_name;
+	bool is_illness;
 } questions[] = {
 	{ "duration", "How long did it take, and where did the time go?", answer_duration,
-	  VERDICT_STATEMENT },
-	{ "healthy", "Is the run healthy?", answer_healthy, VERDICT_NO },
-	{ "diverged", "Did training diverge?", answer_diverged, VERDICT_YES },
-	{ "fully-trained", "Is the model fully trained?", answer_fully_trained, VERDICT_NO },
+	  VERDICT_STATEMENT, NULL, false },
+	{ "healthy", "Is the run healthy?", NULL, VERDICT_NO, NULL, false },
+	{ "diverged", "Did training diverge?", answer_diverged, VERDICT_YES, "diverged", true },
+	{ "fully-trained", "Is the model fully trained?", answer_fully_trained, VERDICT_NO,
+	  "not fully trained", false },
 	{ "stopped-early", "Did the run end before its planned steps?", answer_stopped_early,
-	  VERDICT_YES },
-	{ "overfitting", "Does it overfit?", answer_overfitting, VERDICT_YES },
-	{ "stable", "Was training stable?", answer_stable, VERDICT_NO },
-	{ "rate-too-large", "Was the learning rate too large?", answer_rate_too_large,
-	  VERDICT_YES },
-	{ "rate-too-small", "Was the learning rate too small?", answer_rate_too_small,
-	  VERDICT_YES },
-	{ "model-too-small", "Is the model too small?", answer_model_too_small, VERDICT_YES },
-	{ "data-problem", "Is there a problem of the data?", answer_data_problem, VERDICT_YES },
-	{ "regularisation", "Is the regularisation too strong?", answer_regularisation,
-	  VERDICT_YES },
+	  VERDICT_YES, "ended before its planned steps", false },
+	{ "overfitting", "Does it overfit?", answer_overfitting, VERDICT_YES, "overfitting", true },
+	{ "stable", "Was training stable?", answer_stable, VERDICT_NO, "not stable", false },
+	{ "rate-too-large", "Was the learning rate too large?", answer_rate_too_large, VERDICT_YES,
+	  "learning rate too large", true },
+	{ "rate-too-small", "Was the learning rate too small?", answer_rate_too_small, VERDICT_YES,
+	  "learning rate too small", true },
+	{ "model-too-small", "Is the model too small?", answer_model_too_small, VERDICT_YES,
+	  "model too small", true },
+	{ "data-problem", "Is there a problem of the data?", answer_data_problem, VERDICT_YES,
+	  "data problem", true },
+	{ "regularisation", "Is the regularisation too strong?", answer_regularisation, VERDICT_YES,
+	  "regularisation too strong", true },
 	{ "dev-in-train", "Is the development set part of the training text?", answer_dev_in_train,
-	  VERDICT_YES },
-	{ "dead-part", "Is a part of the model dead?", answer_dead_part, VERDICT_YES },
-	{ "vocabulary-small", "Is the vocabulary too small?", answer_vocabulary_small,
-	  VERDICT_YES },
-	{ "gpus-used", "Were the GPUs really used?", answer_gpus_used, VERDICT_NO },
-	{ "network-bound", "Is the network the bottleneck?", answer_network_bound, VERDICT_YES },
-	{ "input-bound", "Did training wait for its data?", answer_input_bound, VERDICT_YES },
+	  VERDICT_YES, "development set in the training text", true },
+	{ "dead-part", "Is a part of the model dead?", answer_dead_part, VERDICT_YES,
+	  "dead part of the model", true },
+	{ "vocabulary-small", "Is the vocabulary too small?", answer_vocabulary_small, VERDICT_YES,
+	  "vocabulary too small", true },
+	{ "gpus-used", "Were the GPUs really used?", answer_gpus_used, VERDICT_NO,
+	  "GPUs hardly used", false },
+	{ "network-bound", "Is the network the bottleneck?", answer_network_bound, VERDICT_YES,
+	  "network is the bottleneck", false },
+	{ "input-bound", "Did training wait for its data?", answer_input_bound, VERDICT_YES,
+	  "waits for its data", false },
+	{ "cpu-starved", "Did training wait for processors?", answer_cpu_starved, VERDICT_YES,
+	  "waits for processors", false },
 	{ "checkpoint-bound", "Did checkpoints hold up training?", answer_checkpoint_bound,
-	  VERDICT_YES },
-	{ "stragglers", "Did one rank slow down the others?", answer_stragglers, VERDICT_YES },
+	  VERDICT_YES, "waits for checkpoints", false },
+	{ "stragglers", "Did one rank slow down the others?", answer_stragglers, VERDICT_YES,
+	  "one rank is late", false },
 	{ "learning-rate", "Which learning-rate schedule is this?", answer_learning_rate,
-	  VERDICT_STATEMENT },
-	{ "data-size", "How big was the training set?", answer_data_size, VERDICT_STATEMENT },
+	  VERDICT_STATEMENT, NULL, false },
+	{ "data-size", "How big was the training set?", answer_data_size, VERDICT_STATEMENT, NULL,
+	  false },
 	{ "checkpoint-contents", "What is in a checkpoint?", answer_checkpoint_contents,
-	  VERDICT_STATEMENT },
-	{ "checkpoint-size", "How big is a checkpoint?", answer_checkpoint_size,
-	  VERDICT_STATEMENT },
-	{ "step-time", "How long does a step take?", answer_step_time, VERDICT_STATEMENT },
+	  VERDICT_STATEMENT, NULL, false },
+	{ "checkpoint-size", "How big is a checkpoint?", answer_checkpoint_size, VERDICT_STATEMENT,
+	  NULL, false },
+	{ "step-time", "How long does a step take?", answer_step_time, VERDICT_STATEMENT, NULL,
+	  false },
 	{ "network-correlation", "How does the step time depend on the network?",
-	  answer_correlation, VERDICT_STATEMENT },
+	  answer_correlation, VERDICT_STATEMENT, NULL, false },
 };
 
 const char *answer_verdict_name(enum answer_verdict v)
@@ -90,10 +110,27 @@ const char *answer_confidence_note(const struct answer *a)
 						    : "";
 }
 
+/* A run of so few records that most questions have no answer yet. */
+static void find_early(struct answers *a, const struct evidence *v)
+{
+	const double step = v->n_train ? v->train[v->n_train - 1].step : 0;
+
+	*a->early = 0;
+	if (v->n_train >= 2 * SIGNS_MIN_RECORDS && v->n_evals >= 3)
+		return;
+	snprintf(a->early, sizeof(a->early), "%s%s%s step%s", COUNT_TEXT(step),
+		 v->has_plan ? " of " : "", v->has_plan ? COUNT_TEXT(v->recipe.steps) : "",
+		 text_plural(v->has_plan ? (double)v->recipe.steps : step));
+	snprintf(a->early + strlen(a->early), sizeof(a->early) - strlen(a->early),
+		 ", %zu training record%s, %zu evaluation%s: too early to judge", v->n_train,
+		 text_plural((double)v->n_train), v->n_evals, text_plural((double)v->n_evals));
+}
+
 int answers_find(struct answers *a, const struct evidence *v, struct err *e)
 {
 	a->n = 0;
 	a->has_overview = true;
+	find_early(a, v);
 	a->all = mem_alloc(ARRAY_LEN(questions), sizeof(*a->all), e);
 	if (!a->all)
 		return e->code;
@@ -103,15 +140,20 @@ int answers_find(struct answers *a, const struct evidence *v, struct err *e)
 		one->id = questions[i].id;
 		one->question = questions[i].question;
 		one->bad = questions[i].bad;
-		if (questions[i].find(one, v, e))
+		one->short_name = questions[i].short_name;
+		one->is_illness = questions[i].is_illness;
+		if (questions[i].find && questions[i].find(one, v, e))
 			return e->code;
 	}
+	for (size_t i = 0; i < a->n; i++)
+		if (!questions[i].find && answer_healthy(&a->all[i], v, a, e))
+			return e->code;
 	return 0;
 }
 
 enum answer_state answer_state_of(const struct answer *a)
 {
-	if (a->bad == VERDICT_STATEMENT)
+	if (a->bad == VERDICT_STATEMENT || a->is_inapplicable)
 		return ANSWER_STATE_NONE;
 	if (a->verdict != VERDICT_YES && a->verdict != VERDICT_NO)
 		return ANSWER_OPEN;
@@ -156,6 +198,17 @@ void answers_choose_problems(struct answers *a)
 		a->all[k].is_hidden = answer_state_of(&a->all[k]) != ANSWER_PROBLEM;
 }
 
+bool answer_is_useless(const struct answers *all, const struct answer *a)
+{
+	return a->is_inapplicable || (*all->early && a->verdict == VERDICT_UNKNOWN);
+}
+
+void answers_choose_useful(struct answers *a)
+{
+	for (size_t k = 0; k < a->n; k++)
+		a->all[k].is_hidden = answer_is_useless(a, &a->all[k]);
+}
+
 void answers_free(struct answers *a)
 {
 	for (size_t i = 0; i < a->n; i++)
@@ -188,13 +241,6 @@ void answer_judge(struct answer *a, enum answer_verdict v, enum answer_confidenc
 	va_start(ap, fmt);
 	vsnprintf(a->sentence + n, sizeof(a->sentence) - n, fmt, ap);
 	va_end(ap);
-}
-
-void answer_free(struct answer *a)
-{
-	for (size_t k = 0; a && k < a->n_curves; k++)
-		free(a->curves[k].points.x);
-	free(a);
 }
 
 /* The next free fact. A full table overwrites its last fact. */

@@ -42,11 +42,14 @@ struct answer_plot_curve {
 
 struct answer {
 	const char *id, *question; /* constants of the table */
+	const char *short_name; /* the problem in a few words; NULL: the question has no problem */
+	bool is_illness;	/* its problem keeps the model from learning well */
 	enum answer_verdict verdict;
 	enum answer_confidence confidence;
 	enum answer_verdict
-		bad;	/* the verdict that asks for action; VERDICT_STATEMENT: none does */
-	bool is_hidden; /* a document leaves this answer out; its overview does not */
+		bad;	      /* the verdict that asks for action; VERDICT_STATEMENT: none does */
+	bool is_hidden;	      /* a document leaves this answer out; its overview does not */
+	bool is_inapplicable; /* of GPUs or several ranks, which the run does not have */
 	char sentence[800];
 	struct named_fact facts[ANSWER_MAX_FACTS];
 	size_t n_facts;
@@ -59,13 +62,18 @@ struct answers {
 	struct answer *all; /* owned */
 	size_t n;
 	bool has_overview; /* documents begin with the verdicts of all questions */
+	/* why the run is too short for questions without an answer; "": it is not */
+	char early[200];
 };
 
 /* Answers all questions in the order of the table. Call answers_free() after a failure too. */
 int answers_find(struct answers *a, const struct evidence *v, struct err *e);
 void answers_free(struct answers *a);
 
-/* What a verdict asks of the reader: to act, nothing, or more data. NONE: the answer is no verdict. */
+/*
+ * What a verdict asks of the reader: to act, nothing, or more data. NONE: the answer is no verdict, or
+ * the question does not apply to the run.
+ */
 enum answer_state { ANSWER_STATE_NONE, ANSWER_PROBLEM, ANSWER_FINE, ANSWER_OPEN };
 enum answer_state answer_state_of(const struct answer *a);
 /*
@@ -75,6 +83,10 @@ enum answer_state answer_state_of(const struct answer *a);
 int answers_choose(struct answers *a, char *const *ids, size_t n, struct err *e);
 /* Hides all answers but problems; the overview stays. */
 void answers_choose_problems(struct answers *a);
+/* Does it not apply, or is it open because the run is early? The overview has a line for these. */
+bool answer_is_useless(const struct answers *all, const struct answer *a);
+/* Hides these answers; the overview stays. */
+void answers_choose_useful(struct answers *a);
 
 /* "yes", "no", "not enough data", or "statement" for a question without yes or no. A constant. */
 const char *answer_verdict_name(enum answer_verdict v);
@@ -88,13 +100,17 @@ const char *answer_confidence_note(const struct answer *a);
 /* Fills *a from v. Missing evidence is a verdict; only lack of memory is a failure. */
 typedef int answer_fn(struct answer *a, const struct evidence *v, struct err *e);
 
-answer_fn answer_duration, answer_healthy, answer_diverged, answer_fully_trained,
-	answer_stopped_early, answer_overfitting, answer_stable, answer_rate_too_large,
-	answer_rate_too_small, answer_model_too_small, answer_data_problem, answer_regularisation,
-	answer_dev_in_train, answer_learning_rate, answer_gpus_used, answer_network_bound,
-	answer_input_bound, answer_checkpoint_bound, answer_dead_part, answer_vocabulary_small,
+answer_fn answer_duration, answer_diverged, answer_fully_trained, answer_stopped_early,
+	answer_overfitting, answer_stable, answer_rate_too_large, answer_rate_too_small,
+	answer_model_too_small, answer_data_problem, answer_regularisation, answer_dev_in_train,
+	answer_learning_rate, answer_gpus_used, answer_network_bound, answer_input_bound,
+	answer_cpu_starved, answer_checkpoint_bound, answer_dead_part, answer_vocabulary_small,
 	answer_stragglers, answer_step_time, answer_correlation, answer_data_size,
 	answer_checkpoint_contents, answer_checkpoint_size;
+
+/* Judges the run by the other answers, which are all found. */
+int answer_healthy(struct answer *a, const struct evidence *v, const struct answers *others,
+		   struct err *e);
 
 /* Sets the verdict and appends to the sentence (cut off at its size). */
 void answer_append(struct answer *a, enum answer_verdict v, const char *fmt, ...) PRINTF_LIKE(3, 4);
@@ -104,8 +120,6 @@ void answer_judge(struct answer *a, enum answer_verdict v, enum answer_confidenc
 /* If training diverged: gives the verdict v with the reason, and returns true. */
 struct learning_signs;
 bool answer_if_diverged(struct answer *a, enum answer_verdict v, const struct learning_signs *s);
-/* Frees an allocated answer and its curves; NULL is fine. */
-void answer_free(struct answer *a);
 /* Adds a number with its unit; a value that is not finite is unknown and left out. */
 void answer_add_fact(struct answer *a, const char *name, double value, const char *unit);
 void answer_add_text(struct answer *a, const char *name, const char *fmt, ...) PRINTF_LIKE(3, 4);

@@ -22,6 +22,8 @@
 #define STRAGGLER_RECORDS 0.6  /* share of the records in which a straggler is slow */
 #define STRAGGLER_LOST	  0.05 /* of a step: less does not matter */
 #define MOST_RECORDS	  0.8
+#define CPU_BUSY	  0.9 /* least use of all processors of a host that lacks some */
+#define CPU_WAITS_CLEAR	  0.8
 #define LEAST_RECORDS	  5
 #define LEAST_SAVES	  3
 
@@ -108,6 +110,7 @@ int answer_gpus_used(struct answer *a, const struct evidence *v, struct err *e)
 	answer_add_fact(a, "share of a step spent computing", share, "share");
 	answer_add_fact(a, "FLOP/s, all ranks", flops_done(v, &mean), "FLOP/s");
 	if (gpu.gpus < 1) {
+		a->is_inapplicable = !strcmp(v->backend, "cpu") || !strcmp(v->backend, "ref");
 		answer_append(a, VERDICT_UNKNOWN, "%s.",
 			      !strcmp(v->backend, "cpu")
 				      ? "No GPU took part: the run computed on the CPU"
@@ -149,45 +152,6 @@ int answer_gpus_used(struct answer *a, const struct evidence *v, struct err *e)
 
 /* ---- the network ------------------------------------------------------- */
 
-/*
- * Bytes that a host sent per step. Older records have only the rate, which includes the pauses
- * between steps.
- */
-static double sent_a_step(const struct host_point *p, double step_s)
-{
-	return isfinite(p->tx_step_bytes) ? p->tx_step_bytes : p->tx_bytes_s * step_s;
-}
-
-/* Network figures of the host that sends most, over the later half of the host records. */
-static void busiest_host(const struct evidence *v, struct network_evidence *n)
-{
-	double most = -1;
-
-	n->observed_bytes = n->link_bytes_s = n->retransmits_s = NAN;
-	for (size_t i = v->n_host; i > 0 && i > v->n_host / 2; i--) {
-		const struct host_point *p = &v->host[i - 1];
-		double sum = 0, resent = 0, count = 0;
-
-		for (size_t k = v->n_host / 2; k < v->n_host; k++)
-			if (!strcmp(v->host[k].host, p->host) &&
-			    isfinite(sent_a_step(&v->host[k], n->step_s))) {
-				sum += sent_a_step(&v->host[k], n->step_s);
-				resent += isfinite(v->host[k].retransmits_s)
-						  ? v->host[k].retransmits_s
-						  : 0;
-				count++;
-			}
-		if (count > 0 && sum / count > most) {
-			most = sum / count;
-			n->observed_bytes = most;
-			n->retransmits_s = resent / count;
-			n->link_bytes_s = p->link_bytes_s;
-		}
-		if (v->n_host - i >= 256) /* assume at most 256 hosts: all have had a record */
-			break;
-	}
-}
-
 /* Size of the sent gradients relative to fp32. */
 static double wire_ratio(const struct evidence *v)
 {
@@ -197,12 +161,17 @@ static double wire_ratio(const struct evidence *v)
 	return ratios[MIN((size_t)v->recipe.wire, ARRAY_LEN(ratios) - 1)];
 }
 
-static struct network_evidence gather_network_evidence(const struct evidence *v)
+static int gather_network_evidence(struct network_evidence *n, const struct evidence *v,
+				   struct err *e)
 {
 	const struct train_point mean = answer_steady_means(v);
-	struct network_evidence n = {
+	struct traffic_signs busiest;
+
+	if (find_traffic_signs(&busiest, v, mean.step_s, e))
+		return e->code;
+	*n = (struct network_evidence){
 		.ranks = isfinite(v->ranks) ? (int64_t)v->ranks : 0,
-		.hosts = v->hosts,
+		.hosts = (int64_t)v->hosts,
 		.step_s = mean.step_s,
 		.compute_s = mean.compute_s,
 		.exposed_s = mean.exposed_s,
@@ -210,13 +179,14 @@ static struct network_evidence gather_network_evidence(const struct evidence *v)
 		.gradient_bytes = v->parameters * sizeof(float),
 		.wire_ratio = wire_ratio(v),
 		.reductions = 1.0 / (double)MAX(v->recipe.local_steps, 1),
+		.observed_bytes = busiest.sent_bytes,
+		.link_bytes_s = busiest.link_bytes_s,
+		.retransmits_s = busiest.retransmits_s,
 		.transfer_s = NAN,
 		.slowest_share = NAN,
 		.slowest_rank = -1,
 	};
-
-	busiest_host(v, &n);
-	return n;
+	return 0;
 }
 
 /* What to do about a slow network, by its cause. */
@@ -262,18 +232,29 @@ static bool is_straggler(const struct straggler_signs *s)
 	       s->lost_share * s->lost_least_s > STRAGGLER_LOST * s->lost_s;
 }
 
+/* The network, with the slowest rank that the whole run shows. */
+static int diagnose_network(struct network_evidence *n, struct network_verdict *found,
+			    const struct straggler_signs *slowest, const struct evidence *v,
+			    struct err *e)
+{
+	if (gather_network_evidence(n, v, e))
+		return e->code;
+	if (slowest->records >= LEAST_RECORDS)
+		n->slowest_share = is_straggler(slowest) ? slowest->ratio : 1;
+	if (is_straggler(slowest))
+		n->slowest_rank = (int32_t)slowest->rank;
+	network_diagnose(n, found);
+	return 0;
+}
+
 int answer_network_bound(struct answer *a, const struct evidence *v, struct err *e)
 {
-	struct network_evidence n = gather_network_evidence(v);
+	struct network_evidence n;
 	struct straggler_signs slowest;
 	struct network_verdict found;
 
-	if (find_straggler_signs(&slowest, v, e))
+	if (find_straggler_signs(&slowest, v, e) || diagnose_network(&n, &found, &slowest, v, e))
 		return e->code;
-	if (slowest.records >= LEAST_RECORDS)
-		n.slowest_share = is_straggler(&slowest) ? slowest.ratio : 1;
-	if (is_straggler(&slowest))
-		n.slowest_rank = (int32_t)slowest.rank;
 	a->x_name = "step";
 	a->y_name = "seconds per step";
 	if (ANSWER_ADD_CURVE(a, "step", v->train, v->n_train, train_point, step, step_s, e) ||
@@ -282,7 +263,7 @@ int answer_network_bound(struct answer *a, const struct evidence *v, struct err 
 	    ANSWER_ADD_CURVE(a, "waiting for reductions", v->train, v->n_train, train_point, step,
 			     exposed_s, e))
 		return e->code;
-	network_diagnose(&n, &found);
+	a->is_inapplicable = n.ranks == 1;
 	answer_add_fact(a, "ranks", (double)n.ranks, "");
 	answer_add_fact(a, "hosts", n.hosts > 0 ? (double)n.hosts : NAN, "");
 	answer_add_fact(a, "step", n.step_s, "s");
@@ -336,6 +317,58 @@ int answer_input_bound(struct answer *a, const struct evidence *v, struct err *e
 	return 0;
 }
 
+static void judge_cpu(struct answer *a, const struct cpu_signs *s)
+{
+	if (s->waits > SIGNS_CPU_WAITS && !(s->busy < CPU_BUSY))
+		answer_judge(a, VERDICT_YES,
+			     s->waits > CPU_WAITS_CLEAR && s->slow_share > MOST_RECORDS
+				     ? CONFIDENCE_CLEAR
+				     : CONFIDENCE_LIKELY,
+			     "On host %s, some task waited for a processor in %.0f %% of the time: "
+			     "training shares the processors with other programs, or runs more "
+			     "threads than there are processors. Stop the other programs, or set "
+			     "fewer threads.",
+			     s->host, 100 * s->waits);
+	else if (s->waits > SIGNS_CPU_WAITS)
+		answer_judge(a, VERDICT_NO, CONFIDENCE_LIKELY,
+			     "On host %s, some task waited for a processor in %.0f %% of the time, "
+			     "but %.0f %% of the processors were free on average.",
+			     s->host, 100 * s->waits, 100 * (1 - s->busy));
+	else
+		answer_judge(a, VERDICT_NO,
+			     s->waits < SIGNS_CPU_WAITS / 2 ? CONFIDENCE_CLEAR : CONFIDENCE_LIKELY,
+			     "Some task waited for a processor in %.0f %% of the time, on the host "
+			     "where tasks waited most.",
+			     100 * s->waits);
+}
+
+int answer_cpu_starved(struct answer *a, const struct evidence *v, struct err *e)
+{
+	struct cpu_signs s;
+
+	a->x_name = "step";
+	a->y_name = "share of the time";
+	if (find_cpu_signs(&s, v, e) ||
+	    ANSWER_ADD_CURVE(a, "some task waits for a processor", v->host, v->n_host, host_point,
+			     step, waits_cpu, e))
+		return e->code;
+	if (*s.host)
+		answer_add_text(a, "host that waits most", "%s", s.host);
+	answer_add_fact(a, "some task waits for a processor", s.waits, "share");
+	answer_add_fact(a, "share of the records with more than 50 % of waiting", s.slow_share,
+			"share");
+	answer_add_fact(a, "use of all processors", s.busy, "share");
+	if (s.records < LEAST_RECORDS)
+		answer_judge(
+			a, VERDICT_UNKNOWN, CONFIDENCE_NONE,
+			"%zu host record%s say how long tasks waited for a processor; at least "
+			"%d are needed (Linux counts this in /proc/pressure/cpu).",
+			s.records, text_plural((double)s.records), LEAST_RECORDS);
+	else
+		judge_cpu(a, &s);
+	return 0;
+}
+
 int answer_checkpoint_bound(struct answer *a, const struct evidence *v, struct err *e)
 {
 	struct save_signs s;
@@ -378,7 +411,9 @@ int answer_checkpoint_bound(struct answer *a, const struct evidence *v, struct e
 
 /* ---- stragglers -------------------------------------------------------- */
 
-static void judge_straggler(struct answer *a, const struct straggler_signs *s)
+/* waits: the diagnosis of the network says that ranks wait for the slowest; else NULL. */
+static void judge_straggler(struct answer *a, const struct straggler_signs *s,
+			    const struct network_verdict *waits)
 {
 	const bool has_host = *s->host != 0;
 	char text[ANSWER_TEXT];
@@ -399,7 +434,7 @@ static void judge_straggler(struct answer *a, const struct straggler_signs *s)
 	else
 		answer_judge(a, VERDICT_NO,
 			     s->slow_share < STRAGGLER_RECORDS / 2 &&
-					     s->lost_share < 2 * STRAGGLER_LOST
+					     s->lost_share < 2 * STRAGGLER_LOST && !waits
 				     ? CONFIDENCE_CLEAR
 				     : CONFIDENCE_LIKELY,
 			     "No rank is slow all the time: rank %s loses most, %.0f %% of a "
@@ -407,16 +442,21 @@ static void judge_straggler(struct answer *a, const struct straggler_signs *s)
 			     "%.0f %% of %zu records.",
 			     COUNT_TEXT(s->rank), 100 * s->lost_share, SIGNS_SLOW_RATIO,
 			     100 * s->slow_share, s->records);
+	if (waits && a->verdict == VERDICT_NO)
+		answer_append(a, a->verdict, " %s.", waits->text);
 }
 
 int answer_stragglers(struct answer *a, const struct evidence *v, struct err *e)
 {
+	struct network_evidence n;
+	struct network_verdict found;
 	struct straggler_signs s;
 
-	if (find_straggler_signs(&s, v, e))
+	if (find_straggler_signs(&s, v, e) || diagnose_network(&n, &found, &s, v, e))
 		return e->code;
 	answer_add_fact(a, "steps with records of several ranks", (double)s.records, "");
 	if (isfinite(v->ranks) && v->ranks == 1) {
+		a->is_inapplicable = true;
 		answer_judge(a, VERDICT_NO, CONFIDENCE_CLEAR, "Only one rank trained.");
 		return 0;
 	}
@@ -434,7 +474,7 @@ int answer_stragglers(struct answer *a, const struct evidence *v, struct err *e)
 			     "(telemetry_every sets the seconds between records).",
 			     s.records, LEAST_RECORDS);
 	else
-		judge_straggler(a, &s);
+		judge_straggler(a, &s, found.answer == NETWORK_STRAGGLER ? &found : NULL);
 	return 0;
 }
 
@@ -506,13 +546,14 @@ static size_t pair_step_and_rate(const struct evidence *v, double *step_s, doubl
 
 int answer_correlation(struct answer *a, const struct evidence *v, struct err *e)
 {
-	const struct network_evidence seen = gather_network_evidence(v);
+	struct network_evidence seen;
 	struct network_verdict found;
-	double *x = mem_alloc(MAX(v->n_train, 1), 2 * sizeof(*x), e), r;
+	double *x, r;
 	size_t n;
 	char bytes[2][ANSWER_TEXT];
 
-	if (!x)
+	if (gather_network_evidence(&seen, v, e) ||
+	    !(x = mem_alloc(MAX(v->n_train, 1), 2 * sizeof(*x), e)))
 		return e->code;
 	n = pair_step_and_rate(v, x, x + v->n_train);
 	r = stat_correlation(x, x + v->n_train, n);
@@ -521,7 +562,8 @@ int answer_correlation(struct answer *a, const struct evidence *v, struct err *e
 	answer_add_fact(a, "Pearson's r of step time and network rate", r, "");
 	answer_add_fact(a, "bytes per step and host, predicted", found.predicted_bytes, "bytes");
 	answer_add_fact(a, "bytes per step and host, observed", found.observed_bytes, "bytes");
-	if (isfinite(v->ranks) && v->ranks == 1)
+	a->is_inapplicable = v->ranks == 1;
+	if (a->is_inapplicable)
 		answer_append(a, VERDICT_STATEMENT,
 			      "Only one rank trained: its steps send no data.");
 	else if (n < 8 || !isfinite(r))

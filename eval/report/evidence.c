@@ -87,6 +87,7 @@ static const struct field host_fields[] = {
 	FIELD(host_point, t),
 	FIELD(host_point, step),
 	FIELD(host_point, cpu),
+	FIELD(host_point, waits_cpu),
 	FIELD(host_point, rx_bytes_s),
 	FIELD(host_point, tx_bytes_s),
 	FIELD(host_point, link_bytes_s),
@@ -195,6 +196,7 @@ static int add_start_record(struct evidence *v, const struct json *r, struct err
 	snprintf(v->precision, sizeof(v->precision), "%.15s",
 		 json_text(json_get(r, "precision"), ""));
 	snprintf(v->backend, sizeof(v->backend), "%.15s", json_text(json_get(r, "backend"), ""));
+	snprintf(v->started_on, sizeof(v->started_on), "%.63s", json_text(json_get(r, "host"), ""));
 	v->reason[0] = 0;
 	v->end = (struct run_end){ 0 };
 	v->stop_step = NAN;
@@ -289,7 +291,6 @@ static int add_weights_record(struct evidence *v, const struct json *r, struct e
 static int add_host_record(struct evidence *v, const struct json *r, struct err *e)
 {
 	struct host_point *p;
-	bool known = false;
 
 	if (mem_grow(&v->host, &v->cap_host, v->n_host + 1, sizeof(*p), e))
 		return e->code;
@@ -299,9 +300,6 @@ static int add_host_record(struct evidence *v, const struct json *r, struct err 
 	if (!strcmp(json_text(json_get(r, "link_from"), ""), "seen"))
 		p->link_bytes_s = NAN;
 	read_gpu_means(p, r);
-	for (size_t i = v->n_host; i > 0 && !known && v->n_host - i < 4096; i--)
-		known = !strcmp(v->host[i - 1].host, p->host);
-	v->hosts += !known;
 	v->n_host++;
 	return 0;
 }
@@ -371,6 +369,31 @@ static int add_record(struct evidence *v, const struct json *r, struct err *e)
 	return 0;
 }
 
+static int compare_host_names(const void *a, const void *b)
+{
+	const struct host_point *const *x = a, *const *y = b;
+
+	return strcmp((*x)->host, (*y)->host);
+}
+
+/* Numbers the hosts of the host records by their names. */
+static int number_hosts(struct evidence *v, struct err *e)
+{
+	struct host_point **order = mem_alloc(v->n_host + 1, sizeof(*order), e);
+
+	if (!order)
+		return e->code;
+	for (size_t i = 0; i < v->n_host; i++)
+		order[i] = &v->host[i];
+	qsort(order, v->n_host, sizeof(*order), compare_host_names);
+	for (size_t i = 0; i < v->n_host; i++) {
+		v->hosts += i == 0 || strcmp(order[i - 1]->host, order[i]->host) != 0;
+		order[i]->number = v->hosts - 1;
+	}
+	free(order);
+	return 0;
+}
+
 /* ---- files ------------------------------------------------------------- */
 
 static int evidence_read_journal(struct evidence *v, struct err *e)
@@ -389,7 +412,7 @@ static int evidence_read_journal(struct evidence *v, struct err *e)
 		v->bad_lines = journal_bad_lines(r);
 	journal_reader_free(r);
 	free(path);
-	return got;
+	return got ? got : number_hosts(v, e);
 }
 
 static int evidence_read_recipe(struct evidence *v, struct err *e)
@@ -418,6 +441,19 @@ static int read_corpus_file(const struct evidence *v, const char *name, size_t l
 	return rc;
 }
 
+/* Pieces of the development set that the vocabulary lacks. */
+static void read_unknown_share(struct evidence *v, const struct json *sets)
+{
+	for (size_t i = 0; i < json_len(sets); i++) {
+		const struct json *s = json_at(sets, i);
+		const double all = json_number(json_get(s, "source_tokens"), NAN) +
+				   json_number(json_get(s, "target_tokens"), NAN);
+
+		if (!strcmp(json_text(json_get(s, "set"), ""), "dev") && all > 0)
+			v->unknown_share = json_number(json_get(s, "unknown_tokens"), NAN) / all;
+	}
+}
+
 /* Lengths of the training text, in words, pieces and bytes. */
 static int evidence_read_stats(struct evidence *v, struct err *e)
 {
@@ -442,6 +478,7 @@ static int evidence_read_stats(struct evidence *v, struct err *e)
 		v->text_words += json_number(json_get(t, "source_words"), NAN) +
 				 json_number(json_get(t, "target_words"), NAN);
 	}
+	read_unknown_share(v, json_get(stats, "held_out"));
 	json_free(stats);
 	return rc;
 }
@@ -474,6 +511,7 @@ int evidence_open(struct evidence *v, const char *workspace, const char *run, st
 				.pieces = { NAN, NAN },
 				.text_bytes = NAN,
 				.text_words = NAN,
+				.unknown_share = NAN,
 				.ranks = NAN,
 				.first_t = NAN,
 				.last_t = NAN };
@@ -488,7 +526,7 @@ int evidence_open(struct evidence *v, const char *workspace, const char *run, st
 		return workspace_unknown_run(workspace, run, e);
 	if (!(v->cache = mem_alloc(1, sizeof(*v->cache), e)) || evidence_read_recipe(v, e) ||
 	    conf_set(&v->recipe, "workspace", workspace, "report", e) ||
-	    evidence_read_journal(v, e))
+	    evidence_read_journal(v, e) || samples_read(&v->samples, v->folder, e))
 		return e->code;
 	/* every skipped step has a train record; old journals have an event as well */
 	v->skipped = MAX(v->skipped, v->nonfinite);
@@ -509,6 +547,7 @@ void evidence_close(struct evidence *v)
 	free(v->host);
 	free(v->weights);
 	free(v->cache);
+	samples_free(&v->samples);
 	*v = (struct evidence){ 0 };
 }
 

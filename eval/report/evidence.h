@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "eval/report/samples.h"
 #include "share/base/err.h"
 #include "share/base/json.h"
 #include "share/base/run_end.h"
@@ -48,10 +49,11 @@ struct weights_point {
 
 /* One host at one time; gpu_...: means over the GPUs of the host. */
 struct host_point {
-	double t, step, cpu, rx_bytes_s, tx_bytes_s, link_bytes_s, retransmits_s;
+	double t, step, cpu, waits_cpu, rx_bytes_s, tx_bytes_s, link_bytes_s, retransmits_s;
 	double tx_step_bytes;
 	double gpus, gpu_util, gpu_power_w, gpu_power_limit_w;
 	char host[64], gpu_name[64];
+	size_t number; /* of the host, from 0: equal names have equal numbers */
 };
 
 struct attempt_point {
@@ -65,13 +67,15 @@ struct evidence {
 	char *folder, *corpus; /* owned paths: of the run and of its corpus */
 	struct json *manifest; /* owned; the corpus manifest, NULL if missing */
 	char run[128], precision[16], backend[16];
+	char started_on[64];	       /* host of the last start record; "": unknown */
 	char tok[16];		       /* tokenizer of the BLEU of evals; "": none yet */
 	double parameters, vocabulary; /* NAN: unknown */
 	/* stats.json of the corpus, source and target; NAN: unknown */
+	double unknown_share;	       /* of the pieces of the development set, both sides */
 	double words[2], pieces[2];    /* running words and their pieces, training text */
 	double text_bytes, text_words; /* of both languages, before the rules of cleaning */
 	double ranks;		       /* of the last attempt */
-	int64_t hosts;		       /* different hosts among the host records */
+	size_t hosts;		       /* different hosts among the host records */
 	struct attempt_point *attempts;
 	struct train_point *train;
 	struct eval_point *evals;
@@ -92,7 +96,8 @@ struct evidence {
 	char reason[16];    /* how the last attempt stopped; "" without a stop record */
 	struct run_end end; /* and why */
 	char last_error[400];
-	struct signs_cache *cache; /* owned, private to signs.c; NULL: signs are found each time */
+	struct run_samples samples; /* of the newest evaluation */
+	struct signs_cache *cache;  /* owned, private to signs.c; NULL: signs are found each time */
 };
 
 /*

@@ -131,6 +131,95 @@ int find_straggler_signs(struct straggler_signs *s, const struct evidence *v, st
 	return work ? 0 : e->code;
 }
 
+/* ---- hosts ------------------------------------------------------------- */
+
+/* Sums over the records of one host. */
+struct host_sums {
+	double sent, resent, sent_records;
+	double waits, waits_slow, waits_records, busy, busy_records;
+	const struct host_point *last;
+};
+
+static double positive_or_zero(double x)
+{
+	return x > 0 ? x : 0;
+}
+
+/* Bytes that a host sent in a step. The rate of older records includes the pauses between steps. */
+static double sent_in_step(const struct host_point *p, double step_s)
+{
+	return isfinite(p->tx_step_bytes) ? p->tx_step_bytes : p->tx_bytes_s * step_s;
+}
+
+/* By number of the host, over the later half of the records. Owned by the caller; NULL: ERR_NOMEM. */
+static struct host_sums *sum_hosts(const struct evidence *v, double step_s, struct err *e)
+{
+	struct host_sums *sums = mem_alloc(v->hosts + 1, sizeof(*sums), e);
+
+	for (size_t i = v->n_host / 2; sums && i < v->n_host; i++) {
+		const struct host_point *p = &v->host[i];
+		struct host_sums *s = &sums[p->number];
+		const double sent = sent_in_step(p, step_s);
+
+		assert(p->number < v->hosts);
+		s->last = p;
+		if (isfinite(sent)) {
+			s->sent += sent;
+			s->resent += positive_or_zero(p->retransmits_s);
+			s->sent_records++;
+		}
+		if (p->waits_cpu >= 0) {
+			s->waits += MIN(p->waits_cpu, 1);
+			s->waits_slow += p->waits_cpu > SIGNS_CPU_WAITS;
+			s->waits_records++;
+		}
+		if (p->cpu >= 0) {
+			s->busy += MIN(p->cpu, 1);
+			s->busy_records++;
+		}
+	}
+	return sums;
+}
+
+int find_traffic_signs(struct traffic_signs *s, const struct evidence *v, double step_s,
+		       struct err *e)
+{
+	struct host_sums *sums = sum_hosts(v, step_s, e);
+
+	*s = (struct traffic_signs){ NAN, NAN, NAN };
+	for (size_t i = 0; sums && i < v->hosts; i++) {
+		const struct host_sums *x = &sums[i];
+
+		if (!(x->sent_records > 0) || x->sent / x->sent_records <= s->sent_bytes)
+			continue;
+		s->sent_bytes = x->sent / x->sent_records;
+		s->retransmits_s = x->resent / x->sent_records;
+		s->link_bytes_s = x->last->link_bytes_s;
+	}
+	free(sums);
+	return sums ? 0 : e->code;
+}
+
+int find_cpu_signs(struct cpu_signs *s, const struct evidence *v, struct err *e)
+{
+	struct host_sums *sums = sum_hosts(v, NAN, e);
+
+	*s = (struct cpu_signs){ .waits = NAN, .busy = NAN, .slow_share = NAN };
+	for (size_t i = 0; sums && i < v->hosts; i++) {
+		const struct host_sums *x = &sums[i];
+
+		if (!(x->waits_records > 0) || x->waits / x->waits_records <= s->waits)
+			continue;
+		s->records = (size_t)x->waits_records;
+		s->waits = x->waits / x->waits_records;
+		s->slow_share = x->waits_slow / x->waits_records;
+		s->busy = x->busy_records > 0 ? x->busy / x->busy_records : NAN;
+		snprintf(s->host, sizeof(s->host), "%s", x->last->host);
+	}
+	free(sums);
+	return sums ? 0 : e->code;
+}
+
 /* ---- batches and checkpoints ------------------------------------------- */
 
 void find_input_signs(struct input_signs *s, const struct evidence *v)

@@ -1,6 +1,7 @@
 /*
- * machine_signs.h - what the records of a run say about its machines: the slowest rank, and the
- * time that steps spend on waiting for batches and checkpoints.
+ * machine_signs.h - what the records of a run say about its machines: the slowest rank, the busiest
+ * network interface, waiting for processors, and the time that steps spend on waiting for batches and
+ * checkpoints.
  *
  * Only numbers: the thresholds are in answers_machine.c. A number that the journal lacks is NAN.
  */
@@ -28,6 +29,29 @@ struct straggler_signs {
 
 /* ERR_NOMEM is the only failure. */
 int find_straggler_signs(struct straggler_signs *s, const struct evidence *v, struct err *e);
+
+/* The host that sends most, over the later half of the host records. */
+struct traffic_signs {
+	double sent_bytes; /* in a step: mean */
+	double link_bytes_s, retransmits_s;
+};
+
+/* step_s: of records without the bytes of a step, which have only a rate. ERR_NOMEM. */
+int find_traffic_signs(struct traffic_signs *s, const struct evidence *v, double step_s,
+		       struct err *e);
+
+/* The host whose tasks wait most for a processor, over the later half of the host records. */
+struct cpu_signs {
+	size_t records; /* of this host that say how long tasks waited */
+	char host[64];
+	double waits;	   /* share of the time in which some task waited: mean */
+	double busy;	   /* use of all processors: mean */
+	double slow_share; /* of its records in which the share is above SIGNS_CPU_WAITS */
+};
+#define SIGNS_CPU_WAITS 0.5
+
+/* ERR_NOMEM is the only failure. */
+int find_cpu_signs(struct cpu_signs *s, const struct evidence *v, struct err *e);
 
 struct input_signs {
 	size_t records;	   /* that say how long steps waited for batches */

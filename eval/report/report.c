@@ -100,6 +100,47 @@ static void add_markdown_answer(const struct answer *a, struct buf *out)
 	buf_free(&value);
 }
 
+void report_inapplicable(const struct answers *a, struct buf *out)
+{
+	for (size_t i = 0; i < a->n; i++)
+		if (a->all[i].is_inapplicable)
+			buf_printf(out, "%s%s", out->len ? ", " : "", a->all[i].id);
+}
+
+static void add_markdown_samples(const struct run_samples *s, struct buf *out)
+{
+	static const char *const texts[] = { "source", "reference", "hypothesis" };
+
+	if (!s->n)
+		return;
+	buf_printf(out,
+		   "## Samples of step %s\n\n| source | reference | hypothesis |\n|---|---|---|\n",
+		   COUNT_TEXT(s->step));
+	for (size_t i = 0; i < MIN(s->n, PAGE_SAMPLES); i++) {
+		for (size_t k = 0; k < ARRAY_LEN(texts); k++) {
+			buf_add_str(out, "| ");
+			add_plain(out, samples_text(s, i, texts[k]));
+			buf_add_char(out, ' ');
+		}
+		buf_add_str(out, "|\n");
+	}
+	buf_add_char(out, '\n');
+}
+
+/* Of an early run, the questions without an answer are one line. */
+static void add_markdown_open(const struct answers *a, struct buf *out)
+{
+	struct buf names = { 0 };
+
+	report_inapplicable(a, &names);
+	if (*a->early)
+		buf_printf(out, "| %s | |\n", a->early);
+	if (names.len)
+		buf_printf(out, "| **Does not apply to this run** | |\n| %s | |\n",
+			   buf_text(&names));
+	buf_free_part(&names, out);
+}
+
 static void add_markdown_overview(const struct answers *a, struct buf *out)
 {
 	buf_add_str(out, "## Overview\n\n| | |\n|---|---|\n");
@@ -108,21 +149,32 @@ static void add_markdown_overview(const struct answers *a, struct buf *out)
 
 		buf_printf(out, "| **%s** | |\n", part->title);
 		for (size_t i = 0; i < a->n; i++)
-			if (answer_state_of(&a->all[i]) == part->state)
+			if (answer_state_of(&a->all[i]) == part->state &&
+			    !(*a->early && part->state == ANSWER_OPEN))
 				buf_printf(out, "| %s | %s%s |\n", a->all[i].question,
 					   answer_verdict_name(a->all[i].verdict),
 					   answer_confidence_note(&a->all[i]));
 	}
+	add_markdown_open(a, out);
 	buf_add_char(out, '\n');
 }
 
-void report_markdown(const struct evidence *v, const struct answers *a, struct buf *out)
+void report_markdown(const struct report_content *c, struct buf *out)
 {
+	const struct answers *a = c->answers;
+
 	buf_add_str(out, "# Report of the run ");
-	add_plain(out, v->run);
+	add_plain(out, c->v->run);
 	buf_add_str(out, "\n\n");
+	if (c->page) {
+		add_markdown_answer(&c->page->result, out);
+		add_markdown_samples(&c->v->samples, out);
+	}
 	if (a->has_overview)
 		add_markdown_overview(a, out);
+	if (c->page)
+		buf_printf(out, "## Next\n\n    %s\n\nThis command %s.\n\n", c->page->command,
+			   c->page->command_why);
 	for (size_t i = 0; i < a->n; i++)
 		if (!a->all[i].is_hidden)
 			add_markdown_answer(&a->all[i], out);
@@ -152,8 +204,10 @@ static void put_answer(struct json_writer *w, const struct answer *a)
 	json_put_str(w, "verdict", answer_verdict_name(a->verdict));
 	if (a->confidence != CONFIDENCE_UNSTATED)
 		json_put_str(w, "confidence", answer_confidence_name(a->confidence));
-	if (answer_state_of(a) != ANSWER_STATE_NONE)
+	if (a->bad != VERDICT_STATEMENT)
 		json_put_bool(w, "problem", answer_state_of(a) == ANSWER_PROBLEM);
+	if (a->is_inapplicable)
+		json_put_bool(w, "applies", false);
 	json_put_str(w, "sentence", a->sentence);
 	json_key(w, "evidence");
 	json_open(w, '[');
@@ -163,13 +217,89 @@ static void put_answer(struct json_writer *w, const struct answer *a)
 	json_close(w, '}');
 }
 
-void report_json(const struct evidence *v, const struct answers *a, struct buf *out)
+static void put_known_number(struct json_writer *w, const char *key, double value)
 {
+	if (isfinite(value))
+		json_put_real(w, key, value);
+}
+
+static void put_known_text(struct json_writer *w, const char *key, const char *text)
+{
+	if (*text)
+		json_put_str(w, key, text);
+}
+
+static void put_test_score(struct json_writer *w, const struct page_score *s)
+{
+	if (isnan(s->bleu))
+		return;
+	json_key(w, "test");
+	json_open(w, '{');
+	json_put_real(w, "bleu", s->bleu);
+	put_known_text(w, "tok", s->tok);
+	put_known_number(w, "step", s->step);
+	put_known_number(w, "nll", s->nll);
+	put_known_number(w, "t", s->t);
+	put_known_number(w, "sentences", s->sentences);
+	put_known_number(w, "beam", s->beam);
+	json_close(w, '}');
+}
+
+static void put_result(struct json_writer *w, const struct page_one *p)
+{
+	json_key(w, "result");
+	json_open(w, '{');
+	put_known_number(w, "bleu", p->dev.bleu);
+	put_known_text(w, "tok", p->dev.tok);
+	put_known_number(w, "step", p->dev.step);
+	put_known_number(w, "dev_nll", p->dev.nll);
+	put_test_score(w, &p->test);
+	put_known_number(w, "ended", p->ended);
+	put_known_text(w, "host", p->host);
+	put_known_text(w, "format", p->format);
+	put_known_number(w, "pairs", p->pairs);
+	put_known_number(w, "trained_s", p->trained_s);
+	json_close(w, '}');
+}
+
+static void put_page_samples(struct json_writer *w, const struct run_samples *s)
+{
+	json_key(w, "samples");
+	json_open(w, '[');
+	for (size_t i = 0; i < MIN(s->n, PAGE_SAMPLES); i++) {
+		json_open(w, '{');
+		json_put_int(w, "id", json_integer(json_get(s->all[i], "id"), (int64_t)i));
+		json_put_str(w, "source", samples_text(s, i, "source"));
+		json_put_str(w, "reference", samples_text(s, i, "reference"));
+		json_put_str(w, "hypothesis", samples_text(s, i, "hypothesis"));
+		json_close(w, '}');
+	}
+	json_close(w, ']');
+}
+
+static void put_next(struct json_writer *w, const struct page_one *p)
+{
+	json_key(w, "next");
+	json_open(w, '{');
+	json_put_str(w, "command", p->command);
+	json_put_str(w, "why", p->command_why);
+	json_close(w, '}');
+}
+
+void report_json(const struct report_content *c, struct buf *out)
+{
+	const struct answers *a = c->answers;
 	struct json_writer w = { .out = out };
 
 	json_open(&w, '{');
 	json_put_int(&w, "v", 1);
-	json_put_str(&w, "run", v->run);
+	json_put_str(&w, "run", c->v->run);
+	if (c->page) {
+		put_result(&w, c->page);
+		put_page_samples(&w, &c->v->samples);
+		put_next(&w, c->page);
+		put_known_text(&w, "early", a->early);
+	}
 	json_key(&w, "answers");
 	json_open(&w, '[');
 	for (size_t i = 0; i < a->n; i++)
@@ -184,7 +314,7 @@ void report_json(const struct evidence *v, const struct answers *a, struct buf *
 
 static const struct {
 	const char *name;
-	void (*write)(const struct evidence *v, const struct answers *a, struct buf *out);
+	void (*write)(const struct report_content *c, struct buf *out);
 } formats[] = {
 	{ "md", report_markdown },
 	{ "text", report_text },
@@ -199,14 +329,21 @@ static int write_report_output(const struct conf *c, const struct buf *text, str
 	return file_put_stdout(text, e);
 }
 
-/* Which answers a document shows: the named ones; else all, as text for a reader only problems. */
+/*
+ * Which answers a document shows: the named ones; else all that apply, as text for a reader only
+ * problems, and as JSON for a program all.
+ */
 static int choose_answers(struct answers *a, char *const *ids, size_t n, const char *format,
 			  struct err *e)
 {
-	if (n)
-		return answers_choose(a, ids, n, e);
-	if (!strcmp(format, "text"))
+	const bool is_text = !strcmp(format, "text");
+
+	if (n && answers_choose(a, ids, n, e))
+		return e->code;
+	if (is_text && !n)
 		answers_choose_problems(a);
+	else if (is_text ? a->has_overview : !n && strcmp(format, "json") != 0)
+		answers_choose_useful(a);
 	return 0;
 }
 
@@ -215,19 +352,26 @@ static int write_report(const struct conf *c, const struct evidence *v, const ch
 {
 	const size_t first = c->run || !c->n_arguments ? 0 : 1; /* questions begin here */
 	struct answers a = { 0 };
+	struct page_one page = { 0 };
+	struct report_content content = { v, &a, NULL };
 	struct buf text = { 0 };
 	int rc = answers_find(&a, v, e);
 
 	if (!rc)
 		rc = choose_answers(&a, c->arguments + first, c->n_arguments - first, format, e);
+	if (!rc && a.has_overview) {
+		content.page = &page;
+		rc = page_one_open(&page, v, &a, e);
+	}
 	for (size_t i = 0; !rc && i < ARRAY_LEN(formats); i++)
 		if (!strcmp(formats[i].name, format))
-			formats[i].write(v, &a, &text);
+			formats[i].write(&content, &text);
 	if (!rc)
 		rc = buf_check(&text, e);
 	if (!rc)
 		rc = write_report_output(c, &text, e);
 	buf_free(&text);
+	page_one_close(&page);
 	answers_free(&a);
 	return rc;
 }

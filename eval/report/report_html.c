@@ -3,6 +3,9 @@
 
 #include <string.h>
 
+#include "share/base/number_format.h"
+#include "share/base/util.h"
+
 static const char head[] =
 	"<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
 	"<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
@@ -68,46 +71,98 @@ static void add_html_facts(const struct answer *a, struct buf *out)
 	buf_free(&value);
 }
 
-static void add_html_overview(const struct answers *a, struct buf *out)
+static void add_html_samples(const struct run_samples *s, struct buf *out)
 {
-	for (size_t p = 0; p < REPORT_OVERVIEW_PARTS; p++) {
-		buf_printf(out, "<h2>%s</h2>\n<table>\n", report_overview_parts[p].title);
-		for (size_t i = 0; i < a->n; i++)
-			if (answer_state_of(&a->all[i]) == report_overview_parts[p].state)
-				buf_printf(
-					out,
-					"<tr><td><a href=\"#%s\">%s</a></td><td>%s%s</td></tr>\n",
-					a->all[i].id, a->all[i].question,
-					answer_verdict_name(a->all[i].verdict),
-					answer_confidence_note(&a->all[i]));
-		buf_add_str(out, "</table>\n");
+	static const char *const texts[] = { "source", "reference", "hypothesis" };
+
+	if (!s->n)
+		return;
+	buf_printf(out, "<h2>Samples of step %s</h2>\n<table>\n<tr>", COUNT_TEXT(s->step));
+	for (size_t k = 0; k < ARRAY_LEN(texts); k++)
+		buf_printf(out, "<td class=\"faint\">%s</td>", texts[k]);
+	buf_add_str(out, "</tr>\n");
+	for (size_t i = 0; i < MIN(s->n, PAGE_SAMPLES); i++) {
+		buf_add_str(out, "<tr>");
+		for (size_t k = 0; k < ARRAY_LEN(texts); k++) {
+			buf_add_str(out, "<td>");
+			add_escaped(out, samples_text(s, i, texts[k]));
+			buf_add_str(out, "</td>");
+		}
+		buf_add_str(out, "</tr>\n");
 	}
+	buf_add_str(out, "</table>\n");
 }
 
-void report_html(const struct evidence *v, const struct answers *a, struct buf *out)
+static void add_html_next(const struct page_one *p, struct buf *out)
 {
+	buf_add_str(out, "<h2>Next</h2>\n<p><code>");
+	add_escaped(out, p->command);
+	buf_printf(out, "</code><br>This command %s.</p>\n", p->command_why);
+}
+
+static void add_html_part(const struct answers *a, const struct report_overview_part *part,
+			  struct buf *out)
+{
+	buf_printf(out, "<h2>%s</h2>\n<table>\n", part->title);
+	if (*a->early && part->state == ANSWER_OPEN)
+		buf_printf(out, "<tr><td>%s</td></tr>\n", a->early);
+	for (size_t i = 0; i < a->n; i++)
+		if (answer_state_of(&a->all[i]) == part->state &&
+		    !(*a->early && part->state == ANSWER_OPEN))
+			buf_printf(out, "<tr><td><a href=\"#%s\">%s</a></td><td>%s%s</td></tr>\n",
+				   a->all[i].id, a->all[i].question,
+				   answer_verdict_name(a->all[i].verdict),
+				   answer_confidence_note(&a->all[i]));
+	buf_add_str(out, "</table>\n");
+}
+
+static void add_html_overview(const struct answers *a, const struct page_one *page, struct buf *out)
+{
+	struct buf names = { 0 };
+
+	for (size_t p = 0; p < REPORT_OVERVIEW_PARTS; p++) {
+		add_html_part(a, &report_overview_parts[p], out);
+		if (page && report_overview_parts[p].state == ANSWER_PROBLEM)
+			add_html_next(page, out);
+	}
+	report_inapplicable(a, &names);
+	if (names.len)
+		buf_printf(out, "<p class=\"faint\">Does not apply to this run: %s</p>\n",
+			   buf_text(&names));
+	buf_free_part(&names, out);
+}
+
+static void add_html_answer(const struct answer *one, struct buf *out)
+{
+	buf_printf(out, "<h2 id=\"%s\">%s</h2>\n<p>", one->id, one->question);
+	if (one->verdict != VERDICT_STATEMENT)
+		buf_printf(out, "<span class=\"verdict\">%s%s.</span> ",
+			   answer_verdict_name(one->verdict), answer_confidence_note(one));
+	add_escaped(out, one->sentence);
+	buf_add_str(out, "</p>\n");
+	report_plot_svg(one, out);
+	if (one->n_facts)
+		add_html_facts(one, out);
+}
+
+void report_html(const struct report_content *c, struct buf *out)
+{
+	const struct answers *a = c->answers;
+
 	buf_add_str(out, head);
 	buf_add_str(out, "<title>");
-	add_escaped(out, v->run);
+	add_escaped(out, c->v->run);
 	buf_add_str(out, " - report</title>\n</head>\n<body>\n<h1>Report of the run ");
-	add_escaped(out, v->run);
+	add_escaped(out, c->v->run);
 	buf_add_str(out, "</h1>\n");
-	if (a->has_overview)
-		add_html_overview(a, out);
-	for (size_t i = 0; i < a->n; i++) {
-		const struct answer *one = &a->all[i];
-
-		if (one->is_hidden)
-			continue;
-		buf_printf(out, "<h2 id=\"%s\">%s</h2>\n<p>", one->id, one->question);
-		if (one->verdict != VERDICT_STATEMENT)
-			buf_printf(out, "<span class=\"verdict\">%s%s.</span> ",
-				   answer_verdict_name(one->verdict), answer_confidence_note(one));
-		add_escaped(out, one->sentence);
-		buf_add_str(out, "</p>\n");
-		report_plot_svg(one, out);
-		if (one->n_facts)
-			add_html_facts(one, out);
+	if (c->page) {
+		add_html_answer(&c->page->result, out);
+		add_html_samples(&c->v->samples, out);
 	}
+	if (a->has_overview)
+		add_html_overview(a, c->page, out);
+	for (size_t i = 0; i < a->n; i++)
+		if (!a->all[i].is_hidden)
+			add_html_answer(&a->all[i], out);
 	buf_add_str(out, "</body>\n</html>\n");
 }

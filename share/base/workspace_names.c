@@ -188,3 +188,8 @@ int workspace_unknown_run(const char *workspace, const char *name, struct err *e
 	workspace_names_free(&l);
 	return e->code;
 }
+
+char *workspace_score_path(const char *workspace, const char *run, const char *set, struct err *e)
+{
+	return file_path(e, "%s/runs/%s/eval-%s.json", workspace, run, set);
+}

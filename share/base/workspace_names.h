@@ -44,4 +44,10 @@ int workspace_unknown_run(const char *workspace, const char *name, struct err *e
  */
 char *workspace_newest_run(const char *workspace, struct err *e);
 
+/*
+ * The file of a run that keeps the newest score of a held-out set: runs/RUN/eval-SET.json, see
+ * werkbank-run(5). Owned by the caller; NULL: ERR_NOMEM.
+ */
+char *workspace_score_path(const char *workspace, const char *run, const char *set, struct err *e);
+
 #endif

@@ -89,6 +89,11 @@ int conf_parse_command(struct conf *c, const char *program, int argc, char **arg
 bool conf_needs_sandbox(const struct conf *c, bool *computes); /* on a backend, maybe a GPU */
 #define CONF_COMPARE_FOLDER "werkbank-compare"		       /* of compare --run, in $TMPDIR */
 int conf_hold_outputs(const struct conf *c, struct held_outputs **held, int *status, struct err *e);
+/*
+ * The file in which "eval" keeps its score: of a checkpoint, alone, of a run whose folder may be
+ * written. Owned by the caller; NULL: the score is not kept, or a failure if e->code is set.
+ */
+char *conf_score_path(const struct conf *c, struct err *e);
 bool conf_begin_sandbox(const struct conf *c, const struct held_outputs *held, struct sandbox *s);
 void conf_enter_sandbox(struct conf *c, struct sandbox *s);
 

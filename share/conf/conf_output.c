@@ -31,7 +31,7 @@ static const struct owned_folder {
 } owned_folders[] = {
 	/* clang-format off */
 	{ "run", "journal.jsonl", "recipe.ini",
-	  "recipe.ini state.json lock control journal.jsonl samples.jsonl console.log "
+	  "recipe.ini state.json lock control journal.jsonl samples.jsonl console.log eval-* "
 	  "vocab.tsv bpe.codes sentencepiece.model *.bin products.*", NULL, NULL },
 	{ "corpus", "manifest.json", "recipe.ini",
 	  "recipe.ini manifest.json stats.json ledger.tsv lock vocab.tsv bpe.codes "

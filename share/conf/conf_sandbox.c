@@ -7,10 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "share/base/file.h"
 #include "share/base/paths.h"
 #include "share/base/text.h"
+#include "share/base/workspace_names.h"
 #include "share/conf/conf_internal.h"
 
 /* Commands that read foreign bytes in their own process; what they write. */
@@ -21,10 +23,11 @@ static const struct conf_sandboxed {
 	bool computes;	       /* on a backend, which may be a GPU */
 	bool writes_file, writes_folder; /* --output is a file, a folder, or may be either */
 	bool stages;			 /* a second temporary folder beside --output */
+	bool keeps_score;		 /* in the folder of the run that --run names */
 } conf_sandboxed[] = {
 	/* clang-format off */
 	{ "compare",	.temporary = CONF_COMPARE_FOLDER, .computes = true },
-	{ "eval",	.computes = true },
+	{ "eval",	.computes = true, .keeps_score = true },
 	{ "export",	.writes_file = true, .writes_folder = true },
 	{ "import",	.writes_workspace = true, .writes_folder = true, .stages = true },
 	{ "prep",	.writes_workspace = true },
@@ -110,6 +113,35 @@ bool conf_needs_sandbox(const struct conf *c, bool *computes)
 	return how && !sandbox_is_off();
 }
 
+/* The score of an evaluation, which the run keeps. */
+static int hold_score(const struct conf *c, struct held_outputs **held, int *status, struct err *e)
+{
+	char *path = conf_score_path(c, e);
+
+	if (path && (*held = held_outputs_new(e)))
+		held_output_add_file(*held, path);
+	free(path);
+	return *held ? held_output_start(*held, status, e) : e->code;
+}
+
+char *conf_score_path(const struct conf *c, struct err *e)
+{
+	struct err ignored = { 0 };
+	char *workspace, *run = NULL, *path = NULL;
+
+	e->code = 0;
+	if (!c->run || c->model || c->ensemble.n || strchr(c->checkpoint, ',') ||
+	    paths_check_name("run", c->run, &ignored) || paths_check_name("set", c->set, &ignored))
+		return NULL;
+	workspace = paths_workspace(c->workspace, e);
+	if (workspace && (run = file_path(e, "%s/runs/%s", workspace, c->run)) &&
+	    !access(run, W_OK))
+		path = workspace_score_path(workspace, c->run, c->set, e);
+	free(run);
+	free(workspace);
+	return path;
+}
+
 int conf_hold_outputs(const struct conf *c, struct held_outputs **held, int *status, struct err *e)
 {
 	const struct conf_sandboxed *how = conf_find_sandboxed(c);
@@ -117,6 +149,8 @@ int conf_hold_outputs(const struct conf *c, struct held_outputs **held, int *sta
 	char *path = NULL;
 
 	*held = NULL;
+	if (how && how->keeps_score && !sandbox_is_off())
+		return hold_score(c, held, status, e);
 	if (!how || sandbox_is_off() ||
 	    (!temporary && (!c->output || !(how->writes_file || how->writes_folder))))
 		return 0;

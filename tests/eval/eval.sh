@@ -275,8 +275,18 @@ line 2 '^BLEU [0-9.]+ [0-9.]+/[0-9.]+/[0-9.]+/[0-9.]+ \(BP .*\(fp32\)$'
 line 4 '^nrefs:1\|case:mixed\|eff:no\|tok:13a\|smooth:exp\|version:werkbank-'
 line 5 '^chrF2 [0-9.]+$'
 line 6 '^NLL [0-9.]+ nats per target token, perplexity [0-9.]+$'
+says 0 '' cat "$w/runs/r/eval-test.json"
+line 1 '^\{"t":[0-9]+,"set":"test",.*"step":[0-9]+,.*"beam":4,.*"bleu":.*"tok":"13a",.*\}$'
+says 0 '' "$wb" report -C "$w" r
+line 5 'BLEU on the test set is [0-9.]+ \(13a\), at step [0-9]+, .*sentences, beam 4\)'
+says 0 '' "$wb" report -C "$w" r all --format text
+! grep -q '^Were the GPUs' "$tmp/out" && ok "text leaves out what does not apply" || not_ok "text leaves out what does not apply" "it does not"
+says 0 '' "$wb" report -C "$w" r gpus-used --format text
+line 3 '^Were the GPUs really used\?$'
+says 0 '' "$wb" eval -C "$w" -m "$w/runs/r/checkpoints/last" --set dev --beam 1
+[ ! -e "$w/runs/r/eval-dev.json" ] && ok "the score of a folder is not kept" || not_ok "the score of a folder is not kept" "it is"
 says 0 '' "$wb" eval -C "$w" --run r --checkpoint last --beam 1 --json
-line 1 '^\{"set":"dev",.*"step":40,.*"beam":1,.*"bleu":.*"chrf2":.*"nll":.*"decoded_target_tps":[0-9.]+\}$'
+line 1 '^\{"t":[0-9]+,"set":"dev",.*"step":40,.*"beam":1,.*"bleu":.*"chrf2":.*"nll":.*"decoded_target_tps":[0-9.]+\}$'
 says 0 '' "$wb" eval -C "$w" --run r --set test --ledger --resamples 20
 line 9 '^ +score +mean ± 95 % +compare with$'
 line 10 '^BLEU +[0-9.]+ +[0-9.]+ ± +[0-9.]+  the one to publish'

@@ -96,7 +96,7 @@ says 64 'not one of md, text, html, json' report taken --format txt
 says 0 'taken: finished' status taken
 says 0 '' translate --run taken "$tmp/in"
 says 0 'old: finished' status old
-says 0 'not enough data' report old --format md
+says 0 'too early to judge' report old --format md
 says 0 'old' watch old --dump 24x80
 
 mkdir -p "$tmp/w/runs/r"

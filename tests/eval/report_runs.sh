@@ -1,6 +1,6 @@
 #!/bin/sh
 # report_runs.sh - the report's verdicts on recorded sick and healthy runs, tests/runs/expected.tsv.
-# HALF=design, kept, fresh, second-design or second-kept restricts the test to runs of that name. Last line: the tally of tests/tally.sh.
+# HALF=design, kept, fresh, second-design, second-kept, long or third restricts the test to runs of that name. Last line: the tally of tests/tally.sh.
 set -u
 top=$PWD
 runs=$(cd "${srcdir:-..}/tests/runs" && pwd)
@@ -17,6 +17,7 @@ report_of() {
 	name=$1
 	mkdir -p "$w/runs/$name" "$w/corpora/$name"
 	cp "$runs/$name.jsonl" "$w/runs/$name/journal.jsonl"
+	[ ! -e "$runs/$name.samples" ] || cp "$runs/$name.samples" "$w/runs/$name/samples.jsonl"
 	printf '[data]\ncorpus = %s\n' "$name" >"$w/runs/$name/recipe.ini"
 	awk -F '\t' -v name="$name" '$1 == name {
 		printf "{\"pairs\":{\"train\":%d,\"dev\":%d},\"held_out_in_train\":{\"dev\":%d}}\n", $2, $3, $4
@@ -30,6 +31,16 @@ report_of() {
 	tr '{' '\n' <"$tmp/json" |
 		sed -n 's/.*"id":"\([^"]*\)".*"verdict":"\([^"]*\)","confidence":"\([^"]*\)".*/\1	\2	\3/p' |
 		awk -v name="$name" '{ print name "\t" $0 }' >>"$tmp/verdicts"
+	tr '{' '\n' <"$tmp/json" | check_health "$name" ||
+		not_ok "$name: healthy contradicts the problems" "$(tr '{' '\n' <"$tmp/json" | grep '"id":"healthy"')"
+}
+
+# "no check found a problem" is said only if no answer is a problem; else the sentence names problems.
+check_health() {
+	awk '
+		/"id":"healthy"/ { yes = /"verdict":"yes"/; none = /no check found a problem/; names = /problems?: / }
+		/"problem":true/ { problems++ }
+		END { exit yes && (problems ? none || !names : !none) }'
 }
 
 : >"$tmp/verdicts"

@@ -535,8 +535,12 @@ TEST(report_hostile)
 		"{\"kind\":\"host\",\"host\":7,\"gpus\":{\"a\":1}}\n{\"kind\":\"rank\",\"rank\":"
 		"1e9}\n"
 		"[1]\nnot json\n{\"kind\":\"stop\",\"reason\":\"failed\"}\n{\"kind\":";
+	static const char samples[] = "{\"step\":1,\"hypothesis\":7}\n{\"step\":1,\"hypothesis\":"
+				      "\"<script>|`\\u001b[2J\"}\n"
+				      "[]\n{\"step\":1,\"hypothesis\":{},\"source\":[1]}\n";
 	struct evidence v = { 0 };
 	struct answers a = { 0 };
+	struct page_one page = { 0 };
 	struct buf text[4] = { 0 };
 	struct err e = { 0 };
 	char *folder = file_path(&e, "%s/runs/h", test_folder()),
@@ -544,12 +548,17 @@ TEST(report_hostile)
 
 	if (check_int(file_make_folders(folder, &e), 0) &&
 	    check_int(file_write_all(path, journal, sizeof(journal) - 1, &e), 0) &&
+	    check_int(file_write_all(in_runs("h/samples.jsonl"), samples, sizeof(samples) - 1, &e),
+		      0) &&
 	    check_int(evidence_open(&v, test_folder(), "h", &e), 0) &&
 	    check_int(answers_find(&a, &v, &e), 0)) {
-		report_markdown(&v, &a, &text[0]);
-		report_html(&v, &a, &text[1]);
-		report_json(&v, &a, &text[2]);
-		report_text(&v, &a, &text[3]);
+		const struct report_content content = { &v, &a, &page };
+
+		check_int(page_one_open(&page, &v, &a, &e), 0);
+		report_markdown(&content, &text[0]);
+		report_html(&content, &text[1]);
+		report_json(&content, &text[2]);
+		report_text(&content, &text[3]);
 		for (size_t i = 0; i < ARRAY_LEN(text); i++) {
 			check_int(buf_check(&text[i], &e), 0);
 			check(!strchr(buf_text(&text[i]), '\033') &&
@@ -560,6 +569,7 @@ TEST(report_hostile)
 		json_free(json_parse(text[2].data, text[2].len, &e));
 		check_int(e.code, 0);
 	}
+	page_one_close(&page);
 	answers_free(&a);
 	evidence_close(&v);
 	for (size_t i = 0; i < ARRAY_LEN(text); i++)
@@ -581,6 +591,7 @@ TEST(report_chooses_answers)
 		    *const wrong[] = { name[0], name[3] };
 	struct evidence v = { 0 };
 	struct answers a = { 0 };
+	const struct report_content content = { &v, &a, NULL };
 	struct buf text = { 0 };
 	struct err e = { 0 };
 	char *folder = file_path(&e, "%s/runs/c", test_folder()),
@@ -591,7 +602,7 @@ TEST(report_chooses_answers)
 	    check_int(evidence_open(&v, test_folder(), "c", &e), 0) &&
 	    check_int(answers_find(&a, &v, &e), 0)) {
 		check_int(answers_choose(&a, two, 2, &e), 0);
-		report_text(&v, &a, &text);
+		report_text(&content, &text);
 		check(strstr(buf_text(&text), "Does it overfit?") &&
 		      strstr(buf_text(&text), "How long does a step take?"));
 		check(!strstr(buf_text(&text), "Problems") &&
@@ -599,7 +610,7 @@ TEST(report_chooses_answers)
 		buf_clear(&text);
 		answers_choose_problems(&a);
 		check_int(answers_choose(&a, all, 1, &e), 0);
-		report_markdown(&v, &a, &text);
+		report_markdown(&content, &text);
 		check(strstr(buf_text(&text), "## Overview") &&
 		      strstr(buf_text(&text), "## How big is a checkpoint?"));
 		check_err(answers_choose(&a, wrong, 2, &e), ERR_USAGE);

@@ -166,7 +166,7 @@ words() {
 listing() {
 	find . -type f ! -path './w/runs/t/*' ! -name '*.json' ! -name lock -exec sha256sum {} +
 	find . -name '*.json' ! -path './w/runs/t/*' -exec grep -H '' {} + |
-		sed 's/"seconds":[^,]*,//g; s/"kept":[a-z]*,//g; s/"[a-z_]*time[a-z_]*":[^,}]*//g; s/"inode":[0-9]*//'
+		sed 's/"seconds":[^,]*,//g; s/"kept":[a-z]*,//g; s/"[a-z_]*time[a-z_]*":[^,}]*//g; s/"inode":[0-9]*//; s/{"t":[0-9]*,//; s/"decode[a-z_]*":[^,}]*//g'
 	[ -e w/runs/t/journal.jsonl ] || return 0
 	sed -n 's/.*"kind":"train",.*"step":\([0-9]*\),"loss":\([^,]*\),.*/\1 \2/p' w/runs/t/journal.jsonl |
 		awk '{ loss[$1] = $2 } END { for (step in loss) print "step", step, loss[step] }'

@@ -86,6 +86,15 @@ awk '
 	/"host":"node2"/ { sub(/"throttle":/, "\"ecc_uncorrected\":" (at > 2000) ",\"ecc_corrected\":" int(at / 600) ",&") }
 	/"host":"node4"/ && at > 1400 && at < 2300 { sub(/"link_bytes_s":3125000000,"link_from":"driver"/, "\"link_bytes_s\":2000000000,\"link_from\":\"seen\"") }
 	{ print }' "$here/w/runs/fleet/journal.jsonl" >"$here/w/runs/faults/journal.jsonl"
+# ranks wait for a slowest rank, but it is another one in each report
+mkdir -p "$here/w/runs/turns"
+awk '
+	/"kind":"rank"/ { sub(/"compute_s":[0-9.]+/, "\"compute_s\":0.1") }
+	/"kind":"verdict"/ {
+		sub(/,"late_rank":[0-9]+,"late_host":"[^"]*"/, "")
+		sub(/"text":"[^"]*"/, "\"text\":\"Ranks wait for the slowest: 40 % of a step\"")
+	}
+	{ print }' "$here/w/runs/fleet/journal.jsonl" >"$here/w/runs/turns/journal.jsonl"
 cat >>"$here/w/runs/ops/journal.jsonl" <<'END'
 {"v":1,"kind":"profile","t":1750000500,"step":1000,"seconds":199.8,"steps":999,"roof_gflops":1500,"roof_gbs":120,"ops":[{"op":"matmul","calls":71928,"s":120.1,"share":0.601,"gflops":812.5,"gbs":41.2},{"op":"attention","calls":11988,"s":31.2,"share":0.156,"gflops":402},{"op":"softmax_nll","calls":999,"s":12.4,"share":0.062,"gflops":0,"gbs":88.1},{"op":"adam","calls":999,"s":8.1,"share":0.041,"gflops":0,"gbs":130},{"op":"bad","share":7},{"op":"layer_norm","calls":31968,"s":4.2,"share":0.021,"gflops":0,"gbs":61}]}
 END
@@ -103,6 +112,7 @@ if test -n "$utf8"; then
 	screen hosts-late $utf8 fleet --dump 24x80 --keys '4<Tab>jj'
 	# late and odd hosts are first, with the reason; by name on request, or for want of reports
 	screen hosts-odd $utf8 fleet --dump 24x80 --keys 4j
+	screen hosts-turns $utf8 turns --dump 24x80 --keys 4
 	screen hosts-by-name $utf8 fleet --dump 24x80 --keys '4njj'
 	# what happened to hosts, on a time line
 	screen hosts-events $utf8 fleet --dump 24x80 --keys '4<Shift-Tab>'

@@ -170,6 +170,7 @@ struct fleet {
 	int *odd_first;
 	size_t cap_odd_first;
 	size_t n_odd;
+	size_t n_uncompared; /* hosts whose kind of GPU is one too many to compare */
 	enum fleet_comparison comparison;
 	size_t recent;	  /* private: index of the last host found */
 	double *order;	  /* private: owned, scratch (cap_order) for sorting */

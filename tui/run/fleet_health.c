@@ -265,8 +265,7 @@ static void compare_trait(const struct fleet_host *h, enum fleet_trait trait, do
 	add_reason(out, HOST_ODD, fabs(v - u.value) / (fabs(u.value) + v), text);
 }
 
-static void find_one(const struct fleet *f, int host, struct comparison *c,
-		     struct fleet_finding *out)
+static void find_one(struct fleet *f, int host, struct comparison *c, struct fleet_finding *out)
 {
 	const struct fleet_host *h = &f->hosts[host];
 	const struct usual *usual = usual_traits(f, h, c);
@@ -276,6 +275,7 @@ static void find_one(const struct fleet *f, int host, struct comparison *c,
 		return;
 	find_broken(h, out);
 	find_late(f, host, (double)c->values[TRAIT_PACE][host], out);
+	f->n_uncompared += !usual;
 	for (int t = TRAIT_PACE + 1; usual && t < FLEET_TRAITS; t++)
 		compare_trait(h, (enum fleet_trait)t, (double)c->values[t][host], usual[t], out);
 }
@@ -338,6 +338,7 @@ void fleet_find_odd_hosts(struct fleet *f)
 	f->comparison = present < 2		? FLEET_ONE_HOST
 			: rounds < FLEET_ENOUGH ? FLEET_TOO_FEW_ROUNDS
 						: FLEET_COMPARED;
+	f->n_uncompared = 0;
 	for (size_t i = 0; i < f->n_hosts; i++)
 		find_one(f, (int)i, &c, &f->hosts[i].finding);
 	put_odd_first(f);

@@ -31,6 +31,7 @@ static const struct {
 	{ "stragglers", "one rank is late" },
 	{ "network-bound", "waits for the network" },
 	{ "input-bound", "waits for its data" },
+	{ "cpu-starved", "waits for processors" },
 	{ "checkpoint-bound", "waits for checkpoints" },
 	{ "gpus-used", "GPUs are hardly used" },
 };

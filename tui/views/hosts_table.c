@@ -310,7 +310,8 @@ void hosts_draw_table(struct grid *g, struct rect box, const struct run_history 
 	char count[NUMBER_TEXT_BYTES], late_text[NUMBER_TEXT_BYTES], odd_text[NUMBER_TEXT_BYTES];
 	struct table_widths widths;
 	char left_out[NUMBER_TEXT_BYTES];
-	struct legend pieces[4];
+	char kinds[NUMBER_TEXT_BYTES];
+	struct legend pieces[5];
 	int n = 0, late = count_late_hosts(f), odd = (int)f->n_odd - late;
 
 	draw_box(g, box, "hosts", s->focus == HOSTS_TABLE);
@@ -336,6 +337,9 @@ void hosts_draw_table(struct grid *g, struct rect box, const struct run_history 
 	if (odd)
 		pieces[n++] =
 			(struct legend){ '~', STYLE_WARN, "odd", format_count(odd_text, odd) };
+	if (f->n_uncompared)
+		pieces[n++] = (struct legend){ '?', STYLE_WARN, "not compared: too many GPU kinds",
+					       format_count(kinds, (int64_t)f->n_uncompared) };
 	if (f->left_out)
 		pieces[n++] = (struct legend){ '!', STYLE_WARN, "records left out",
 					       format_count(left_out, f->left_out) };
@@ -349,24 +353,36 @@ void hosts_draw_table(struct grid *g, struct rect box, const struct run_history 
 
 /* ---- the verdict ---- */
 
-static enum style verdict_style(const char *network)
+/* Is the diagnosis that ranks wait for the slowest, and is that another one in each report? */
+static bool is_slowest_changing(const struct fleet *f)
 {
+	return !strcmp(f->verdict.network, "straggler") && f->comparison == FLEET_COMPARED &&
+	       !count_late_hosts(f);
+}
+
+static enum style verdict_style(const struct fleet *f)
+{
+	const char *network = f->verdict.network;
+
 	if (!strcmp(network, "no"))
 		return STYLE_GOOD;
-	if (!strcmp(network, "slightly"))
+	if (!strcmp(network, "slightly") || is_slowest_changing(f))
 		return STYLE_WARN;
 	return !strcmp(network, "unknown") ? STYLE_DIM : STYLE_BAD;
 }
 
 /* The answer of network_answer_name() as words that fit behind "bottleneck:". */
-static const char *verdict_words(const char *network)
+static const char *verdict_words(const struct fleet *f)
 {
+	const char *network = f->verdict.network;
 	static const char *const words[][2] = {
 		{ "no", "not the network" },	     { "slightly", "partly the network" },
 		{ "link", "network bandwidth" },     { "latency", "network latency" },
 		{ "straggler", "the slowest rank" }, { "loss", "lost packets" },
 	};
 
+	if (is_slowest_changing(f))
+		return "a slowest rank that changes";
 	for (size_t i = 0; i < ARRAY_LEN(words); i++)
 		if (!strcmp(network, words[i][0]))
 			return words[i][1];
@@ -385,8 +401,7 @@ void hosts_draw_verdict(struct grid *g, struct rect r, const struct fleet *f)
 		draw_text(g, r.row, at, r.cols - 2, STYLE_DIM, "no network verdict yet");
 	} else {
 		at += draw_text(g, r.row, at, 40, STYLE_DIM, "bottleneck: ");
-		at += draw_text(g, r.row, at, right - at, verdict_style(v->network),
-				verdict_words(v->network));
+		at += draw_text(g, r.row, at, right - at, verdict_style(f), verdict_words(f));
 		draw_text(g, r.row, at + 3, right - at - 2, STYLE_NORMAL, v->text);
 	}
 	if (r.rows < 2)

@@ -23,6 +23,7 @@ static const struct copied_kind copied_kinds[] = {
 	{ "runs", "console.log", true, 8 << 20 },
 	{ "runs", "state.json", false, 8 << 20 },
 	{ "runs", "recipe.ini", false, 1 << 20 },
+	{ "runs", "eval-test.json", false, 1 << 20 },
 	{ "runs", "progress", false, 1 << 16 },
 	{ "corpora", "manifest.json", false, 8 << 20 },
 	{ "corpora", "progress.json", false, 1 << 20 },
