@@ -223,6 +223,23 @@ static void judge_data(struct answer *a, const struct learning_signs *s,
 			     s->best_bleu, s->gap, s->early_gap);
 }
 
+/* What prep found out about the corpus (data/judge/corpus_judge.h); only clear verdicts. */
+static void append_corpus_verdicts(struct answer *a, const struct json *manifest)
+{
+	const struct json *verdicts = json_get(manifest, "verdicts");
+
+	for (size_t i = 0; i < json_len(verdicts); i++) {
+		const struct json *v = json_at(verdicts, i);
+
+		if (strcmp(json_text(json_get(v, "confidence"), ""), "clear") != 0)
+			continue;
+		if (a->verdict != VERDICT_YES)
+			answer_judge(a, VERDICT_YES, CONFIDENCE_LIKELY, "Preparing the corpus found:");
+		answer_append(a, a->verdict, " %s: %s", json_text(json_get(v, "set"), "?"),
+			      json_text(json_get(v, "what"), "?"));
+	}
+}
+
 int answer_data_problem(struct answer *a, const struct evidence *v, struct err *e)
 {
 	struct learning_signs s;
@@ -258,6 +275,7 @@ int answer_data_problem(struct answer *a, const struct evidence *v, struct err *
 		judge_data(a, &s, &t, !strcmp(v->tok, "13a") || !strcmp(v->tok, "intl"));
 	if (a->verdict == VERDICT_YES)
 		append_causes(a, v, &t);
+	append_corpus_verdicts(a, v->manifest);
 	return 0;
 }
 

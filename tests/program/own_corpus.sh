@@ -70,6 +70,8 @@ says "shifted targets" 0 'warning: train \(clear\): Targets stand 1 line before 
 	--train-source all.en --train-target shifted.de --dev-source dev.en --dev-target dev.de
 holds "the manifest names them" '"verdicts":\[{"rule":"shifted","confidence":"clear","set":"train"' werkbank.d/corpora/shifted/manifest.json
 says "data stats shows them" 0 '1 verdict against the corpus' werkbank data stats shifted
+says "a training on it" 0 '' werkbank train small --corpus shifted --run shifted
+says "its report names the verdict" 0 'Preparing the corpus found: train: Targets stand 1 line before' werkbank report shifted data-problem
 says "they are said again" 0 'warning: train \(clear\): Targets stand 1 line before' werkbank prep small --corpus shifted \
 	--train-source all.en --train-target shifted.de --dev-source dev.en --dev-target dev.de
 says "--strict fails" 65 'shifted: 1 verdict against the corpus' werkbank prep small --corpus shifted --strict \
