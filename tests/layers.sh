@@ -51,8 +51,8 @@ room kernels/cpu         share/base kernels/ops kernels/ref
 room kernels             share/base kernels/ops kernels/cpu
 
 room data/demo           share/base share/conf
-room data/source         share/base share/conf data/demo data/text
 room data/text           share/base
+room data/source         share/base share/conf data/demo data/text
 room data/words          share/base
 room data/subword        share/base share/conf data/text data/words
 room data/shard          share/base share/conf data/words data/subword
