@@ -42,7 +42,8 @@ cuda_attention_grad attention_grad_tiles<bf16,1> 32 53
 cuda_attention_grad attention_grad_tiles<bf16,4> 128 38
 cuda_attention_grad attention_grad_parts<bf16,1> 32 66
 cuda_attention_grad attention_grad_parts<bf16,2> 64 67
-cuda_decode attention_step<bf16,8> 128 -
+cuda_decode attention_step<bf16,8,4> 128 -
+cuda_decode attention_step<bf16,8,1> 32 -
 cuda_decode top_k<f32> 256 -
 cuda_linear linear_rows<bf16> 128 -
 cuda_linear linear_rows<int8> 128 -
