@@ -234,7 +234,8 @@ static void append_corpus_verdicts(struct answer *a, const struct json *manifest
 		if (strcmp(json_text(json_get(v, "confidence"), ""), "clear") != 0)
 			continue;
 		if (a->verdict != VERDICT_YES)
-			answer_judge(a, VERDICT_YES, CONFIDENCE_LIKELY, "Preparing the corpus found:");
+			answer_judge(a, VERDICT_YES, CONFIDENCE_LIKELY,
+				     "Preparing the corpus found:");
 		answer_append(a, a->verdict, " %s: %s", json_text(json_get(v, "set"), "?"),
 			      json_text(json_get(v, "what"), "?"));
 	}
