@@ -408,7 +408,7 @@ struct alignment_wins alignment_of_shift(const struct alignment *a, int32_t bloc
 	return compare_with_own(a, &a->own, block, shift);
 }
 
-int alignment_of_set(const struct alignment *a, const struct judged_lines *set,
+int alignment_of_set(const struct alignment *a, const struct judged_lines *set, double least,
 		     struct alignment_wins *wins, struct alignment_wins *shifted, struct err *e)
 {
 	struct termed_lines t;
@@ -416,7 +416,8 @@ int alignment_of_set(const struct alignment *a, const struct judged_lines *set,
 
 	if (!rc) {
 		*wins = compare_with_random(a, &t, -1, 0);
-		for (int shift = -ALIGNMENT_SHIFTS; shift <= ALIGNMENT_SHIFTS; shift++)
+		for (int shift = -ALIGNMENT_SHIFTS;
+		     wins->wins < least * (double)wins->n && shift <= ALIGNMENT_SHIFTS; shift++)
 			shifted[ALIGNMENT_SHIFTS + shift] = compare_with_own(a, &t, -1, shift);
 	}
 	termed_lines_close(&t);

@@ -41,9 +41,9 @@ struct alignment_wins alignment_of_shift(const struct alignment *a, int32_t bloc
 
 /*
  * Both for a held-out set, by what was learned. shifted: (2 ALIGNMENT_SHIFTS + 1), of the shifts
- * -ALIGNMENT_SHIFTS to ALIGNMENT_SHIFTS.
+ * -ALIGNMENT_SHIFTS to ALIGNMENT_SHIFTS, if the share of wins is below `least`.
  */
-int alignment_of_set(const struct alignment *a, const struct judged_lines *set,
+int alignment_of_set(const struct alignment *a, const struct judged_lines *set, double least,
 		     struct alignment_wins *wins, struct alignment_wins *shifted, struct err *e);
 
 #endif

@@ -23,6 +23,8 @@ struct corpus_judge *corpus_judge_new(const struct judge_options *o, struct err 
 	snprintf(j->train.name, sizeof(j->train.name), "train");
 	j->language_rows[0] = language_row(o->source_language);
 	j->language_rows[1] = language_row(o->target_language);
+	j->scripts[0] = scripts_of_language(o->source_language);
+	j->scripts[1] = scripts_of_language(o->target_language);
 	j->numbers = mem_alloc((size_t)MAX(o->words->n, 1), sizeof(*j->numbers), e);
 	if (j->numbers && !word_marks_open(&j->marks, o->is_escaped, e))
 		return j;
@@ -97,15 +99,15 @@ int corpus_judge_add_set(struct corpus_judge *j, const char *source, size_t n_so
 			 const char *target, size_t n_target, struct err *e)
 {
 	struct judged_lines *t = &j->sets[j->n_sets - 1].lines;
-	const struct judged_line line = { .line = (int64_t)t->n + 1 };
+	const struct judged_line line = { .text = -1, .line = (int64_t)t->n + 1 };
 
 	assert(j->n_sets > 0);
 	if (t->n >= JUDGE_SET_LINES)
 		return 0;
 	if (judged_lines_add(t, &line, e) ||
-	    judged_lines_add_text(t, 0, &j->marks, source, n_source, e))
+	    judged_lines_add_text(t, 0, &j->marks, j->scripts[0], source, n_source, e))
 		return e->code;
-	return judged_lines_add_text(t, 1, &j->marks, target, n_target, e);
+	return judged_lines_add_text(t, 1, &j->marks, j->scripts[1], target, n_target, e);
 }
 
 /* ---- repeats ---- */
@@ -124,6 +126,23 @@ static int cmp_pair_key(const void *x, const void *y)
 	return a->line < b->line ? -1 : a->line > b->line;
 }
 
+/* keys: sorted */
+static uint64_t most_frequent_key(const struct pair_key *keys, size_t n)
+{
+	size_t most = 0, first = 0;
+	uint64_t best = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (i && keys[i].key != keys[i - 1].key)
+			first = i;
+		if (i - first + 1 > most) {
+			most = i - first + 1;
+			best = keys[i].key;
+		}
+	}
+	return best;
+}
+
 static int find_repeats(struct corpus_judge *j, struct err *e)
 {
 	const struct judged_lines *t = &j->train.lines;
@@ -138,6 +157,12 @@ static int find_repeats(struct corpus_judge *j, struct err *e)
 	qsort(keys, t->n, sizeof(*keys), cmp_pair_key);
 	for (size_t i = 1; i < t->n; i++)
 		j->is_repeat[keys[i].line] = keys[i].key == keys[i - 1].key;
+	for (int side = 0; side < 2; side++) {
+		for (size_t i = 0; i < t->n; i++)
+			keys[i] = (struct pair_key){ t->lines[i].sides[side].hash, i };
+		qsort(keys, t->n, sizeof(*keys), cmp_pair_key);
+		j->most_frequent[side] = most_frequent_key(keys, t->n);
+	}
 	free(keys);
 	return 0;
 }

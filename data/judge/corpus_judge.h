@@ -34,6 +34,7 @@
 	X(JUDGE_TARGET_SCRIPT, "target-script")                                                    \
 	X(JUDGE_COPIES, "copies")                                                                  \
 	X(JUDGE_REPEATS, "repeats")                                                                \
+	X(JUDGE_ONE_LINE, "one-line")                                                              \
 	X(JUDGE_QUOTED, "quoted")                                                                  \
 	X(JUDGE_ENTITIES, "entities")                                                              \
 	X(JUDGE_MARKUP, "markup")                                                                  \
@@ -58,9 +59,10 @@ struct corpus_verdict {
 	enum judge_rule rule;
 	bool is_clear; /* else it is likely */
 	char set[32];  /* "train" or a held-out set */
-	int32_t text;  /* number of the training text with the bad stretch; -1: all of the set */
-	int64_t first, last;	 /* its lines; 0: all of the text */
+	int32_t text;  /* number of the training text of the bad lines; -1: several, or a set */
+	int64_t first, last;	 /* lines of the bad stretch; 0: they are not close together */
 	int64_t n_bad, n_judged; /* lines */
+	double density;		 /* share of bad lines in that stretch, else in the set */
 	char what[400];		 /* a sentence: what is wrong, by which evidence */
 	const char *cure;	 /* a sentence: what to do */
 	struct judge_example examples[JUDGE_EXAMPLES];
@@ -122,7 +124,7 @@ const char *judge_rule_name(enum judge_rule r);
 void corpus_judge_put_json(const struct corpus_judge *j, struct json_writer *w,
 			   const char *const *text_names);
 /*
- * A verdict of that JSON as one line of text: "train, lines 1,001 to 3,000 of b.de: …  To cure it: …"
+ * A verdict of that JSON as one line of text: "train, lines 1,001 to 3,000 of b.de: what. Cure."
  * Appends to out.
  */
 void corpus_verdict_describe(const struct json *verdict, struct buf *out);

@@ -14,7 +14,11 @@
 #define LEAST_OF_BLOCK 60  /* … on a block, with its neighbours */
 #define WINS_OF_NOTHING                                                                            \
 	0.58 /* at most, of pairs that are no translations; 0.5 plus chance and topics */
-#define WINS_OF_GOOD	0.70 /* at least, of text on which bad stretches can be told */
+#define WINS_OF_GOOD 0.80 /* at least, of text on which bad stretches can be told */
+#define WINS_OF_MANY                                                                               \
+	0.78 /* at most, of text with many bad pairs; healthy corpora have 0.84 and more */
+#define WINS_OF_MOST	0.70 /* at most, of text that is bad for sure */
+#define COMPARED_MANY	1000 /* comparisons for these two */
 #define WINS_IN_DOUBT	0.92 /* at most, of pairs that may be shifted */
 #define LEAST_FALL	0.15 /* from a usual block to one whose pairs are no translations */
 #define LEAST_OF_SHIFT	0.65 /* wins of the target of another line over that of the same line */
@@ -150,6 +154,15 @@ static int report_blocks(struct corpus_judge *j, int32_t first, int32_t last,
 	return 0;
 }
 
+/* The training text of a block's first line; -1: the block is empty. */
+static int32_t text_of_block(const struct judged_lines *t, int32_t block)
+{
+	for (size_t i = 0; i < t->n; i++)
+		if (t->lines[i].block == block)
+			return t->lines[i].text;
+	return -1;
+}
+
 static int judge_stretches(struct corpus_judge *j, const struct alignment *a,
 			   const struct alignment_wins *wins, double good, struct err *e)
 {
@@ -167,7 +180,8 @@ static int judge_stretches(struct corpus_judge *j, const struct alignment *a,
 		end = i + 1;
 		if (!blocks[i].own.n)
 			continue;
-		while (end < n && blocks[end].own.n && blocks[end].shift == blocks[i].shift)
+		while (end < n && blocks[end].own.n && blocks[end].shift == blocks[i].shift &&
+		       text_of_block(&j->train.lines, end) == text_of_block(&j->train.lines, i))
 			end++;
 		rc = report_blocks(j, i, end - 1, blocks, good, e);
 	}
@@ -203,30 +217,61 @@ static int find_shift_of_all(struct alignment *a, struct alignment_wins own,
 	return best;
 }
 
-static void report_set(struct corpus_judge *j, const struct judged_set *set, int shift,
-		       struct alignment_wins own, struct alignment_wins shifted, double good)
+static int report_set(struct corpus_judge *j, const struct judged_set *set, int shift,
+		      struct alignment_wins own, struct alignment_wins shifted, double good,
+		      struct err *e)
 {
-	struct corpus_verdict *v =
-		judge_new_verdict(j, shift ? JUDGE_SHIFTED : JUDGE_MISALIGNED, set);
+	bool *is_bad = mem_alloc(MAX(set->lines.n, 1), sizeof(*is_bad), e);
+	struct corpus_verdict *v;
 
-	if (!v)
-		return;
-	v->n_bad = v->n_judged = (int64_t)set->lines.n;
-	say_misaligned(v, shift, share_of_wins(own), share_of_wins(shifted), good);
+	if (!is_bad)
+		return e->code;
+	for (size_t i = 0; i < set->lines.n; i++)
+		is_bad[i] = true;
+	v = judge_new_verdict(j, shift ? JUDGE_SHIFTED : JUDGE_MISALIGNED, set);
+	if (v) {
+		judge_locate(j, v, set, is_bad);
+		say_misaligned(v, shift, share_of_wins(own), share_of_wins(shifted), good);
+	}
+	free(is_bad);
+	return 0;
+}
+
+/* No stretch is to blame, but all of the text fits less than healthy text does. */
+static int report_many(struct corpus_judge *j, struct alignment_wins all, struct err *e)
+{
+	const struct alignment_wins none = { 0, 0 };
+	struct corpus_verdict *v;
+
+	if (all.n < COMPARED_MANY || j->alignment >= WINS_OF_MANY)
+		return 0;
+	if (report_set(j, &j->train, 0, all, none, NAN, e))
+		return e->code;
+	v = &j->verdicts[j->n_verdicts - 1];
+	v->is_clear = j->alignment < WINS_OF_MOST;
+	snprintf(v->what, sizeof(v->what),
+		 "Many targets do not translate their sources: by words that occur together, the "
+		 "target of a line fits better than a random one in only %.0f %% of the pairs "
+		 "(chance: "
+		 "50 %%, healthy text: 85 %% and more).",
+		 100 * j->alignment);
+	return 0;
 }
 
 static int judge_set_alignment(struct corpus_judge *j, const struct alignment *a,
 			       const struct judged_set *set, double good, struct err *e)
 {
-	struct alignment_wins own, shifted[N_SHIFTS];
+	struct alignment_wins own, shifted[N_SHIFTS] = { { 0, 0 } };
 	int shift;
 
-	if (alignment_of_set(a, &set->lines, &own, shifted, e))
+	if (alignment_of_set(a, &set->lines, WINS_IN_DOUBT, &own, shifted, e))
 		return e->code;
+	if (own.n < LEAST_SET_LINES || share_of_wins(own) >= WINS_IN_DOUBT)
+		return 0;
 	shift = find_best_shift(shifted);
-	if (own.n >= LEAST_SET_LINES && (shift || is_bad_block(own, good)))
-		report_set(j, set, shift, own, shifted[shift + ALIGNMENT_SHIFTS], good);
-	return 0;
+	if (!shift && !is_bad_block(own, good))
+		return 0;
+	return report_set(j, set, shift, own, shifted[shift + ALIGNMENT_SHIFTS], good, e);
 }
 
 /* all: of all blocks, wins: of each. */
@@ -239,18 +284,16 @@ static int judge_aligned_text(struct corpus_judge *j, struct alignment *a,
 	const int shift = j->alignment < WINS_IN_DOUBT ? find_shift_of_all(a, all, &shifted) : 0;
 	int rc = 0;
 
-	if (shift && share_of_wins(shifted) > LEAST_OF_SHIFT) {
-		report_set(j, &j->train, shift, all, shifted, NAN);
-		return 0;
-	}
+	if (shift && share_of_wins(shifted) > LEAST_OF_SHIFT)
+		return report_set(j, &j->train, shift, all, shifted, NAN, e);
 	if (shift)
 		alignment_learn(a, 0);
-	if (j->alignment < WINS_OF_NOTHING && !(good >= WINS_OF_GOOD)) {
-		report_set(j, &j->train, 0, all, shifted, NAN);
-		return 0;
-	}
+	if (j->alignment < WINS_OF_NOTHING && !(good >= WINS_OF_GOOD))
+		return report_set(j, &j->train, 0, all, shifted, NAN, e);
 	if (good >= WINS_OF_GOOD)
 		rc = judge_stretches(j, a, wins, good, e);
+	if (!rc && !j->n_verdicts)
+		rc = report_many(j, all, e);
 	for (int i = 0; !rc && i < j->n_sets && good >= WINS_OF_GOOD; i++)
 		rc = judge_set_alignment(j, a, &j->sets[i], good, e);
 	return rc;

@@ -7,6 +7,7 @@
 
 #include "share/base/mem.h"
 #include "share/base/number_format.h"
+#include "share/base/text.h"
 #include "share/base/util.h"
 
 #define LEAST_LINES    200 /* of a set; fewer: no verdict on shares of its lines */
@@ -29,6 +30,8 @@ static void join_example_words(const struct corpus_judge *j, const struct judged
 		size_t n;
 		const char *word = intern_text(&j->marks.words, words[i], &n);
 
+		if (!len && n + 2 > JUDGE_TEXT_BYTES) /* text without blanks is one word */
+			n = utf8_valid_prefix(word, JUDGE_TEXT_BYTES - 2);
 		if (len + n + 2 > JUDGE_TEXT_BYTES)
 			break;
 		if (i)
@@ -81,6 +84,18 @@ static void find_stretch(const struct judged_set *set, const bool *is_bad, int64
 	}
 }
 
+/* The training text of nearly all bad lines; -1: there are several, or it is a held-out set. */
+static int32_t text_of_bad_lines(const struct judged_set *set, const bool *is_bad, int64_t n_bad,
+				 size_t middle)
+{
+	const int32_t text = set->lines.lines[middle].text;
+	int64_t n = 0;
+
+	for (size_t i = 0; i < set->lines.n; i++)
+		n += is_bad[i] && set->lines.lines[i].text == text;
+	return (double)n >= STRETCH_HOLDS * (double)n_bad ? text : -1;
+}
+
 void judge_locate(const struct corpus_judge *j, struct corpus_verdict *v,
 		  const struct judged_set *set, const bool *is_bad)
 {
@@ -92,18 +107,27 @@ void judge_locate(const struct corpus_judge *j, struct corpus_verdict *v,
 		n += is_bad[i];
 	v->n_bad = n;
 	v->n_judged = (int64_t)set->lines.n;
+	v->density = (double)n / (double)set->lines.n;
 	find_stretch(set, is_bad, n, &first, &last);
+	while (first > 0 && is_bad[first - 1])
+		first--;
+	while (last + 1 < set->lines.n && is_bad[last + 1])
+		last++;
 	for (size_t i = first; i <= last && i < set->lines.n; i++) {
 		inside += is_bad[i];
 		if (is_bad[i] && v->n_examples < JUDGE_EXAMPLES)
 			add_example(j, v, set, &lines[i]);
 	}
+	v->text = lines[0].text == lines[set->lines.n - 1].text
+			  ? -1
+			  : text_of_bad_lines(set, is_bad, n, first);
 	if (last - first + 1 >= set->lines.n * 9 / 10 || lines[first].text != lines[last].text ||
 	    (double)inside < STRETCH_SHARE * (double)(last - first + 1))
 		return;
 	v->text = lines[first].text;
 	v->first = lines[first].line;
 	v->last = lines[last].line;
+	v->density = (double)inside / (double)(last - first + 1);
 }
 
 /* ---- signs of a line ---- */
@@ -134,9 +158,16 @@ static int find_other_language(const struct line_context *c, int side)
 
 	if (own < 0)
 		return -1;
-	for (uint32_t i = 0; i < c->line->sides[side].n; i++)
-		for (uint64_t left = new_languages(words, marks, i); left; left &= left - 1)
+	for (uint32_t i = 0; i < c->line->sides[side].n; i++) {
+		uint64_t left = new_languages(words, marks, i);
+		size_t bytes;
+
+		(void)intern_text(&c->judge->marks.words, words[i], &bytes);
+		if (bytes == 1) /* spelled-out words, lists: a letter shows no other language */
+			left &= (uint64_t)1 << own;
+		for (; left; left &= left - 1)
 			counts[__builtin_ctzll(left)]++;
+	}
 	for (int row = 0; row < language_rows(); row++)
 		if (counts[row] >= LANGUAGE_WORDS && counts[row] >= counts[own] + LANGUAGE_LEAD &&
 		    (best < 0 || counts[row] > counts[best]))
@@ -185,12 +216,12 @@ static bool is_swapped_pair(const struct line_context *c)
 	return c->set->is_swapped[c->i];
 }
 
-/* A line of some words that is its own translation. */
+/* A line of some words, or of many characters without blanks, that is its own translation. */
 static bool is_copied_pair(const struct line_context *c)
 {
 	const struct judged_side *s = c->line->sides;
 
-	return s[0].n >= 4 && s[0].n == s[1].n &&
+	return (s[0].n >= 4 || s[0].characters >= 20) && s[0].n == s[1].n &&
 	       !memcmp(judged_words(&c->set->lines, c->line, 0),
 		       judged_words(&c->set->lines, c->line, 1), s[0].n * sizeof(int32_t));
 }
@@ -214,10 +245,35 @@ static bool is_quoted_pair(const struct line_context *c)
 	return is_wrapped(c, 0, WORD_QUOTE, WORD_QUOTE) && is_wrapped(c, 1, WORD_QUOTE, WORD_QUOTE);
 }
 
+/* From "<" to ">", with a tag that ends. */
+static bool is_markup_side(const struct line_context *c, int side)
+{
+	const int32_t *words = judged_words(&c->set->lines, c->line, side);
+
+	if (!is_wrapped(c, side, WORD_OPENS, WORD_CLOSES))
+		return false;
+	for (uint32_t i = 0; i < c->line->sides[side].n; i++) {
+		size_t n;
+		const char *word = intern_text(&c->judge->marks.words, words[i], &n);
+
+		if (*word == '/' || (n > 2 && memmem(word, n, "</", 2)))
+			return true;
+	}
+	return false;
+}
+
 static bool is_markup_line(const struct line_context *c)
 {
-	return is_wrapped(c, 0, WORD_OPENS, WORD_CLOSES) ||
-	       is_wrapped(c, 1, WORD_OPENS, WORD_CLOSES);
+	return is_markup_side(c, 0) || is_markup_side(c, 1);
+}
+
+/* The most frequent source, or target, beside various lines of the other side. */
+static bool has_most_frequent_side(const struct line_context *c)
+{
+	const struct judged_side *s = c->line->sides;
+
+	return !c->judge->is_repeat[c->i] &&
+	       (s[0].hash == c->judge->most_frequent[0] || s[1].hash == c->judge->most_frequent[1]);
 }
 
 static bool is_entity_name(const char *word, size_t n)
@@ -228,10 +284,18 @@ static bool is_entity_name(const char *word, size_t n)
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
 		if (strlen(names[i]) == n && !memcmp(names[i], word, n))
 			return true;
-	return n > 0 && *word == '#';
+	return n > 1 && *word == '#' && (word[1] == 'x' || (word[1] >= '0' && word[1] <= '9'));
 }
 
-/* Tokenised: "&amp;", then a name or "#" and a number. */
+static bool is_word(const struct corpus_judge *j, int32_t word, char c)
+{
+	size_t n;
+	const char *text = intern_text(&j->marks.words, word, &n);
+
+	return n == 1 && *text == c;
+}
+
+/* Tokenised: "&amp;", a name, or "#" and a number, and ";". */
 static bool has_split_entity(const struct corpus_judge *j, const int32_t *words, uint32_t n)
 {
 	for (uint32_t i = 0; i + 2 < n; i++) {
@@ -241,7 +305,8 @@ static bool has_split_entity(const struct corpus_judge *j, const int32_t *words,
 		if (!(j->marks.marks[words[i]].flags & WORD_AMPERSAND))
 			continue;
 		word = intern_text(&j->marks.words, words[i + 1], &bytes);
-		if (is_entity_name(word, bytes))
+		if ((is_entity_name(word, bytes) && is_word(j, words[i + 2], ';')) ||
+		    (i + 3 < n && is_word(j, words[i + 1], '#') && is_word(j, words[i + 3], ';')))
 			return true;
 	}
 	return false;
@@ -294,7 +359,7 @@ struct line_rule {
 };
 
 static const struct line_rule line_rules[] = {
-	{ JUDGE_SWAPPED, true, 0.01, 0.03, is_swapped_pair,
+	{ JUDGE_SWAPPED, true, 0.015, 0.03, is_swapped_pair,
 	  "have source and target the other way round",
 	  "Exchange the sides of these lines, or remove them." },
 	{ JUDGE_SOURCE_LANGUAGE, true, 0.03, 0.08, has_other_source_language,
@@ -310,13 +375,15 @@ static const struct line_rule line_rules[] = {
 	{ JUDGE_COPIES, true, 0.05, 0.15, is_copied_pair,
 	  "have four words or more and a target that equals the source: a model learns to copy",
 	  "drop_copies = yes drops them." },
-	{ JUDGE_REPEATS, false, 0.40, 0.60, is_repeated_pair, "repeat an earlier pair",
+	{ JUDGE_REPEATS, false, 0.50, 0.65, is_repeated_pair, "repeat an earlier pair",
 	  "drop_duplicates = yes keeps the first of equal pairs." },
-	{ JUDGE_QUOTED, true, 0.30, 0.60, is_quoted_pair,
+	{ JUDGE_ONE_LINE, false, 0.10, 0.20, has_most_frequent_side,
+	  "have the same source, or the same target, beside various lines of the other side",
+	  "Remove this line, or all but some of these pairs." },
+	{ JUDGE_QUOTED, true, 0.60, 0.80, is_quoted_pair,
 	  "stand in quotation marks on both sides, as the cells of a table do",
 	  "Export the columns as plain text, without quotation marks." },
-	{ JUDGE_MARKUP, true, 0.30, 0.60, is_markup_line,
-	  "are markup, from \"<\" or \"{\" to \">\" or \"}\"",
+	{ JUDGE_MARKUP, true, 0.30, 0.60, is_markup_line, "are markup, from \"<\" to \">\"",
 	  "Take the text out of the markup: one sentence a line." },
 	{ JUDGE_ENTITIES, true, 0.01, 0.03, has_entities,
 	  "have XML entities such as \"&amp;\" or \"&#39;\"",
@@ -356,8 +423,13 @@ static void describe_line_rule(struct corpus_judge *j, const struct judged_set *
 		has_language ? most_frequent_language(j, set, side, is_bad, v->n_bad) : NULL;
 
 	v->cure = r->cure;
-	snprintf(v->what, sizeof(v->what), "%s of %s lines (%.0f %%) %s%s%s.", COUNT_TEXT(v->n_bad),
-		 COUNT_TEXT(v->n_judged), 100.0 * (double)v->n_bad / (double)v->n_judged, r->what,
+	if (r->rule == JUDGE_SWAPPED && v->density < 0.95)
+		v->cure = "Remove these pairs: the lines between them are in order.";
+	else if (r->rule == JUDGE_SWAPPED && !v->first && v->text < 0)
+		v->cure = "Exchange the two files, or source_language and target_language.";
+	snprintf(v->what, sizeof(v->what), "%s of %s judged lines (%.0f %%) %s%s%s.",
+		 COUNT_TEXT(v->n_bad), COUNT_TEXT(v->n_judged),
+		 100.0 * (double)v->n_bad / (double)v->n_judged, r->what,
 		 name ? ", most of them in " : "", name ? name : "");
 }
 
@@ -385,8 +457,10 @@ static void apply_line_rule(struct corpus_judge *j, const struct judged_set *set
 static bool is_rule_for(const struct corpus_judge *j, const struct judged_set *set,
 			const struct line_rule *r)
 {
+	const char *source = j->options.source_language, *target = j->options.target_language;
+	const size_t n = strcspn(source, "-_");
 	const bool has_one_language =
-		!strcmp(j->options.source_language, j->options.target_language);
+		n == strcspn(target, "-_") && !strncmp(source, target, n); /* en and en-GB */
 
 	if (has_one_language && (r->rule == JUDGE_COPIES || r->rule == JUDGE_SWAPPED))
 		return false;

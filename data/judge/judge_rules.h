@@ -4,6 +4,7 @@
 
 #include "data/judge/alignment.h"
 #include "data/judge/corpus_judge.h"
+#include "data/text/scripts.h"
 
 #define JUDGE_SETS_MAX	   16
 #define JUDGE_VERDICTS_MAX 64
@@ -20,8 +21,10 @@ struct corpus_judge {
 	int32_t *numbers; /* owned: (options.words->n) number in marks + 1; 0: not yet added */
 	struct judged_set train, sets[JUDGE_SETS_MAX];
 	int n_sets;
-	int language_rows[2]; /* of source and target; -1: no list of words */
-	bool *is_repeat;      /* owned: (train.lines.n) an earlier sampled line has the same pair */
+	uint32_t scripts[2];	   /* of source and target, as bits (scripts.h) */
+	uint64_t most_frequent[2]; /* hash of the most frequent source and target of the sample */
+	int language_rows[2];	   /* of source and target; -1: no list of words */
+	bool *is_repeat; /* owned: (train.lines.n) an earlier sampled line has the same pair */
 	struct corpus_verdict verdicts[JUDGE_VERDICTS_MAX];
 	int n_verdicts;
 	double alignment; /* share of wins over all lines; NaN: unknown */

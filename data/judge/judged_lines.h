@@ -15,8 +15,8 @@
 #include "data/judge/word_marks.h"
 #include "share/base/err.h"
 
-#define JUDGE_BLOCKS	  64
-#define JUDGE_BLOCK_LINES 256
+#define JUDGE_BLOCKS	  128
+#define JUDGE_BLOCK_LINES 128
 #define JUDGE_SHARE	  6
 
 /* One side of a line. */
@@ -29,7 +29,7 @@ struct judged_side {
 
 struct judged_line {
 	struct judged_side sides[2]; /* source, target */
-	int32_t text;		     /* number of the training text; held-out set: 0 */
+	int32_t text;		     /* number of the training text; held-out set: -1 */
 	int32_t block;		     /* rising from 0 */
 	int64_t line;		     /* from 1 */
 };
@@ -48,9 +48,12 @@ bool judged_lines_wants(int64_t number, int64_t total, int32_t *block);
 /* Add a line; its words follow. Words are added to the last line's sides, first source, then target. */
 int judged_lines_add(struct judged_lines *t, const struct judged_line *line, struct err *e);
 int judged_lines_add_word(struct judged_lines *t, int side, int32_t word, struct err *e);
-/* Split plain text at blanks, and punctuation off both ends of words; fill in the side of the last line. */
-int judged_lines_add_text(struct judged_lines *t, int side, struct word_marks *m, const char *text,
-			  size_t n, struct err *e);
+/*
+ * Split plain text at blanks, and each mark of punctuation off both ends of words; fill in the side of the last
+ * line. scripts: those of its language, as bits (scripts.h).
+ */
+int judged_lines_add_text(struct judged_lines *t, int side, struct word_marks *m, uint32_t scripts,
+			  const char *text, size_t n, struct err *e);
 void judged_lines_free(struct judged_lines *t);
 
 /* The words of a side. */

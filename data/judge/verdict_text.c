@@ -1,5 +1,6 @@
 /* verdict_text.c - verdicts on a corpus as JSON and as text (see corpus_judge.h) */
 #include <math.h>
+#include <string.h>
 
 #include "data/judge/corpus_judge.h"
 #include "share/base/number_format.h"
@@ -16,12 +17,15 @@ const char *judge_rule_name(enum judge_rule r)
 	return rule_names[r];
 }
 
-static void put_examples(struct json_writer *w, const struct corpus_verdict *v)
+static void put_examples(struct json_writer *w, const struct corpus_verdict *v,
+			 const char *const *text_names)
 {
 	json_key(w, "examples");
 	json_open(w, '[');
 	for (int i = 0; i < v->n_examples; i++) {
 		json_open(w, '{');
+		if (v->examples[i].text >= 0)
+			json_put_str(w, "text", text_names[v->examples[i].text]);
 		json_put_int(w, "line", v->examples[i].line);
 		json_put_str(w, "source", v->examples[i].source);
 		json_put_str(w, "target", v->examples[i].target);
@@ -37,8 +41,9 @@ static void put_verdict(struct json_writer *w, const struct corpus_verdict *v,
 	json_put_str(w, "rule", rule_names[v->rule]);
 	json_put_str(w, "confidence", v->is_clear ? "clear" : "likely");
 	json_put_str(w, "set", v->set);
-	if (v->text >= 0 && v->first) {
+	if (v->text >= 0)
 		json_put_str(w, "text", text_names[v->text]);
+	if (v->first) {
 		json_put_int(w, "first", v->first);
 		json_put_int(w, "last", v->last);
 	}
@@ -46,7 +51,7 @@ static void put_verdict(struct json_writer *w, const struct corpus_verdict *v,
 	json_put_int(w, "judged", v->n_judged);
 	json_put_str(w, "what", v->what);
 	json_put_str(w, "cure", v->cure);
-	put_examples(w, v);
+	put_examples(w, v, text_names);
 	json_close(w, '}');
 }
 
@@ -73,12 +78,16 @@ void corpus_judge_put_json(const struct corpus_judge *j, struct json_writer *w,
 void corpus_verdict_describe(const struct json *v, struct buf *out)
 {
 	const int64_t first = json_integer(json_get(v, "first"), 0);
+	const char *text = json_text(json_get(v, "text"), NULL);
+	const bool is_clear = !strcmp(json_text(json_get(v, "confidence"), ""), "clear");
 
 	buf_add_str(out, json_text(json_get(v, "set"), "train"));
 	if (first)
-		buf_printf(out, ", lines %s to %s of %s", COUNT_TEXT(first),
-			   COUNT_TEXT(json_integer(json_get(v, "last"), 0)),
-			   json_text(json_get(v, "text"), "?"));
-	buf_printf(out, " (%s): %s %s", json_text(json_get(v, "confidence"), "likely"),
-		   json_text(json_get(v, "what"), ""), json_text(json_get(v, "cure"), ""));
+		buf_printf(out, ", lines %s to %s", COUNT_TEXT(first),
+			   COUNT_TEXT(json_integer(json_get(v, "last"), 0)));
+	if (text)
+		buf_printf(out, "%s%s", first ? " of " : ", ", text);
+	buf_printf(out, ": %s%s %s",
+		   is_clear ? "" : "probably: ", json_text(json_get(v, "what"), ""),
+		   json_text(json_get(v, "cure"), ""));
 }

@@ -21,10 +21,12 @@ _Static_assert(ARRAY_LEN(languages) <= 64, "a bit of word_mark.languages for eac
 
 int language_row(const char *code)
 {
-	if (!strcmp(code, "no"))
+	size_t n = strcspn(code, "-_");
+
+	if (n == 2 && !strncmp(code, "no", n))
 		code = "nb";
 	for (size_t i = 0; i < ARRAY_LEN(languages); i++)
-		if (!strcmp(languages[i].code, code))
+		if (strlen(languages[i].code) == n && !strncmp(languages[i].code, code, n))
 			return (int)i;
 	return -1;
 }
@@ -107,9 +109,8 @@ static unsigned flags_of_text(const struct word_marks *m, const char *word, size
 		unsigned flag;
 	} special[] = {
 		{ "\"", WORD_QUOTE },	     { "&quot;", WORD_QUOTE }, { "<", WORD_OPENS },
-		{ "&lt;", WORD_OPENS },	     { "{", WORD_OPENS },      { ">", WORD_CLOSES },
-		{ "&gt;", WORD_CLOSES },     { "}", WORD_CLOSES },     { "&", WORD_AMPERSAND },
-		{ "&amp;", WORD_AMPERSAND },
+		{ "&lt;", WORD_OPENS },	     { ">", WORD_CLOSES },     { "&gt;", WORD_CLOSES },
+		{ "&amp;", WORD_AMPERSAND }, { "&", WORD_AMPERSAND },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(special); i++)
@@ -119,7 +120,8 @@ static unsigned flags_of_text(const struct word_marks *m, const char *word, size
 	if (m->is_escaped)
 		return 0;
 	return (holds_entity(word, n) ? WORD_ENTITY : 0) |
-	       (*word == '"' || word[n - 1] == '"' ? WORD_QUOTE : 0);
+	       (*word == '"' || word[n - 1] == '"' ? WORD_QUOTE : 0) |
+	       (*word == '<' ? WORD_OPENS : 0) | (word[n - 1] == '>' ? WORD_CLOSES : 0);
 }
 
 static bool is_without_blanks(enum script s)

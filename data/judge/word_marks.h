@@ -25,8 +25,8 @@ enum word_flag {
 	WORD_ENTITY = 16,   /* holds an XML entity */
 	WORD_QUOTE =
 		32, /* a straight double quotation mark; not escaped: at either end of the word */
-	WORD_OPENS = 64,   /* "<" or "{" */
-	WORD_CLOSES = 128, /* ">" or "}" */
+	WORD_OPENS = 64,   /* "<"; not escaped: at the beginning of the word */
+	WORD_CLOSES = 128, /* ">"; not escaped: at the end of the word */
 };
 
 struct word_mark {
@@ -52,7 +52,7 @@ void word_marks_free(struct word_marks *m);
 /* The number of a word, well-formed UTF-8; a new word is marked. -1: out of memory. */
 int32_t word_marks_add(struct word_marks *m, const char *word, size_t n, struct err *e);
 
-/* Rows of language_words.def. Code "no" is a synonym of "nb". -1: no such row. */
+/* Rows of language_words.def. "pt-BR" has the row of "pt", "no" that of "nb". -1: no such row. */
 int language_row(const char *code);
 const char *language_row_name(int row);
 int language_rows(void);

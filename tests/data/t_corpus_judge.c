@@ -25,6 +25,9 @@ enum sickness {
 	FRENCH,
 	RUSSIAN,
 	ONE_PAIR,
+	ONE_TARGET,
+	SCATTERED,
+	SORTED,
 	QUOTED,
 	ENTITIES,
 	MARKUP,
@@ -47,6 +50,9 @@ static const struct {
 	[FRENCH] = { "French", "target-language" },
 	[RUSSIAN] = { "Russian", "target-script" },
 	[ONE_PAIR] = { "one pair", "repeats" },
+	[ONE_TARGET] = { "one target", "one-line" },
+	[SCATTERED] = { "scattered wrong targets", "misaligned" },
+	[SORTED] = { "sorted targets", "misaligned" },
 	[QUOTED] = { "quoted", "quoted" },
 	[ENTITIES] = { "entities", "entities" },
 	[MARKUP] = { "markup", "markup" },
@@ -154,7 +160,12 @@ static void make_line_sick(struct made_text *t, enum sickness s, int i)
 	} else if (s == COPIED && i % 3 == 0) {
 		replace_line(t, 1, i, source);
 	} else if ((s == FRENCH || s == RUSSIAN) && i % 5 == 0) {
-		replace_line(t, 1, i, s == FRENCH ? french : russian);
+		char line[200];
+
+		snprintf(line, sizeof(line), "%s %d", s == FRENCH ? french : russian, i);
+		replace_line(t, 1, i, line);
+	} else if (s == ONE_TARGET && i % 2) {
+		replace_line(t, 1, i, "Bitte wenden .");
 	} else if (s == ONE_PAIR && i % 3) {
 		replace_line(t, 0, i, t->sides[0][0]);
 		replace_line(t, 1, i, t->sides[1][0]);
@@ -169,8 +180,31 @@ static void make_line_sick(struct made_text *t, enum sickness s, int i)
 	}
 }
 
+static int cmp_text(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Three of five targets change places with another one. */
+static void scatter_targets(struct made_text *t)
+{
+	for (int i = 0; i < t->n; i++) {
+		const int with = pick_line(i, t->n);
+		char *target = t->sides[1][i];
+
+		if (i % 5 > 2)
+			continue;
+		t->sides[1][i] = t->sides[1][with];
+		t->sides[1][with] = target;
+	}
+}
+
 static void make_sick(struct made_text *t, enum sickness s)
 {
+	if (s == SCATTERED)
+		scatter_targets(t);
+	if (s == SORTED)
+		qsort(t->sides[1], (size_t)t->n, sizeof(char *), cmp_text);
 	if (s == TINY)
 		t->n = 100;
 	if (s == SHUFFLED || s == TINY)

@@ -56,9 +56,9 @@ same "... and is finished" "$(sed -n 's/.*"state":"\([a-z]*\)".*/\1/p' werkbank.
 says "... and translates" 0 '' werkbank translate --run bare --checkpoint last dev.en -q
 
 # ---- swapped files ----
-says "swapped training files" 0 'warning: train \(clear\): .* have source and target the other way round' werkbank prep small --corpus swapped \
+says "swapped training files" 0 'warning: train: .* have source and target the other way round' werkbank prep small --corpus swapped \
 	--train-source train.de --train-target train.en --dev-source dev.en --dev-target dev.de
-says "swapped files of the test set" 0 'warning: test \(clear\): .* have source and target the other way round' werkbank prep small --corpus swapped --force \
+says "swapped files of the test set" 0 'warning: test: .* have source and target the other way round' werkbank prep small --corpus swapped --force \
 	--train-source train.en --train-target train.de --dev-source dev.en --dev-target dev.de --test-source test.de --test-target test.en
 says "files in the right order" 0 'swapped is ready' werkbank prep small --corpus swapped --force \
 	--train-source train.en --train-target train.de --dev-source dev.en --dev-target dev.de --test-source test.en --test-target test.de
@@ -66,13 +66,13 @@ same "... without a warning" "$(heard | grep -c 'warning')" 0
 
 # ---- verdicts ----
 sed 1d all.de >shifted.de; echo Ende. >>shifted.de
-says "shifted targets" 0 'warning: train \(clear\): Targets stand 1 line before their sources' werkbank prep small --corpus shifted \
+says "shifted targets" 0 'warning: train: Targets stand 1 line before their sources' werkbank prep small --corpus shifted \
 	--train-source all.en --train-target shifted.de --dev-source dev.en --dev-target dev.de
 holds "the manifest names them" '"verdicts":\[{"rule":"shifted","confidence":"clear","set":"train"' werkbank.d/corpora/shifted/manifest.json
 says "data stats shows them" 0 '1 verdict against the corpus' werkbank data stats shifted
 says "a training on it" 0 '' werkbank train small --corpus shifted --run shifted
 says "its report names the verdict" 0 'Preparing the corpus found: train: Targets stand 1 line before' werkbank report shifted data-problem
-says "they are said again" 0 'warning: train \(clear\): Targets stand 1 line before' werkbank prep small --corpus shifted \
+says "they are said again" 0 'warning: train: Targets stand 1 line before' werkbank prep small --corpus shifted \
 	--train-source all.en --train-target shifted.de --dev-source dev.en --dev-target dev.de
 says "--strict fails" 65 'shifted: 1 verdict against the corpus' werkbank prep small --corpus shifted --strict \
 	--train-source all.en --train-target shifted.de --dev-source dev.en --dev-target dev.de
