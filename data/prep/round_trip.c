@@ -107,7 +107,7 @@ static int compare_round_trip(struct round_tools *t, const struct lines *in, str
 }
 
 /* Append at most EXAMPLE_BYTES of the text, cut between characters. */
-static void add_example(struct buf *out, const struct buf *text)
+static void add_round_example(struct buf *out, const struct buf *text)
 {
 	size_t n = text->len;
 
@@ -129,9 +129,9 @@ static int warn_round_trip(struct prep *p, const struct round_tools *t, const st
 		"warning: detokenising changes %.0f %% of the lines of %s in the development set, "
 		"and would misspell translations: \"",
 		100 * (double)r->different / (double)r->lines, p->c->target_language);
-	add_example(&line, &t->example);
+	add_round_example(&line, &t->example);
 	buf_add_str(&line, "\" comes back as \"");
-	add_example(&line, &t->example_comes_back);
+	add_round_example(&line, &t->example_comes_back);
 	buf_add_str(&line, "\": prepare raw text with --segmentation sentencepiece --no-tokenize");
 	rc = buf_check(&line, e);
 	if (!rc)

@@ -91,7 +91,7 @@ apostrophes() {
 }
 says "a language whose apostrophes are lost" 0 'warning: detokenising changes 100 % of the lines of es .* comes back as "l .art .*sentencepiece --no-tok' apostrophes es
 holds "the manifest counts the lines" '"round_trip":{"lines":1000,"different":1000}' werkbank.d/corpora/apostrophes/manifest.json
-says "a language whose apostrophes come back" 0 'apostrophes is ready' apostrophes fr
+says "a language whose apostrophes come back" 0 'apostrophes is ready' apostrophes it
 same "... without a warning" "$(heard | grep -c 'warning: detok')" 0
 says "the cure of the warning" 0 'apostrophes is ready' apostrophes es --segmentation sentencepiece --no-tokenize
 same "... ends the warning" "$(heard | grep -c 'warning: detok')" 0
