@@ -10,4 +10,4 @@ libdata_a_SOURCES += \
 	%D%/prep_record.c %D%/prep_report.c %D%/prep_report.h %D%/prep_resources.c \
 	%D%/prep_shards.c %D%/prep_stages.c %D%/prep_stages.h %D%/prep_stats.c %D%/prep_stats.h \
 	%D%/prep_verdicts.c %D%/prep_verdicts.h \
-	%D%/prep_words.c %D%/token_column.c %D%/token_column.h %D%/word_ids.c %D%/word_ids.h
+	%D%/prep_words.c %D%/round_trip.c %D%/round_trip.h %D%/token_column.c %D%/token_column.h %D%/word_ids.c %D%/word_ids.h

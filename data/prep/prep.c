@@ -12,6 +12,7 @@
 
 #include "data/prep/prep_report.h"
 #include "data/prep/prep_verdicts.h"
+#include "data/prep/round_trip.h"
 #include "data/source/corpus.h"
 #include "data/text/tokenize.h"
 #include "share/base/clock.h"
@@ -244,6 +245,7 @@ static int run_stages(struct prep *p, struct prep_plan *plan, struct buf *manife
 
 	prep_print_stage_plan(p, plan, &needs);
 	struct json *stats = NULL;
+	struct round_trip round_trip;
 	int rc = prep_check_disk_space(p, &needs, e);
 
 	if (rc || withdraw_manifest(p, e) || prep_plan_run(plan, p, e) ||
@@ -251,7 +253,9 @@ static int run_stages(struct prep *p, struct prep_plan *plan, struct buf *manife
 		return e->code;
 	rc = prep_report_verdicts(p, &stats, e);
 	if (!rc)
-		rc = prep_write_manifest(p, plan, stats, manifest, e);
+		rc = prep_measure_round_trip(p, &round_trip, e);
+	if (!rc)
+		rc = prep_write_manifest(p, plan, stats, &round_trip, manifest, e);
 	json_free(stats);
 	return rc || p->c->keep_work ? rc : file_remove_tree(p->work, e);
 }
@@ -446,6 +450,7 @@ static int prepare_unless_ready(struct prep *p, struct conf *c, struct err *e)
 {
 	bool ready = false;
 	struct json *stats = NULL;
+	struct round_trip round_trip;
 	int rc;
 
 	if (!p->c->force && corpus_is_ready(p->c, &ready, e))
@@ -459,6 +464,8 @@ static int prepare_unless_ready(struct prep *p, struct conf *c, struct err *e)
 		p->c->corpus, p->folder);
 	rc = prep_report_verdicts(p, &stats, e);
 	json_free(stats);
+	if (!rc)
+		rc = prep_measure_round_trip(p, &round_trip, e);
 	if (rc)
 		return rc;
 	prep_print_next(p);

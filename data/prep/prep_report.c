@@ -246,7 +246,7 @@ static int manifest_add_lines(struct json_writer *w, const struct prep *p, struc
 }
 
 int prep_write_manifest(struct prep *p, const struct prep_plan *plan, const struct json *stats,
-			struct buf *manifest, struct err *e)
+			const struct round_trip *round_trip, struct buf *manifest, struct err *e)
 {
 	struct json_writer w = { .out = manifest };
 	const char *path;
@@ -266,6 +266,7 @@ int prep_write_manifest(struct prep *p, const struct prep_plan *plan, const stru
 	if (!rc)
 		rc = manifest_add_lines(&w, p, e);
 	prep_put_manifest_verdicts(&w, stats);
+	prep_put_manifest_round_trip(&w, round_trip);
 	manifest_add_stages(&w, plan);
 	if (!rc)
 		rc = manifest_add_files(&w, p, plan, e);

@@ -3,10 +3,11 @@
 #define WERKBANK_DATA_PREP_PREP_REPORT_H
 
 #include "data/prep/prep_plan.h"
+#include "data/prep/round_trip.h"
 
 /* Write recipe.ini, then manifest.json; the text of manifest.json is appended to manifest. stats: stats.json. */
 int prep_write_manifest(struct prep *p, const struct prep_plan *plan, const struct json *stats,
-			struct buf *manifest, struct err *e);
+			const struct round_trip *round_trip, struct buf *manifest, struct err *e);
 
 /* Upper estimate of the needs of the stages that must run (prep_resources.c). */
 struct prep_resources {

@@ -5,6 +5,7 @@
 
 #include "data/text/chars.h"
 #include "data/text/tokenize.h"
+#include "data/text/tokenize_rules.h"
 #include "share/base/mem.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
@@ -16,7 +17,8 @@ struct quote {
 };
 
 struct detokenizer {
-	bool english, korean;
+	bool english, french, korean;
+	bool elides; /* "L' homme" becomes "L'homme" */
 	struct charclass *chars;
 	struct buf padded; /* the line, with a blank at both ends */
 	struct buf text;   /* padded, with entities decoded */
@@ -37,6 +39,8 @@ struct detokenizer *detokenizer_new(const char *language, struct err *e)
 	if (!d)
 		return NULL;
 	d->english = !strcmp(language, "en");
+	d->french = !strcmp(language, "fr");
+	d->elides = apostrophes_of_language(language) == APOSTROPHES_ELIDED;
 	d->korean = !strcmp(language, "ko");
 	d->chars = chars_new(e);
 	if (d->chars)
@@ -128,6 +132,28 @@ static bool is_contraction(struct detokenizer *d, const struct fields *f)
 	       chars_last(d->chars, f->before, f->n_before) & CHARS_ALNUM;
 }
 
+/* Is the field the rest of a word, whose first part ends in a letter and an apostrophe? */
+static bool is_after_elision(struct detokenizer *d, const struct fields *f)
+{
+	static const char typographic[] = "\xe2\x80\x99";
+	size_t n = f->before ? f->n_before : 0;
+
+	if (n > 1 && f->before[n - 1] == '\'')
+		n--;
+	else if (n > 3 && !memcmp(f->before + n - 3, typographic, 3))
+		n -= 3;
+	else
+		return false;
+	return chars_last(d->chars, f->before, n) & CHARS_ALPHA &&
+	       chars_first(d->chars, f->word, f->n) & CHARS_ALPHA;
+}
+
+/* Marks that French separates from the word before by a blank. */
+static bool is_french_spaced(const char *word, size_t n)
+{
+	return n == 1 && *word && strchr("?!:;\\%", *word);
+}
+
 /* ---- quotes ---- */
 
 /* The entry of this mark; low and high curly quotes share that of '"'. NULL: ERR_NOMEM. */
@@ -185,7 +211,9 @@ static int find_word_joint(struct detokenizer *d, const struct fields *f, struct
 {
 	unsigned char c = f->n ? (unsigned char)*f->word : 0;
 
-	*joint = (struct joint){ 0 };
+	*joint = (struct joint){ .left = d->elides && is_after_elision(d, f) };
+	if (joint->left)
+		return 0;
 	if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'))
 		return 0; /* most words; no kind below begins with these */
 	if (starts_cjk(f->word, f->n))
@@ -193,7 +221,7 @@ static int find_word_joint(struct detokenizer *d, const struct fields *f, struct
 	else if (is_opening(d->chars, f->word, f->n))
 		joint->right = true;
 	else if (is_closing(f->word, f->n) || is_contraction(d, f))
-		joint->left = true;
+		joint->left = !d->french || !is_french_spaced(f->word, f->n);
 	else if (is_quotes(f->word, f->n))
 		return join_quotes(d, f, joint, e);
 	return 0;

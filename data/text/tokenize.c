@@ -48,7 +48,8 @@ struct spelling {
 #define SLACK	      32u
 
 struct tokenizer {
-	bool english, aggressive;
+	enum apostrophes apostrophes;
+	bool aggressive;
 	uint8_t at[256];    /* enum at_byte */
 	uint8_t kinds[128]; /* enum chars_kind of an ASCII character */
 	struct spelling spellings[128];
@@ -116,7 +117,7 @@ struct tokenizer *tokenizer_new(const struct tokenizer_options *o, struct err *e
 
 	if (!t)
 		return NULL;
-	t->english = !strcmp(o->language, "en");
+	t->apostrophes = apostrophes_of_language(o->language);
 	t->aggressive = o->aggressive;
 	t->abbreviations = abbrev_open(o->language, e);
 	t->chars = t->abbreviations ? chars_new(e) : NULL;
@@ -328,15 +329,11 @@ static const char *walk_last_apostrophe(struct walk *w, const char *p)
 	return p + 1;
 }
 
-static const char *walk_apostrophe(struct walk *w, const char *p)
+static const char *walk_english_apostrophe(struct walk *w, const char *p)
 {
 	unsigned before, after;
 	const char *q = p + 1;
 
-	if (!w->t->english) {
-		write_token(w, p);
-		return q;
-	}
 	if (q == w->end)
 		return walk_last_apostrophe(w, p);
 	if (is_apostrophe_near(w, p))
@@ -353,6 +350,45 @@ static const char *walk_apostrophe(struct walk *w, const char *p)
 	continue_word(w, p, 0);
 	write_escaped_char(w, '\'');
 	return q;
+}
+
+static void write_apostrophe(struct walk *w, const char *p, size_t n)
+{
+	if (n == 1) {
+		write_escaped_char(w, '\'');
+		return;
+	}
+	memcpy(w->to, p, n);
+	w->to += n;
+}
+
+/* An apostrophe of n bytes; only one between letters belongs to its word. */
+static const char *walk_letter_apostrophe(struct walk *w, const char *p, size_t n)
+{
+	const char *q = p + n;
+	const bool belongs = p > w->start && q < w->end && kinds_before(w, p) & CHARS_ALPHA &&
+			     kinds_at(w, q) & CHARS_ALPHA;
+
+	if (belongs) {
+		continue_word(w, p, 0);
+	} else {
+		end_word(w, p);
+		begin_token(w, 0);
+	}
+	write_apostrophe(w, p, n);
+	if (belongs && w->t->apostrophes == APOSTROPHES_ELIDED)
+		end_word(w, q);
+	return q;
+}
+
+static const char *walk_apostrophe(struct walk *w, const char *p)
+{
+	if (w->t->apostrophes == APOSTROPHES_ENGLISH)
+		return walk_english_apostrophe(w, p);
+	if (w->t->apostrophes != APOSTROPHES_APART)
+		return walk_letter_apostrophe(w, p, 1);
+	write_token(w, p);
+	return p + 1;
 }
 
 static const char *walk_hyphen(struct walk *w, const char *p)
@@ -376,6 +412,9 @@ static const char *walk_high(struct walk *w, const char *p)
 	size_t n = utf8_decode(p, (size_t)(w->end - p), &c);
 	unsigned kinds = charclass_of(w->t->chars, c);
 
+	if (c == 0x2019 &&
+	    (w->t->apostrophes == APOSTROPHES_ELIDED || w->t->apostrophes == APOSTROPHES_INSIDE))
+		return walk_letter_apostrophe(w, p, n);
 	if (kinds & CHARS_ALNUM) {
 		continue_word(w, p, kinds);
 	} else {
@@ -541,8 +580,14 @@ void tokenizer_note_language(const char *language, struct buf *note)
 	buf_clear(note);
 	if (!strcmp(language, "en") || !strcmp(language, "de"))
 		return;
-	buf_printf(note, "no tokenizer rules for the language \"%s\"%s: using the general rules",
-		   language, is_language_code(language) ? "" : " (a code like en was expected)");
+	if (apostrophes_of_language(language) != APOSTROPHES_APART)
+		buf_printf(note, "no abbreviations for the language \"%s\": using the English ones",
+			   language);
+	else
+		buf_printf(note,
+			   "no tokenizer rules for the language \"%s\"%s: using the general rules",
+			   language,
+			   is_language_code(language) ? "" : " (a code like en was expected)");
 }
 
 int tokenizer_line(struct tokenizer *t, const char *line, size_t n, struct buf *out, struct err *e)

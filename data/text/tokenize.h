@@ -2,8 +2,10 @@
  * tokenize.h - Moses' tokenizer, detokenizer and punctuation normalizer, for lines of UTF-8.
  *
  * For English and German the results equal those of tokenizer.perl, detokenizer.perl and
- * normalize-punctuation.perl of Moses 2024, line for line. Other languages follow the defaults of
- * these tools. A tool is compiled once, and one thread uses it for any number of lines.
+ * normalize-punctuation.perl of Moses 2024, line for line. French, Italian, Irish, Catalan,
+ * Ukrainian and Belarusian have rules for apostrophes between letters. French has a blank before
+ * "?", "!", ":", ";" and "%". Other languages follow the defaults of these tools. A tool is
+ * compiled once, and one thread uses it for any number of lines.
  *
  * All _new() return NULL on failure; all _line() append to out, without LF, and need well-formed
  * UTF-8.
@@ -18,13 +20,13 @@
 #include "share/base/err.h"
 
 /*
- * Write a note for the user if the tokenizer has no rules for this language and uses its general
- * rules. en and de have rules: then the note is empty. A name instead of a code ("english") gets a hint.
+ * Write a note for the user if the tokenizer uses general rules, or English abbreviations, for this
+ * language. The note is empty for en and de. A name instead of a code ("english") gets a hint.
  */
 void tokenizer_note_language(const char *language, struct buf *note);
 
 struct tokenizer_options {
-	const char *language; /* "en", "de" */
+	const char *language; /* a code: "en" */
 	bool escape;	      /* write & | < > ' " [ ] as entities */
 	bool aggressive;      /* split hyphens: @-@ */
 };

@@ -34,6 +34,15 @@ static const struct rewrite_rule clean[] = {
 	{ " $", "", 0 },
 	{ "([^" ALNUM REGEX_SPACE ".'`,\\-])", " $1 ", 0 },
 };
+/* The same, but the typographic apostrophe is left to the rules for apostrophes. */
+static const struct rewrite_rule clean_apostrophes[] = {
+	{ "[" REGEX_SPACE "]+", " ", 0 },
+	{ "[\\x00-\\x1f]", "", 0 },
+	{ " +", " ", 0 },
+	{ "^ ", "", 0 },
+	{ " $", "", 0 },
+	{ "([^" ALNUM REGEX_SPACE ".'\\x{2019}`,\\-])", " $1 ", 0 },
+};
 static const struct rewrite_rule hyphens[] = { { "([" ALNUM "])-(?=[" ALNUM "])", "$1 @-@ ", 0 } };
 static const struct rewrite_rule dots[] = { { "\\.(\\.+)", " DOTMULTI$1", 0 } };
 static const struct rewrite_rule dots_wrap[] = {
@@ -52,7 +61,14 @@ static const struct rewrite_rule apostrophes_english[] = {
 	{ "([" ALPHA "])'([" ALPHA "])", "$1 '$2", 0 },
 	{ "([" NUMBER "])'(s)", "$1 '$2", 0 },
 };
-static const struct rewrite_rule apostrophes[] = { { "'", " ' ", 0 } };
+static const struct rewrite_rule apostrophes_apart[] = { { "'", " ' ", 0 } };
+static const struct rewrite_rule apostrophes_inside[] = {
+	{ "((?<![" ALPHA "])['\\x{2019}]|['\\x{2019}](?![" ALPHA "]))", " $1 ", 0 },
+};
+static const struct rewrite_rule apostrophes_elided[] = {
+	{ "((?<![" ALPHA "])['\\x{2019}]|['\\x{2019}](?![" ALPHA "]))", " $1 ", 0 },
+	{ "(['\\x{2019}])(?=[" ALPHA "])", "$1 ", 0 },
+};
 static const struct rewrite_rule words_done[] = {
 	{ " +", " ", 0 },
 	{ "^ ", "", 0 },
@@ -73,22 +89,46 @@ struct token_rules {
 	struct buf text, words;
 };
 
+enum apostrophes apostrophes_of_language(const char *language)
+{
+	static const struct {
+		const char *language;
+		enum apostrophes apostrophes;
+	} rows[] = {
+		{ "en", APOSTROPHES_ENGLISH }, { "ca", APOSTROPHES_ELIDED },
+		{ "fr", APOSTROPHES_ELIDED },  { "ga", APOSTROPHES_ELIDED },
+		{ "it", APOSTROPHES_ELIDED },  { "be", APOSTROPHES_INSIDE },
+		{ "uk", APOSTROPHES_INSIDE },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		if (!strcmp(language, rows[i].language))
+			return rows[i].apostrophes;
+	return APOSTROPHES_APART;
+}
+
 static int add_steps(struct token_rules *t, const struct tokenizer_options *o, struct err *e)
 {
-	bool english = !strcmp(o->language, "en");
+	const enum apostrophes a = apostrophes_of_language(o->language);
+	const bool english = a == APOSTROPHES_ENGLISH, apart = a == APOSTROPHES_APART;
 	const struct {
 		enum step step;
 		bool wanted;
 		const struct rewrite_rule *rules;
 		size_t n;
 	} all[] = {
-		{ STEP_CLEAN, true, clean, ARRAY_LEN(clean) },
+		{ STEP_CLEAN, english || apart, clean, ARRAY_LEN(clean) },
+		{ STEP_CLEAN, !english && !apart, clean_apostrophes, ARRAY_LEN(clean_apostrophes) },
 		{ STEP_HYPHENS, o->aggressive, hyphens, ARRAY_LEN(hyphens) },
 		{ STEP_DOTS, true, dots, ARRAY_LEN(dots) },
 		{ STEP_DOTS_WRAP, true, dots_wrap, ARRAY_LEN(dots_wrap) },
 		{ STEP_COMMAS, true, commas, ARRAY_LEN(commas) },
 		{ STEP_APOSTROPHES, english, apostrophes_english, ARRAY_LEN(apostrophes_english) },
-		{ STEP_APOSTROPHES, !english, apostrophes, ARRAY_LEN(apostrophes) },
+		{ STEP_APOSTROPHES, apart, apostrophes_apart, ARRAY_LEN(apostrophes_apart) },
+		{ STEP_APOSTROPHES, a == APOSTROPHES_ELIDED, apostrophes_elided,
+		  ARRAY_LEN(apostrophes_elided) },
+		{ STEP_APOSTROPHES, a == APOSTROPHES_INSIDE, apostrophes_inside,
+		  ARRAY_LEN(apostrophes_inside) },
 		{ STEP_WORDS_DONE, true, words_done, ARRAY_LEN(words_done) },
 		{ STEP_DOTS_UNWRAP, true, dots_unwrap, ARRAY_LEN(dots_unwrap) },
 		{ STEP_DOTS_DONE, true, dots_done, ARRAY_LEN(dots_done) },

@@ -141,7 +141,9 @@ data_options=$(sed -n 's/^OPT_[A-Z]* *(data, \([a-z_]*\),.*/\1/p' "${srcdir:-.}/
 same "every option of [data] is tried here" "$data_options" "$(cat "$tmp/known")"
 
 # ---- running ----------------------------------------------------------------------
-says "a language without rules: said" 0 'no tokenizer rules for the language "fr": using' prep --dry-run --target-language fr
+says "a language without rules: said" 0 'no tokenizer rules for the language "es": using' prep --dry-run --target-language es
+says "a language with a rule for apostrophes only" 0 'no abbreviations for the language "fr": using the English' \
+	prep --dry-run --target-language fr
 says "a language by its name: the code is asked for" 0 'language "german" .a code like en was expected' \
 	prep --dry-run --target-language german
 says "other options: asks for --force" 78 'max_words = 80, but this recipe has .50.: give --force.*--dry-run' prep --max-words 50

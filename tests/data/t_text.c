@@ -220,6 +220,7 @@ static void random_line(uint64_t seed, uint32_t line, struct buf *out)
 		"5,3",	    "...",
 		"''",	    "DOTMULTI",
 		"@-@",	    "a-b",
+		"’",	    "l’a",
 		"&amp;",    "  ",
 	};
 	struct rng_key k = rng_key_make(seed, RNG_TEST, line, 0);
@@ -266,6 +267,79 @@ TEST(text_tokenize_equals_its_rules)
 	compare_with_rules(&(struct tokenizer_options){ .language = "en", .aggressive = true });
 	compare_with_rules(&(struct tokenizer_options){
 		.language = "de", .escape = true, .aggressive = true });
+	compare_with_rules(&(struct tokenizer_options){ .language = "fr", .escape = true });
+	compare_with_rules(&(struct tokenizer_options){ .language = "uk", .aggressive = true });
+}
+
+/* ---- apostrophes between letters ---- */
+
+/* Lines, their tokens, and the lines that come back. */
+struct round_trip {
+	const char *line, *tokens, *back;
+};
+
+static void check_round_trips(const char *language, const struct round_trip *r, size_t n)
+{
+	struct tokenizer_options o = { .language = language };
+	struct err e = { 0 };
+	struct tokenizer *t = tokenizer_new(&o, &e);
+	struct detokenizer *d = detokenizer_new(language, &e);
+
+	for (size_t i = 0; i < n && check(t && d); i++) {
+		struct sample there = { r[i].line, r[i].tokens };
+		struct sample back = { r[i].tokens, r[i].back ? r[i].back : r[i].line };
+
+		check_samples(run_tokenizer, t, &there, 1);
+		check_samples(run_detokenizer, d, &back, 1);
+	}
+	tokenizer_free(t);
+	detokenizer_free(d);
+}
+
+TEST(text_french_round_trip)
+{
+	static const struct round_trip french[] = {
+		{ "L'homme n'a pas l'air d'être là.", "L' homme n' a pas l' air d' être là .",
+		  NULL },
+		{ "L’homme n’a pas l’air d’être là.", "L’ homme n’ a pas l’ air d’ être là .",
+		  NULL },
+		{ "Aujourd'hui, l'an 1990, c'est l'été.",
+		  "Aujourd' hui , l' an 1990 , c' est l' été .", NULL },
+		{ "Les années '90 de l'U.E.", "Les années ' 90 de l' U.E .",
+		  "Les années '90 de l'U.E." },
+		{ "l'1 et 5'3", "l ' 1 et 5 ' 3", "l '1 et 5' 3" },
+		{ "Il dit \"l'État\" et 'oui'.", "Il dit \" l' État \" et ' oui ' .", NULL },
+		{ "'L'ami'", "' L' ami '", NULL },
+		{ "Quoi ? Non ! Voici : 5 % ; fin...", "Quoi ? Non ! Voici : 5 % ; fin ...", NULL },
+		{ "Quoi? (Non?)", "Quoi ? ( Non ? )", "Quoi ? (Non ?)" },
+	};
+
+	check_round_trips("fr", french, ARRAY_LEN(french));
+}
+
+TEST(text_apostrophe_round_trip)
+{
+	static const struct round_trip italian[] = {
+		{ "Nell'anno 2000 l'Italia c'era: perché?",
+		  "Nell' anno 2000 l' Italia c' era : perché ?", NULL },
+		{ "Dell’arte, un po' di tutto", "Dell’ arte , un po ' di tutto",
+		  "Dell’arte, un po 'di tutto" },
+	};
+	static const struct round_trip irish[] = {
+		{ "D'fhág sé d'obair.", "D' fhág sé d' obair .", NULL },
+	};
+	static const struct round_trip ukrainian[] = {
+		{ "п'ять сім’ї, об'єм.", "п'ять сім’ї , об'єм .", NULL },
+	};
+	static const struct round_trip spanish[] = {
+		{ "d'Artagnan", "d ' Artagnan", "d 'Artagnan" },
+	};
+
+	check_round_trips("it", italian, ARRAY_LEN(italian));
+	check_round_trips("ga", irish, ARRAY_LEN(irish));
+	check_round_trips("ca", irish, ARRAY_LEN(irish));
+	check_round_trips("uk", ukrainian, ARRAY_LEN(ukrainian));
+	check_round_trips("es", spanish, ARRAY_LEN(spanish));
 }
 
 TEST(text_abbreviations)
