@@ -401,6 +401,25 @@ static int prep_run_locked(struct prep *p, struct conf *c, struct err *e)
 	return rc;
 }
 
+/*
+ * Is the corpus ready, with the same options, and are its source files those it was made of? A source
+ * file that seems to have changed leaves the decision to the plan, which compares contents.
+ */
+static int prep_is_current(const struct prep *p, bool *ready, struct err *e)
+{
+	bool changed = false;
+
+	*ready = false;
+	if (p->c->force)
+		return 0;
+	if (corpus_is_ready(p->c, ready, e))
+		return e->code;
+	if (*ready && corpus_sources_changed(p->c, p->folder, &changed, e))
+		return e->code;
+	*ready = *ready && !changed;
+	return 0;
+}
+
 /* --dry-run: change nothing on the disk, download nothing. */
 static int prep_dry_run(struct prep *p, struct err *e)
 {
@@ -411,7 +430,7 @@ static int prep_dry_run(struct prep *p, struct err *e)
 	int rc = find_plan(p, &plan, texts_find_offline, e);
 
 	/* other options are no failure here: the plan shows which stages are kept */
-	if (!p->c->force && corpus_is_ready(p->c, &ready, &ignored))
+	if (prep_is_current(p, &ready, &ignored))
 		ready = false;
 	if (!rc) {
 		needs = prep_estimate_resources(p, &plan);
@@ -448,7 +467,7 @@ static int prepare_unless_ready(struct prep *p, struct conf *c, struct err *e)
 	struct json *stats = NULL;
 	int rc;
 
-	if (!p->c->force && corpus_is_ready(p->c, &ready, e))
+	if (prep_is_current(p, &ready, e))
 		return e->code;
 	/* --keep-text exports the texts of a ready corpus, too; no stage runs again */
 	if (!ready || p->c->keep_text)
