@@ -25,7 +25,7 @@
 
 /* name, function, version, texts, options, inputs, outputs: see struct prep_stage */
 static const struct prep_stage stages[] = {
-	{ "read", prep_read, 2, PREP_TEXTS_CONTENTS, "", "",
+	{ "read", prep_read, 3, PREP_TEXTS_CONTENTS, "", "",
 	  "work/words work/side-%K.source work/side-%K.target %H.%S %H.%T" },
 	{ "judge", prep_filter_pairs, 1, PREP_TEXTS_NONE, "", "read", "work/verdicts work/counts" },
 	{ "learn", prep_learn_pieces, 1, PREP_TEXTS_PIECES, "", "judge", "%M work/%V" },
