@@ -14,6 +14,7 @@
 #include "data/text/sgm.h"
 #include "share/base/file.h"
 #include "share/base/mem.h"
+#include "share/base/text.h"
 
 struct blocks {
 	const struct texts *texts;
@@ -329,6 +330,17 @@ static int fill_lines(struct blocks *b, struct block *to, struct err *e)
 	}
 }
 
+/* A byte order mark at the start of a text is no part of its first line. */
+static void block_drop_mark(struct block *k)
+{
+	const size_t mark = utf8_mark_bytes(k->bytes, k->n);
+
+	if (!mark)
+		return;
+	k->n -= mark;
+	memmove(k->bytes, k->bytes + mark, k->n);
+}
+
 static int64_t block_count_lines(const struct block *k)
 {
 	int64_t lines = k->n && k->bytes[k->n - 1] != '\n';
@@ -352,6 +364,8 @@ int blocks_next(struct blocks *b, struct block *to, struct err *e)
 	to->first = b->lines + 1;
 	if (b->is_sgm ? fill_segments(b, to, e) : fill_lines(b, to, e))
 		return e->code;
+	if (!b->lines && !b->is_sgm && !b->converter)
+		block_drop_mark(to);
 	to->lines = block_count_lines(to);
 	to->position = blocks_position(b);
 	b->lines += to->lines;

@@ -26,7 +26,7 @@
 
 /* name, function, version, texts, options, inputs, outputs: see struct prep_stage */
 static const struct prep_stage stages[] = {
-	{ "read", prep_read, 2, PREP_TEXTS_CONTENTS, "", "",
+	{ "read", prep_read, 3, PREP_TEXTS_CONTENTS, "", "",
 	  "work/words work/side-%K.source work/side-%K.target %H.%S %H.%T" },
 	{ "judge", prep_filter_pairs, 1, PREP_TEXTS_NONE, "", "read", "work/verdicts work/counts" },
 	{ "learn", prep_learn_pieces, 1, PREP_TEXTS_PIECES, "", "judge", "%M work/%V" },
@@ -405,6 +405,25 @@ static int prep_run_locked(struct prep *p, struct conf *c, struct err *e)
 	return rc;
 }
 
+/*
+ * Is the corpus ready, with the same options, and are its source files those it was made of? A source
+ * file that seems to have changed leaves the decision to the plan, which compares contents.
+ */
+static int prep_is_current(const struct prep *p, bool *ready, struct err *e)
+{
+	bool changed = false;
+
+	*ready = false;
+	if (p->c->force)
+		return 0;
+	if (corpus_is_ready(p->c, ready, e))
+		return e->code;
+	if (*ready && corpus_sources_changed(p->c, p->folder, &changed, e))
+		return e->code;
+	*ready = *ready && !changed;
+	return 0;
+}
+
 /* --dry-run: change nothing on the disk, download nothing. */
 static int prep_dry_run(struct prep *p, struct err *e)
 {
@@ -415,7 +434,7 @@ static int prep_dry_run(struct prep *p, struct err *e)
 	int rc = find_plan(p, &plan, texts_find_offline, e);
 
 	/* other options are no failure here: the plan shows which stages are kept */
-	if (!p->c->force && corpus_is_ready(p->c, &ready, &ignored))
+	if (prep_is_current(p, &ready, &ignored))
 		ready = false;
 	if (!rc) {
 		needs = prep_estimate_resources(p, &plan);
@@ -453,7 +472,7 @@ static int prepare_unless_ready(struct prep *p, struct conf *c, struct err *e)
 	struct round_trip round_trip;
 	int rc;
 
-	if (!p->c->force && corpus_is_ready(p->c, &ready, e))
+	if (prep_is_current(p, &ready, e))
 		return e->code;
 	/* --keep-text exports the texts of a ready corpus, too; no stage runs again */
 	if (!ready || p->c->keep_text)

@@ -6,9 +6,11 @@
 #include "data/prep/parallel.h"
 #include "share/base/file.h"
 #include "share/base/mem.h"
+#include "share/base/number_format.h"
 #include "share/base/text.h"
 
-#define STATS_LIMIT (64u << 20) /* bytes of stats.json */
+#define STATS_LIMIT   (64u << 20) /* bytes of stats.json */
+#define OVERLAP_SHARE 0.01	  /* of the pairs of a held-out set */
 
 struct corpus_judge *prep_judge_open(struct prep *p, struct err *e)
 {
@@ -84,6 +86,39 @@ int prep_judge_put_json(const struct corpus_judge *j, const struct prep *p, stru
 	return 0;
 }
 
+/*
+ * A warning for each held-out set with many training pairs, with overlap = warn; with --strict the
+ * first one is ERR_DATA.
+ */
+static int report_large_overlap(struct prep *p, const struct json *stats, struct err *e)
+{
+	const struct json *sets = json_get(stats, "held_out");
+
+	for (size_t i = 0; p->c->overlap == OVERLAP_WARN && i < json_len(sets); i++) {
+		const struct json *s = json_at(sets, i);
+		const char *set = json_text(json_get(s, "set"), "");
+		const int64_t found = json_integer(json_get(s, "in_train"), 0),
+			      pairs = json_integer(json_get(s, "pairs"), 0);
+
+		if ((double)found <= OVERLAP_SHARE * (double)pairs)
+			continue;
+		if (p->c->strict)
+			return err_set(
+				e, ERR_DATA,
+				"%s: %s training pair%s equal%s one of the %s pairs of the %s set: "
+				"give --overlap drop, or prepare without --strict",
+				p->c->corpus, COUNT_TEXT(found), text_plural((double)found),
+				found == 1 ? "s" : "", COUNT_TEXT(pairs), set);
+		progress_print_line(
+			&p->progress,
+			"warning: %s training pair%s equal%s one of the %s pairs of the %s set: "
+			"its score will be too high; --overlap drop removes them",
+			COUNT_TEXT(found), text_plural((double)found), found == 1 ? "s" : "",
+			COUNT_TEXT(pairs), set);
+	}
+	return 0;
+}
+
 int prep_report_verdicts(struct prep *p, struct json **stats, struct err *e)
 {
 	const char *path = prep_path(p, e, "stats.json");
@@ -99,6 +134,8 @@ int prep_report_verdicts(struct prep *p, struct json **stats, struct err *e)
 		progress_print_line(&p->progress, "warning: %s", buf_text(&line));
 	}
 	buf_free(&line);
+	if (report_large_overlap(p, *stats, e))
+		return e->code;
 	if (p->c->strict && json_len(verdicts))
 		return err_set(e, ERR_DATA,
 			       "%s: %zu verdict%s against the corpus, see above: cure %s, or "

@@ -24,7 +24,8 @@ int prep_judge_put_json(const struct corpus_judge *j, const struct prep *p, stru
 			struct err *e);
 
 /*
- * Print the verdicts of stats.json as warnings. With --strict at least one is ERR_DATA. *stats: owned by
+ * Print the verdicts of stats.json as warnings, and held-out sets of which more than 1 % is in the
+ * training text with overlap = warn. With --strict at least one of either is ERR_DATA. *stats: owned by
  * the caller.
  */
 int prep_report_verdicts(struct prep *p, struct json **stats, struct err *e);

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "share/base/file.h"
 #include "share/base/json.h"
@@ -126,5 +127,64 @@ int corpus_is_ready(const struct conf *c, bool *ready, struct err *e)
 	}
 	json_free(manifest);
 	free(folder);
+	return rc;
+}
+
+/* ---- the source files ---- */
+
+/* Does the manifest list this pair of files with these sizes? */
+static bool has_recorded_sizes(const struct json *manifest, const char *set, const char *source,
+			       int64_t source_bytes, int64_t target_bytes)
+{
+	const struct json *sources = json_get(manifest, "sources"), *s;
+
+	for (size_t i = 0; i < json_len(sources); i++) {
+		s = json_at(sources, i);
+		if (!strcmp(json_text(json_get(s, "set"), ""), set) &&
+		    !strcmp(json_text(json_get(s, "name"), ""), source) &&
+		    json_integer(json_get(s, "source_bytes"), -1) == source_bytes &&
+		    json_integer(json_get(s, "target_bytes"), -1) == target_bytes)
+			return true;
+	}
+	return false;
+}
+
+static bool is_file_newer(const struct stat *a, const struct stat *b)
+{
+	return a->st_mtim.tv_sec > b->st_mtim.tv_sec ||
+	       (a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec > b->st_mtim.tv_nsec);
+}
+
+/* Is a pair of files newer than the manifest (`made`), or of other sizes? */
+static bool is_set_changed(const struct json *manifest, const struct stat *made, const char *set,
+			   const struct conf_list *source, const struct conf_list *target)
+{
+	struct stat from, to;
+
+	for (size_t i = 0; i < source->n && i < target->n; i++) {
+		if (stat(source->items[i], &from) || stat(target->items[i], &to))
+			continue; /* a prepared corpus does not need its sources */
+		if (is_file_newer(&from, made) || is_file_newer(&to, made) ||
+		    !has_recorded_sizes(manifest, set, source->items[i], from.st_size, to.st_size))
+			return true;
+	}
+	return false;
+}
+
+int corpus_sources_changed(const struct conf *c, const char *folder, bool *changed, struct err *e)
+{
+	char *path = file_path(e, "%s/manifest.json", folder);
+	struct json *manifest = NULL;
+	struct stat made;
+	int rc = path ? text_corpus_manifest(&manifest, folder, e) : e->code;
+
+	if (!rc && stat(path, &made))
+		rc = err_set_errno(e, ERR_IO, "%s: cannot be read", path);
+	*changed = !rc &&
+		   (is_set_changed(manifest, &made, "train", &c->train_source, &c->train_target) ||
+		    is_set_changed(manifest, &made, "dev", &c->dev_source, &c->dev_target) ||
+		    is_set_changed(manifest, &made, "test", &c->test_source, &c->test_target));
+	json_free(manifest);
+	free(path);
 	return rc;
 }

@@ -30,4 +30,11 @@ char *corpus_folder(const struct conf *c, struct err *e);
  */
 int corpus_is_ready(const struct conf *c, bool *ready, struct err *e);
 
+/*
+ * *changed: a source file of the corpus in folder, which is ready, is newer than manifest.json or has
+ * another size than recorded there. Its contents may still be the same. A file that is missing now does
+ * not count, and neither do archives.
+ */
+int corpus_sources_changed(const struct conf *c, const char *folder, bool *changed, struct err *e);
+
 #endif

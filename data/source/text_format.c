@@ -64,8 +64,7 @@ static bool begins_with_xml(const char *bytes, size_t n)
 {
 	static const char *const tags[] = { "<?xml", "<tmx", "<xliff", "<!DOCTYPE" };
 
-	if (n >= 3 && !memcmp(bytes, "\xEF\xBB\xBF", 3)) /* byte order mark */
-		bytes += 3;
+	bytes += utf8_mark_bytes(bytes, n);
 	for (size_t i = 0; i < ARRAY_LEN(tags); i++)
 		if (text_starts_with(bytes, tags[i]))
 			return true;

@@ -161,8 +161,8 @@ static void note_converted(struct encoding_reader *r, size_t old)
 
 	for (; at < end && (at = memchr(at, '\n', (size_t)(end - at))) != NULL; at++)
 		r->line++;
-	if (!r->has_begun && r->text.len >= 3 && !memcmp(r->text.data, "\xEF\xBB\xBF", 3))
-		r->taken = 3;
+	if (!r->has_begun)
+		r->taken = utf8_mark_bytes(buf_text(&r->text), r->text.len);
 	r->has_begun |= r->text.len > 0;
 }
 

@@ -12,6 +12,7 @@
 #include "share/base/file.h"
 #include "share/base/lines.h"
 #include "share/base/mem.h"
+#include "share/base/text.h"
 
 #define CHUNK_LINES 1024 /* lines of a chunk: enough to fill batches of similar length */
 #define CHUNK_FIRST 64	 /* the first chunk is small (early output), each further one doubles */
@@ -179,10 +180,11 @@ static int translate_lines(struct translate *t, struct lines *in, bool interacti
 		print_prompt(t);
 	while ((got = lines_next(in, e)) > 0) {
 		struct chunk *c = &t->chunk;
+		const size_t mark = in->number == 1 ? utf8_mark_bytes(in->text, in->len) : 0;
 
 		if (c->n == 0)
 			c->first = in->number;
-		buf_add(&c->text, in->text, in->len);
+		buf_add(&c->text, in->text + mark, in->len - mark);
 		if (buf_check(&c->text, e))
 			return e->code;
 		c->ends[c->n++] = c->text.len;

@@ -267,6 +267,13 @@ char *text_trim(char *text)
 	return text;
 }
 
+size_t utf8_mark_bytes(const char *text, size_t n)
+{
+	static const char mark[] = { '\xEF', '\xBB', '\xBF' };
+
+	return n >= sizeof(mark) && !memcmp(text, mark, sizeof(mark)) ? sizeof(mark) : 0;
+}
+
 bool text_starts_with(const char *text, const char *prefix)
 {
 	return !strncmp(text, prefix, strlen(prefix));

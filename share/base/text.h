@@ -37,6 +37,9 @@ size_t utf8_count(const char *text, size_t n);
 /* Append text to b with every byte that is not part of well-formed UTF-8 replaced by U+FFFD. */
 void utf8_repair(struct buf *b, const char *text, size_t n);
 
+/* Bytes of a byte order mark (U+FEFF) at the start of a text: 3, or 0. */
+size_t utf8_mark_bytes(const char *text, size_t n);
+
 /* Convert a text that is a number and nothing else; false for "12abc", "", " 1". */
 bool text_to_int(const char *text, int64_t *value);
 bool text_to_real(const char *text, double *value);

@@ -252,6 +252,12 @@ bool text_facts_are_adopted(const struct conf *c)
 	return text_starts_with(conf_origin(c, "source_language"), ORIGIN);
 }
 
+const char *text_facts_corpus(const struct conf *c)
+{
+	return text_facts_are_adopted(c) ? conf_origin(c, "source_language") + strlen(ORIGIN)
+					 : NULL;
+}
+
 int text_facts_check_run(const struct conf *c, const char *recipe, struct buf *note, struct err *e)
 {
 	struct buf is = { 0 }, was = { 0 };

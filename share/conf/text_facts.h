@@ -61,6 +61,8 @@ int text_facts_adopt_prepared(struct conf *c, struct err *e);
 
 /* Do the facts of c come from a corpus? If not, an older release wrote them, maybe wrongly. */
 bool text_facts_are_adopted(const struct conf *c);
+/* The corpus that the facts of c come from, borrowed; NULL: none. */
+const char *text_facts_corpus(const struct conf *c);
 
 /*
  * Compare the facts of a run (c) with those of its corpus. ERR_DATA: the corpus was prepared again with

@@ -266,6 +266,12 @@ rm -rf "$tmp/local/corpora/my"
 says "an .sgm in Latin-1" 0 'is ready' prep --encoding ISO-8859-1
 same "... the same corpus" "$(cat "$tmp/local/corpora/my/train.shard" "$tmp/local/corpora/my/dev.de" | sha256sum)" "$utf8"
 rm -rf "$tmp/local/corpora/my"
+# ---- a byte order mark is no text ----
+for file in dev.en dev.de test.en test.de; do { printf '\357\273\277'; cat "$tmp/$file"; } >"$other/$file"; done
+recipe my "$other/dev.en" "$other/dev.de" "dev_source = $other/test.en" "dev_target = $other/test.de"
+says "UTF-8 with byte order marks" 0 'is ready' prep
+same "... the same corpus" "$(cat "$tmp/local/corpora/my/train.shard" "$tmp/local/corpora/my/dev.de" | sha256sum)" "$utf8"
+rm -rf "$tmp/local/corpora/my"
 # ---- files that are no text of one sentence a line ----
 paste "$tmp/dev.en" "$tmp/dev.de" >"$tmp/both.tsv"
 recipe my "$tmp/both.tsv" "$tmp/dev.de"

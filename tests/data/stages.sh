@@ -163,7 +163,22 @@ same "mended: the same bytes" "$(sha train.shard)" "$first"
 sed 's/house/home/' "$tmp/one.en" >"$tmp/changed" && cp "$tmp/one.en" "$tmp/kept.en" && cp "$tmp/changed" "$tmp/one.en"
 same "a changed text redoes all" "$(would_run --force)" "$all"
 says "and says which" 0 'sources changed: .*one.en' prep --force --dry-run
+says "also without --force" 0 'sources changed: .*one.en' prep --dry-run
+says "and does them again" 0 'judge: ' prep
+same "with the bytes of the other text" "$([ "$(sha train.shard)" = "$first" ] && echo the same)" ""
 cp "$tmp/kept.en" "$tmp/one.en"
+says "a text that is as it was" 0 'is ready in .*/my: ' prep
+same "... gives the first bytes" "$(sha train.shard)" "$first"
+cp "$tmp/dev.en" "$tmp/kept.en"
+sed '1s/$/ !/' "$tmp/kept.en" >"$tmp/dev.en"
+touch -d '2001-01-01' "$tmp/dev.en"
+says "a changed dev set with an old date: seen by its size" 0 'sources changed: .*dev.en' prep --dry-run
+cp "$tmp/kept.en" "$tmp/dev.en"
+says "a text that was only touched keeps all stages" 0 'kept: read judge learn encode pack ledger' prep
+says "... and is not read the next time" 0 'is ready in .* already' prep
+mv "$tmp/dev.en" "$tmp/away.en"
+says "a ready corpus does not need its texts" 0 'is ready in .* already' prep
+mv "$tmp/away.en" "$tmp/dev.en"
 says "a set less" 0 'is ready' "$data" prep "$tmp/untested.ini" -C "$tmp/ws" --corpus my --force
 absent "its shard is gone" "$corpus/test.shard"
 absent "its text is gone" "$corpus/test.en"

@@ -308,6 +308,9 @@ lines 5
 line 2 '^$'
 line 3 '^$'
 cp "$tmp/out" "$tmp/plain"
+{ printf '\357\273\277'; cat "$tmp/in"; } >"$tmp/marked"
+says 0 '' "$wb" translate -m "$folder" "$tmp/marked"
+if cmp -s "$tmp/out" "$tmp/plain"; then ok "a byte order mark is no text"; else not_ok "a byte order mark is no text" "differs"; fi
 says 0 '' "$wb" translate -m "$folder" "$tmp/in"
 if cmp -s "$tmp/out" "$tmp/plain"; then ok "--model, a file"; else not_ok "--model, a file" "differs from --run"; fi
 says 0 '' "$wb" translate -m "$folder" -o "$tmp/written"

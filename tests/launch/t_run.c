@@ -83,6 +83,14 @@ TEST(rundir_resumed_recipe)
 	check(!d.resumed);
 	bench_has(bench_read("runs/r/recipe.ini"), "d_model = 64");
 	conf_free(&c);
+	/* without a step the run begins anew, whatever its recipe.ini says */
+	check_int(merge(&d, "d_model", "32", &c, &e), 0);
+	check(!d.resumed);
+	conf_free(&c);
+	check_int(merge(&d, "d_model", "64", &c, &e), 0);
+	conf_free(&c);
+	bench_write("runs/r/journal.jsonl", "{\"v\":1,\"kind\":\"start\",\"t\":1}\n"
+					    "{\"v\":1,\"kind\":\"train\",\"t\":2,\"step\":1}\n");
 	/* an option of the first command line stays in force, others may change */
 	check_int(merge(&d, "steps", "77", &c, &e), 0);
 	check(d.resumed);

@@ -343,6 +343,7 @@ holds "state: finished" '"state":"finished".*"attempt":1,.*"exit":0' "$run/state
 holds "recipe.ini notes the command line" '^steps = 77 +# command line' "$run/recipe.ini"
 holds "console.log" '^trainer: _rank' "$run/console.log"
 holds "console.log: of a redrawn line the last state" '^step 2$' "$run/console.log"
+echo '{"v":1,"kind":"train","t":1,"step":1,"loss":9}' >>"$run/journal.jsonl"
 says 0 '' "$launch" train -C "$tmp/w" "$tmp/my.ini"
 holds "a resumed run keeps what was given by hand" '^steps = 77 +# command line' "$run/recipe.ini"
 says 78 "began with --size 'tiny' and cannot continue with 'big'" "$launch" train -C "$tmp/w" --size big "$tmp/my.ini"

@@ -254,6 +254,9 @@ says "with other limits: resume" 78 "this run began when the corpus fr had max_w
 	werkbank train small --corpus fr --run fr --steps 12
 prepare fr en fr --max-words 70 --force -q
 says "with sides exchanged: resume" 78 "this run began when the corpus fr had source_language 'fr'" werkbank train small --corpus fr --run fr --steps 12
+printf '[recipe]\ninclude = small\n' >"$tmp/rev.ini"
+says "another recipe, whose corpus has its name: resume" 78 'this run is trained on the corpus fr and cannot continue with the corpus rev' \
+	werkbank train "$tmp/rev.ini" --run fr --steps 12
 says "with sides exchanged: eval" 65 'corpus fr has source_language = en, but the model was trained with fr' werkbank eval --run fr -q
 says "with sides exchanged: translate" 0 '' werkbank translate --run fr test.fr -q
 says "with sides exchanged: report" 0 '' werkbank report fr

@@ -79,6 +79,14 @@ says "--strict fails" 65 'shifted: 1 verdict against the corpus' werkbank prep s
 says "--strict accepts a healthy corpus" 0 'swapped is ready' werkbank prep small --corpus swapped --strict \
 	--train-source train.en --train-target train.de --dev-source dev.en --dev-target dev.de --test-source test.en --test-target test.de
 
+head -n 20 train.en >inside.en; head -n 20 train.de >inside.de
+says "a dev set of training pairs: said at the end" 0 'warning: [0-9]* training pairs equal one of the 20 pairs of the dev set: .* --overlap drop removes them' \
+	werkbank prep small --corpus inside --train-source train.en --train-target train.de --dev-source inside.en --dev-target inside.de
+says "... --strict fails" 65 'inside: [0-9]* training pairs equal one of the 20 pairs of the dev set: give --overlap drop' \
+	werkbank prep small --corpus inside --strict --train-source train.en --train-target train.de --dev-source inside.en --dev-target inside.de
+says "... and passes once they are dropped" 0 'inside is ready' werkbank prep small --corpus inside --strict --overlap drop --force \
+	--train-source train.en --train-target train.de --dev-source inside.en --dev-target inside.de
+
 # ---- languages ----
 says "a language without rules of its own" 0 'no tokenizer rules for the language "es"' \
 	werkbank prep small --corpus es --source-language es --train-source train.en --train-target train.de

@@ -34,7 +34,7 @@ TEST(document_is_written_at_the_end)
 {
 	struct document *d;
 
-	write_document("one\n\n  \ntwo\r\nthree");
+	write_document("\xEF\xBB\xBFone\n\n  \ntwo\r\nthree"); /* the byte order mark is no text */
 	d = document_open(in, out, "en", &e);
 	if (!check(d != NULL))
 		return;

@@ -12,6 +12,7 @@
 #include "share/base/file.h"
 #include "share/base/lines.h"
 #include "share/base/mem.h"
+#include "share/base/text.h"
 #include "share/base/util.h"
 
 /* A copy on one line without tabs; NULL: ERR_NOMEM. */
@@ -93,7 +94,10 @@ static int read_source_lines(struct document_reader *r, struct lines *in, struct
 				       "%s: longer than %u bytes; split it, or translate it with t",
 				       r->d->in, DOCUMENT_MAX_BYTES);
 		/* NUL bytes end a line early, which only shortens what is shown */
-		if (add_source_line(r, in->text, strlen(in->text), e))
+		const char *text =
+			in->text + (in->number == 1 ? utf8_mark_bytes(in->text, in->len) : 0);
+
+		if (add_source_line(r, text, strlen(text), e))
 			return e->code;
 	}
 	if (!got && !r->d->n)

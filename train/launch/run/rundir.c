@@ -15,6 +15,7 @@
 
 #include "share/base/clock.h"
 #include "share/base/file.h"
+#include "share/base/journal.h"
 #include "share/base/json.h"
 #include "share/base/lock_file.h"
 #include "share/base/text.h"
@@ -198,7 +199,13 @@ static int merge_text_fact(const struct rundir *r, const struct conf *c, const s
 	conf_value(old, name, &before);
 	conf_value(c, name, &now);
 	rc = buf_check(&before, e) ? e->code : buf_check(&now, e);
-	if (!rc && strcmp(buf_text(&before), buf_text(&now)))
+	if (!rc && strcmp(buf_text(&before), buf_text(&now)) && old->corpus &&
+	    strcmp(old->corpus, text_facts_corpus(c)))
+		rc = err_set(e, ERR_CONFIG,
+			     "%s: this run is trained on the corpus %s and cannot continue with "
+			     "the corpus %s: give another --run NAME",
+			     r->path, old->corpus, text_facts_corpus(c));
+	else if (!rc && strcmp(buf_text(&before), buf_text(&now)))
 		rc = err_set(
 			e, ERR_CONFIG,
 			"%s: this run began when the corpus %s had %s '%s'; the corpus was "
@@ -274,6 +281,22 @@ static int check_planned_steps(const struct rundir *r, const struct conf *c, str
 		       r->path, last, (long long)c->steps, last + 1);
 }
 
+/* Has the run made a step? A run that failed before its first one has nothing to continue. */
+static bool is_run_trained(const struct rundir *r, struct err *e)
+{
+	char *path = rundir_file_path(r, "journal.jsonl", e);
+	struct journal_reader *journal = path ? journal_reader_open(path, e) : NULL;
+	const struct json *record;
+	bool found = rundir_last_checkpoint(r) >= 0;
+	int got = 0;
+
+	while (journal && !found && (got = journal_next(journal, &record, e)) > 0)
+		found = !strcmp(json_text(json_get(record, "kind"), ""), "train");
+	journal_reader_free(journal);
+	free(path);
+	return found || !journal || got < 0; /* unreadable: nothing may be lost */
+}
+
 int rundir_merge_recipe(struct rundir *r, struct conf *c, struct err *e)
 {
 	char *path = rundir_file_path(r, "recipe.ini", e);
@@ -282,7 +305,7 @@ int rundir_merge_recipe(struct rundir *r, struct conf *c, struct err *e)
 
 	if (!path)
 		return e->code;
-	r->resumed = file_exists(path);
+	r->resumed = file_exists(path) && is_run_trained(r, &(struct err){ 0 });
 	if (r->resumed)
 		rc = merge_old_recipe(r, c, path, e);
 	if (!rc && r->resumed)

@@ -21,7 +21,7 @@
 struct rundir {
 	char *path;	 /* owned: WORKSPACE/runs/NAME */
 	int lock;	 /* descriptor that holds the flock; inherited by the ranks; -1: none */
-	bool resumed;	 /* recipe.ini was there already */
+	bool resumed;	 /* the run has made a step before */
 	int64_t attempt; /* from 1; of the ranks, restarts counted */
 	double started;	 /* unix seconds, of this attempt */
 };
@@ -30,7 +30,7 @@ struct rundir {
 int rundir_open(struct rundir *r, const char *workspace, const char *name, struct err *e);
 
 /*
- * Write recipe.ini from c. A resumed run keeps the options of earlier command lines and of the
+ * Write recipe.ini from c. A run that has not made a step yet begins anew. A resumed run keeps the options of earlier command lines and of the
  * environment then, unless they are given again. A change of the model, the data or their order is
  * ERR_CONFIG, and so are fewer steps than the run has made; then nothing is written.
  */
