@@ -138,8 +138,8 @@ int prep_report_verdicts(struct prep *p, struct json **stats, struct err *e)
 		return e->code;
 	if (p->c->strict && json_len(verdicts))
 		return err_set(e, ERR_DATA,
-			       "%s: %zu verdict%s against the corpus, see above: cure %s, or "
-			       "prepare without --strict",
+			       "%s: %zu verdict%s against the corpus; the command data stats shows "
+			       "%s with examples: cure what is wrong, or prepare without --strict",
 			       p->c->corpus, json_len(verdicts),
 			       text_plural((int64_t)json_len(verdicts)),
 			       json_len(verdicts) == 1 ? "it" : "them");
