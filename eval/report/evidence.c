@@ -454,6 +454,16 @@ static void read_unknown_share(struct evidence *v, const struct json *sets)
 	}
 }
 
+/* The sum of a number of the training texts; NAN: unknown. */
+static double add_up_texts(const struct json *texts, const char *member)
+{
+	double sum = json_len(texts) ? 0 : NAN;
+
+	for (size_t i = 0; i < json_len(texts); i++)
+		sum += json_number(json_get(json_at(texts, i), member), NAN);
+	return sum;
+}
+
 /* Lengths of the training text, in words, pieces and bytes. */
 static int evidence_read_stats(struct evidence *v, struct err *e)
 {
@@ -468,16 +478,10 @@ static int evidence_read_stats(struct evidence *v, struct err *e)
 		v->words[i] = json_number(json_get(side, "words"), NAN);
 		v->pieces[i] = json_number(json_get(side, "tokens"), NAN);
 	}
-	if (json_len(texts))
-		v->text_bytes = v->text_words = 0;
-	for (size_t i = 0; i < json_len(texts); i++) {
-		const struct json *t = json_at(texts, i);
-
-		v->text_bytes += json_number(json_get(t, "source_bytes"), NAN) +
-				 json_number(json_get(t, "target_bytes"), NAN);
-		v->text_words += json_number(json_get(t, "source_words"), NAN) +
-				 json_number(json_get(t, "target_words"), NAN);
-	}
+	v->bytes_a_word[0] =
+		add_up_texts(texts, "source_bytes") / add_up_texts(texts, "source_words");
+	v->bytes_a_word[1] =
+		add_up_texts(texts, "target_bytes") / add_up_texts(texts, "target_words");
 	read_unknown_share(v, json_get(stats, "held_out"));
 	json_free(stats);
 	return rc;
@@ -509,8 +513,7 @@ int evidence_open(struct evidence *v, const char *workspace, const char *run, st
 				.vocabulary = NAN,
 				.words = { NAN, NAN },
 				.pieces = { NAN, NAN },
-				.text_bytes = NAN,
-				.text_words = NAN,
+				.bytes_a_word = { NAN, NAN },
 				.unknown_share = NAN,
 				.ranks = NAN,
 				.first_t = NAN,

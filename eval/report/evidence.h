@@ -71,11 +71,11 @@ struct evidence {
 	char tok[16];		       /* tokenizer of the BLEU of evals; "": none yet */
 	double parameters, vocabulary; /* NAN: unknown */
 	/* stats.json of the corpus, source and target; NAN: unknown */
-	double unknown_share;	       /* of the pieces of the development set, both sides */
-	double words[2], pieces[2];    /* running words and their pieces, training text */
-	double text_bytes, text_words; /* of both languages, before the rules of cleaning */
-	double ranks;		       /* of the last attempt */
-	size_t hosts;		       /* different hosts among the host records */
+	double unknown_share;	    /* of the pieces of the development set, both sides */
+	double words[2], pieces[2]; /* running words and their pieces, training text */
+	double bytes_a_word[2];	    /* of the texts, before the rules of cleaning */
+	double ranks;		    /* of the last attempt */
+	size_t hosts;		    /* different hosts among the host records */
 	struct attempt_point *attempts;
 	struct train_point *train;
 	struct eval_point *evals;
