@@ -235,7 +235,7 @@ static void append_corpus_verdicts(struct answer *a, const struct json *manifest
 			continue;
 		if (a->verdict != VERDICT_YES)
 			answer_judge(a, VERDICT_YES, CONFIDENCE_LIKELY,
-				     "Preparing the corpus found:");
+				     "%sPreparing the corpus found:", *a->sentence ? " " : "");
 		answer_append(a, a->verdict, " %s: %s", json_text(json_get(v, "set"), "?"),
 			      json_text(json_get(v, "what"), "?"));
 	}
