@@ -340,8 +340,7 @@ int answer_dev_in_train(struct answer *a, const struct evidence *v, struct err *
 		answer_judge(a, VERDICT_UNKNOWN, CONFIDENCE_NONE, "%s",
 			     v->manifest ? "prep did not look for held-out pairs in the training "
 					   "text (overlap = ignore)."
-					 : "The workspace has no manifest.json of the run's "
-					   "corpus.");
+					 : evidence_no_manifest(v));
 	else if (found > 0 && v->recipe.overlap == OVERLAP_DROP)
 		answer_judge(a, VERDICT_NO, CONFIDENCE_CLEAR,
 			     "prep dropped the %s training pairs that are also in the "

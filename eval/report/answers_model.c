@@ -122,8 +122,10 @@ int answer_vocabulary_small(struct answer *a, const struct evidence *v, struct e
 	answer_add_fact(a, "pieces of a source word", s.by_side[0], "");
 	answer_add_fact(a, "pieces of a target word", s.by_side[1], "");
 	answer_add_fact(a, "uses of an entry in the training text", s.uses, "");
-	if (!isfinite(v->pieces[0] / v->words[0]) || !isfinite(v->pieces[1] / v->words[1]) ||
-	    !isfinite(s.uses))
+	if (v->corpus_changed)
+		answer_judge(a, VERDICT_UNKNOWN, CONFIDENCE_NONE, "%s", v->corpus_changed);
+	else if (!isfinite(v->pieces[0] / v->words[0]) || !isfinite(v->pieces[1] / v->words[1]) ||
+		 !isfinite(s.uses))
 		answer_judge(a, VERDICT_UNKNOWN, CONFIDENCE_NONE,
 			     "The corpus has no stats.json with words and pieces, or the size of "
 			     "the vocabulary is unknown.");
