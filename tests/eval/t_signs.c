@@ -352,7 +352,7 @@ TEST(signs_vocabulary)
 		struct answer a = { 0 };
 		struct err e;
 
-		v.recipe.source_language = "en";
+		v.recipe.source_language = (char *)"en";
 		v.recipe.target_language = (char *)cases[i].language;
 		v.recipe.segmentation = i % 2 ? SEGMENTATION_SENTENCEPIECE : SEGMENTATION_BPE;
 		check_int(answer_vocabulary_small(&a, &v, &e), 0);
