@@ -290,39 +290,45 @@ static int query_split(struct corpus_query *q, struct err *e)
 static const struct {
 	const char *name;
 	int (*answer)(struct corpus_query *q, struct err *e);
-	bool needs_corpus; /* query_open_corpus() first */
+	bool needs_corpus;	 /* query_open_corpus() first */
+	bool accepts_unfinished; /* a corpus with stats.json, but without manifest.json */
 } questions[] = {
 	/* clang-format off */
-	{ "stats", query_stats, false },
-	{ "dropped", query_dropped, false },
-	{ "vocab", query_vocabulary, false },
-	{ "split", query_split, false },
-	{ "show", query_show, true },
-	{ "why", query_why, true },
+	{ "stats", query_stats, false, true },
+	{ "dropped", query_dropped, false, false },
+	{ "vocab", query_vocabulary, false, false },
+	{ "split", query_split, false, false },
+	{ "show", query_show, true, false },
+	{ "why", query_why, true, false },
 	/* clang-format on */
 };
 
-/* Set a->folder to the corpus of that name. It must be prepared, by this version of the format. */
-static int query_find_corpus(struct corpus_query *q, const char *name, struct err *e)
+/*
+ * Set q->folder to the corpus of that name. It must be prepared, by this version of the format; with
+ * accepts_unfinished its preparation may have stopped after stats.json.
+ */
+static int query_find_corpus(struct corpus_query *q, const char *name, bool accepts_unfinished,
+			     struct err *e)
 {
 	struct json *manifest = NULL;
-	char *stats;
+	char *stats = NULL;
 	int rc;
 
 	if (conf_set(q->c, "corpus", name, "command line", e))
 		return e->code;
 	q->folder = corpus_folder(q->c, e);
 	rc = q->folder ? text_corpus_manifest(&manifest, q->folder, e) : e->code;
-	if (!rc && !manifest)
+	if (!rc && !(stats = file_path(e, "%s/stats.json", q->folder)))
+		rc = e->code;
+	if (!rc && !manifest && !(accepts_unfinished && file_exists(stats)))
 		rc = err_set(e, ERR_NOINPUT,
 			     "%s: there is no prepared corpus; 'werkbank data list' lists them",
 			     q->folder);
-	json_free(manifest);
-	stats = rc ? NULL : file_path(e, "%s/stats.json", q->folder);
-	if (stats && !file_exists(stats))
+	else if (!rc && !file_exists(stats))
 		rc = err_set(e, ERR_NOINPUT,
 			     "%s: the file is missing: prepare the corpus again with this version",
 			     stats);
+	json_free(manifest);
 	free(stats);
 	return rc;
 }
@@ -370,7 +376,7 @@ int data_command_run(struct conf *c, struct err *e)
 		return err_set(e, ERR_USAGE,
 			       "data %s needs CORPUS; 'werkbank data list' lists the corpora",
 			       c->arguments[0]);
-	rc = query_find_corpus(&q, c->arguments[1], e);
+	rc = query_find_corpus(&q, c->arguments[1], questions[i].accepts_unfinished, e);
 	if (!rc && questions[i].needs_corpus)
 		rc = query_open_corpus(&q, e);
 	if (!rc)

@@ -22,7 +22,10 @@
 /* c->arguments: QUESTION CORPUS and the rest, as above. */
 int data_command_run(struct conf *c, struct err *e);
 
-/* Print stats.json and the stages of manifest.json as tables or JSON. folder: of the corpus. */
+/*
+ * Print stats.json and the stages of manifest.json as tables or JSON. folder: of the corpus. Without
+ * manifest.json the answer says that the corpus is not ready.
+ */
 int data_print_stats(const char *folder, bool json, struct err *e);
 
 /* Answers that need no shard (data_queries.c). folder: of the corpus; arguments in c. */

@@ -15,6 +15,7 @@
 #include "share/base/number_format.h"
 #include "share/base/paths.h"
 #include "share/base/text.h"
+#include "share/conf/text_facts.h"
 
 #define JSON_LIMIT	(64u << 20) /* bytes */
 #define STEP_BYTES	((size_t)1 << 20)
@@ -82,16 +83,21 @@ static void list_one_corpus(const char *name, const struct json *m, struct json_
 	const struct json *pairs = json_get(m, "pairs");
 	int64_t train = json_integer(json_get(pairs, "train"), -1),
 		vocabulary = json_integer(json_get(m, "vocabulary"), -1);
+	const int verdicts = text_corpus_clear_verdicts(m);
 	const char *source = json_text(json_get(m, "source_language"), "?"),
 		   *target = json_text(json_get(m, "target_language"), "?");
 
 	if (!w->out && !m) {
 		buf_printf(out, "%s: not prepared\n", name);
 	} else if (!w->out) {
-		buf_printf(out, "%s: %s to %s, %s pairs of %s read, vocabulary of %s\n", name,
-			   source, target, COUNT_TEXT(train),
+		buf_printf(out, "%s: %s to %s, %s pairs of %s read, vocabulary of %s", name, source,
+			   target, COUNT_TEXT(train),
 			   COUNT_TEXT(json_integer(json_get(pairs, "read"), -1)),
 			   COUNT_TEXT(vocabulary));
+		if (verdicts > 0)
+			buf_printf(out, ", %d clear verdict%s against it", verdicts,
+				   text_plural(verdicts));
+		buf_add_char(out, '\n');
 	} else {
 		json_open(w, '{');
 		json_put_strn(w, "name", name, strlen(name));
@@ -103,6 +109,7 @@ static void list_one_corpus(const char *name, const struct json *m, struct json_
 		json_put_count(w, "dev", json_integer(json_get(pairs, "dev"), -1));
 		json_put_count(w, "test", json_integer(json_get(pairs, "test"), -1));
 		json_put_count(w, "vocabulary", vocabulary);
+		json_put_count(w, "clear_verdicts", verdicts);
 		json_close(w, '}');
 	}
 }

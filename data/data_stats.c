@@ -262,7 +262,7 @@ static void copy_value_json(struct json_writer *w, const struct json *v)
 		json_real(w, json_number(v, 0));
 }
 
-/* Print stats.json with the member "stages" inserted before its last brace. */
+/* Print stats.json with the members "ready" and "stages" inserted before its last brace. */
 static int stats_print_json(const struct buf *stats, const struct json *manifest, struct err *e)
 {
 	struct buf b = { 0 };
@@ -273,6 +273,7 @@ static int stats_print_json(const struct buf *stats, const struct json *manifest
 	while (end > 0 && stats->data[end - 1] != '}')
 		end--;
 	buf_add(&b, stats->data, end ? end - 1 : 0);
+	json_put_bool(&w, "ready", manifest != NULL);
 	json_key(&w, "stages");
 	copy_stages_json(&w, manifest);
 	buf_add_str(&b, "}\n");
@@ -283,17 +284,34 @@ static int stats_print_json(const struct buf *stats, const struct json *manifest
 	return rc;
 }
 
+/* manifest.json of the corpus; *root stays NULL if its preparation did not end. */
+static int stats_read_manifest(const char *folder, struct json **root, struct err *e)
+{
+	char *path = file_path(e, "%s/manifest.json", folder);
+	struct buf text = { 0 };
+	int rc = path ? 0 : e->code;
+
+	if (path && file_exists(path))
+		rc = stats_read_file(folder, "manifest.json", &text, root, e);
+	free(path);
+	buf_free(&text);
+	return rc;
+}
+
 int data_print_stats(const char *folder, bool json, struct err *e)
 {
-	struct buf stats = { 0 }, manifest = { 0 };
+	struct buf stats = { 0 };
 	struct json *s = NULL, *m = NULL;
 	int rc = stats_read_file(folder, "stats.json", &stats, &s, e);
 
 	if (!rc)
-		rc = stats_read_file(folder, "manifest.json", &manifest, &m, e);
+		rc = stats_read_manifest(folder, &m, e);
 	if (!rc && json) {
 		rc = stats_print_json(&stats, m, e);
 	} else if (!rc) {
+		if (!m)
+			printf("%s is not ready: its preparation did not end\n",
+			       stats_text(s, "name"));
 		stats_print_pairs(s);
 		stats_print_texts(s);
 		stats_print_dropped(s);
@@ -301,11 +319,11 @@ int data_print_stats(const char *folder, bool json, struct err *e)
 		stats_print_held_out(s);
 		stats_print_verdicts(s);
 		stats_print_lengths(s);
-		stats_print_stages(m);
+		if (m)
+			stats_print_stages(m);
 	}
 	json_free(s);
 	json_free(m);
 	buf_free(&stats);
-	buf_free(&manifest);
 	return rc;
 }

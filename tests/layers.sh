@@ -76,7 +76,7 @@ room train               share/base share/conf kernels kernels/ops train/common 
 room eval/decode         share/base share/conf kernels/ops data/subword data/shard train/model
 room eval/exchange       share/base share/conf kernels/ops data/words data/subword data/shard train/model train/ckpt train/record
 room eval/metrics        share/base share/conf
-room eval/report         share/base share/conf data/source train/common train/model train/ckpt train/record
+room eval/report         share/base share/conf data/source train/common train/model train/ckpt train/record eval/metrics
 room eval/verify         share/base share/conf train/ckpt train/record
 room eval/translate      share/base share/conf data/text data/subword train/model train/ckpt eval/decode eval/metrics
 room eval/evaluate       share/base share/conf data/source data/text data/shard train/ckpt eval/metrics eval/translate

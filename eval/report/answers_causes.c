@@ -235,7 +235,7 @@ static void append_corpus_verdicts(struct answer *a, const struct json *manifest
 			continue;
 		if (a->verdict != VERDICT_YES)
 			answer_judge(a, VERDICT_YES, CONFIDENCE_LIKELY,
-				     "Preparing the corpus found:");
+				     "%sPreparing the corpus found:", *a->sentence ? " " : "");
 		answer_append(a, a->verdict, " %s: %s", json_text(json_get(v, "set"), "?"),
 			      json_text(json_get(v, "what"), "?"));
 	}
@@ -340,8 +340,7 @@ int answer_dev_in_train(struct answer *a, const struct evidence *v, struct err *
 		answer_judge(a, VERDICT_UNKNOWN, CONFIDENCE_NONE, "%s",
 			     v->manifest ? "prep did not look for held-out pairs in the training "
 					   "text (overlap = ignore)."
-					 : "The workspace has no manifest.json of the run's "
-					   "corpus.");
+					 : evidence_no_manifest(v));
 	else if (found > 0 && v->recipe.overlap == OVERLAP_DROP)
 		answer_judge(a, VERDICT_NO, CONFIDENCE_CLEAR,
 			     "prep dropped the %s training pairs that are also in the "

@@ -163,8 +163,7 @@ int answer_data_size(struct answer *a, const struct evidence *v, struct err *e)
 
 	(void)e;
 	if (!m) {
-		answer_append(a, VERDICT_UNKNOWN,
-			      "The workspace has no manifest.json of the run's corpus.");
+		answer_append(a, VERDICT_UNKNOWN, "%s", evidence_no_manifest(v));
 		return 0;
 	}
 	answer_add_fact(a, "raw text, source and target", raw, "bytes");

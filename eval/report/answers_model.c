@@ -6,12 +6,11 @@
 #include "share/base/number_format.h"
 #include "share/base/text.h"
 
-#define SMALL_PIECES  3.0  /* pieces of a word: the vocabulary is small */
-#define TINY_PIECES   4.0  /* pieces of a word: nearly letters */
-#define USUAL_PIECES  2.5  /* at most so many pieces of a word are usual */
-#define LEARNED_USES  200  /* uses of an entry: the corpus supports a larger vocabulary */
-#define LEAST_WORDS   1000 /* fewer words say nothing about their pieces */
-#define LONGEST_WORDS 15   /* bytes a word: with more, blanks do not separate words */
+#define SMALL_PIECES 3.0  /* pieces of a word: the vocabulary is small */
+#define TINY_PIECES  4.0  /* pieces of a word: nearly letters */
+#define USUAL_PIECES 2.5  /* at most so many pieces of a word are usual */
+#define LEARNED_USES 200  /* uses of an entry: the corpus supports a larger vocabulary */
+#define LEAST_WORDS  1000 /* fewer words say nothing about their pieces */
 
 /* ---- dead parts -------------------------------------------------------- */
 
@@ -82,8 +81,11 @@ int answer_dead_part(struct answer *a, const struct evidence *v, struct err *e)
 
 /* ---- the vocabulary ---------------------------------------------------- */
 
-static void judge_vocabulary(struct answer *a, const struct vocabulary_signs *s, double vocabulary)
+static void judge_vocabulary(struct answer *a, const struct vocabulary_signs *s,
+			     const struct evidence *v)
 {
+	const bool is_bpe = v->recipe.segmentation == SEGMENTATION_BPE;
+	const double vocabulary = v->vocabulary;
 	const char *side = s->is_target ? "target" : "source";
 
 	if (s->pieces_a_word >= SMALL_PIECES && s->uses >= LEARNED_USES)
@@ -91,14 +93,16 @@ static void judge_vocabulary(struct answer *a, const struct vocabulary_signs *s,
 			     s->pieces_a_word >= TINY_PIECES ? CONFIDENCE_CLEAR : CONFIDENCE_LIKELY,
 			     "A %s word has %.1f pieces on average, and each of the %s entries "
 			     "of the vocabulary is used %s times: sequences are long and pieces "
-			     "carry little meaning. Prepare the corpus with more merges.",
-			     side, s->pieces_a_word, COUNT_TEXT(vocabulary), COUNT_TEXT(s->uses));
+			     "carry little meaning. Prepare the corpus with %s.",
+			     side, s->pieces_a_word, COUNT_TEXT(vocabulary), COUNT_TEXT(s->uses),
+			     is_bpe ? "more merges" : "a larger vocabulary_size");
 	else if (s->pieces_a_word >= SMALL_PIECES)
 		answer_judge(a, VERDICT_NO, CONFIDENCE_LIKELY,
 			     "A %s word has %.1f pieces on average, but each of the %s entries "
 			     "of the vocabulary is used only %s times: the corpus is too small "
-			     "for many more merges.",
-			     side, s->pieces_a_word, COUNT_TEXT(vocabulary), COUNT_TEXT(s->uses));
+			     "for %s.",
+			     side, s->pieces_a_word, COUNT_TEXT(vocabulary), COUNT_TEXT(s->uses),
+			     is_bpe ? "many more merges" : "a much larger vocabulary_size");
 	else
 		answer_judge(a, VERDICT_NO,
 			     s->pieces_a_word <= USUAL_PIECES ? CONFIDENCE_CLEAR
@@ -115,23 +119,26 @@ int answer_vocabulary_small(struct answer *a, const struct evidence *v, struct e
 	(void)e;
 	find_vocabulary_signs(&s, v);
 	answer_add_fact(a, "vocabulary", v->vocabulary, "");
-	answer_add_fact(a, "pieces of a source word", v->pieces[0] / v->words[0], "");
-	answer_add_fact(a, "pieces of a target word", v->pieces[1] / v->words[1], "");
+	answer_add_fact(a, "pieces of a source word", s.by_side[0], "");
+	answer_add_fact(a, "pieces of a target word", s.by_side[1], "");
 	answer_add_fact(a, "uses of an entry in the training text", s.uses, "");
-	if (!isfinite(s.pieces_a_word) || !isfinite(s.uses))
+	if (v->corpus_changed)
+		answer_judge(a, VERDICT_UNKNOWN, CONFIDENCE_NONE, "%s", v->corpus_changed);
+	else if (!isfinite(v->pieces[0] / v->words[0]) || !isfinite(v->pieces[1] / v->words[1]) ||
+		 !isfinite(s.uses))
 		answer_judge(a, VERDICT_UNKNOWN, CONFIDENCE_NONE,
 			     "The corpus has no stats.json with words and pieces, or the size of "
 			     "the vocabulary is unknown.");
+	else if (!s.has_words)
+		answer_judge(a, VERDICT_UNKNOWN, CONFIDENCE_NONE,
+			     "Blanks do not separate the words of this text (%s, %s), so pieces a "
+			     "word say nothing.",
+			     v->recipe.source_language, v->recipe.target_language);
 	else if (s.words < LEAST_WORDS)
 		answer_judge(a, VERDICT_UNKNOWN, CONFIDENCE_NONE,
 			     "The training text has only %s words; at least %s are needed.",
 			     COUNT_TEXT(s.words), COUNT_TEXT(LEAST_WORDS));
-	else if (!(s.bytes_a_word <= LONGEST_WORDS))
-		answer_judge(a, VERDICT_UNKNOWN, CONFIDENCE_NONE,
-			     "Words have %.0f bytes on average: blanks do not separate the words "
-			     "of this text, so pieces a word say nothing.",
-			     s.bytes_a_word);
 	else
-		judge_vocabulary(a, &s, v->vocabulary);
+		judge_vocabulary(a, &s, v);
 	return 0;
 }

@@ -2,6 +2,7 @@
 #include "eval/report/evidence.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +16,7 @@
 #include "share/base/paths.h"
 #include "share/base/util.h"
 #include "share/base/workspace_names.h"
+#include "share/conf/text_facts.h"
 
 #define MANIFEST_LIMIT (64u << 20)
 #define STATS_LIMIT    (64u << 20)
@@ -454,6 +456,16 @@ static void read_unknown_share(struct evidence *v, const struct json *sets)
 	}
 }
 
+/* The sum of a number of the training texts; NAN: unknown. */
+static double add_up_texts(const struct json *texts, const char *member)
+{
+	double sum = json_len(texts) ? 0 : NAN;
+
+	for (size_t i = 0; i < json_len(texts); i++)
+		sum += json_number(json_get(json_at(texts, i), member), NAN);
+	return sum;
+}
+
 /* Lengths of the training text, in words, pieces and bytes. */
 static int evidence_read_stats(struct evidence *v, struct err *e)
 {
@@ -468,19 +480,48 @@ static int evidence_read_stats(struct evidence *v, struct err *e)
 		v->words[i] = json_number(json_get(side, "words"), NAN);
 		v->pieces[i] = json_number(json_get(side, "tokens"), NAN);
 	}
-	if (json_len(texts))
-		v->text_bytes = v->text_words = 0;
-	for (size_t i = 0; i < json_len(texts); i++) {
-		const struct json *t = json_at(texts, i);
-
-		v->text_bytes += json_number(json_get(t, "source_bytes"), NAN) +
-				 json_number(json_get(t, "target_bytes"), NAN);
-		v->text_words += json_number(json_get(t, "source_words"), NAN) +
-				 json_number(json_get(t, "target_words"), NAN);
-	}
+	v->bytes_a_word[0] =
+		add_up_texts(texts, "source_bytes") / add_up_texts(texts, "source_words");
+	v->bytes_a_word[1] =
+		add_up_texts(texts, "target_bytes") / add_up_texts(texts, "target_words");
 	read_unknown_share(v, json_get(stats, "held_out"));
 	json_free(stats);
 	return rc;
+}
+
+/*
+ * Has the corpus been prepared again since the training began? Its numbers are not those of the run
+ * then. A recipe that cannot be read tells nothing.
+ */
+static int evidence_compare_corpus(struct evidence *v, struct err *e)
+{
+	char *recipe = file_path(e, "%s/recipe.ini", v->corpus);
+	struct buf note = { 0 }, out = { 0 };
+	struct err why = { 0 };
+	int rc = recipe ? text_facts_check_run(&v->recipe, recipe, &note, &why) : e->code;
+
+	if (rc == ERR_NOMEM && recipe)
+		*e = why;
+	free(recipe);
+	if (rc == ERR_DATA || (!rc && note.len)) {
+		buf_add_str(&out, rc ? why.text : buf_text(&note));
+		buf_add_str(&out, ". The report leaves out the numbers of the new corpus.");
+		rc = buf_check(&out, e);
+		if (!rc) {
+			out.data[0] = (char)toupper((unsigned char)out.data[0]);
+			v->corpus_changed = mem_strdup(buf_text(&out), e);
+			rc = v->corpus_changed ? 0 : e->code;
+		}
+	}
+	buf_free(&note);
+	buf_free(&out);
+	return rc == ERR_NOMEM ? rc : 0;
+}
+
+const char *evidence_no_manifest(const struct evidence *v)
+{
+	return v->corpus_changed ? v->corpus_changed
+				 : "The workspace has no manifest.json of the run's corpus.";
 }
 
 /* A missing corpus is no failure: its facts are unknown then. */
@@ -495,6 +536,10 @@ static int evidence_read_corpus(struct evidence *v, struct err *e)
 		*e = why;
 		return e->code;
 	}
+	if (evidence_compare_corpus(v, e))
+		return e->code;
+	if (v->corpus_changed)
+		return 0;
 	if (read_corpus_file(v, "manifest.json", MANIFEST_LIMIT, &v->manifest, e))
 		return e->code;
 	return evidence_read_stats(v, e);
@@ -509,8 +554,7 @@ int evidence_open(struct evidence *v, const char *workspace, const char *run, st
 				.vocabulary = NAN,
 				.words = { NAN, NAN },
 				.pieces = { NAN, NAN },
-				.text_bytes = NAN,
-				.text_words = NAN,
+				.bytes_a_word = { NAN, NAN },
 				.unknown_share = NAN,
 				.ranks = NAN,
 				.first_t = NAN,
@@ -539,6 +583,7 @@ void evidence_close(struct evidence *v)
 	json_free(v->manifest);
 	free(v->folder);
 	free(v->corpus);
+	free(v->corpus_changed);
 	free(v->attempts);
 	free(v->train);
 	free(v->evals);

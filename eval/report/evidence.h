@@ -65,17 +65,19 @@ struct signs_cache;
 struct evidence {
 	struct conf recipe;    /* the run's, sizes applied */
 	char *folder, *corpus; /* owned paths: of the run and of its corpus */
-	struct json *manifest; /* owned; the corpus manifest, NULL if missing */
+	struct json *manifest; /* owned; the corpus manifest, NULL: see evidence_no_manifest() */
+	/* Owned: a sentence if the corpus changed since the training began. Its files are not read. */
+	char *corpus_changed;
 	char run[128], precision[16], backend[16];
 	char started_on[64];	       /* host of the last start record; "": unknown */
 	char tok[16];		       /* tokenizer of the BLEU of evals; "": none yet */
 	double parameters, vocabulary; /* NAN: unknown */
 	/* stats.json of the corpus, source and target; NAN: unknown */
-	double unknown_share;	       /* of the pieces of the development set, both sides */
-	double words[2], pieces[2];    /* running words and their pieces, training text */
-	double text_bytes, text_words; /* of both languages, before the rules of cleaning */
-	double ranks;		       /* of the last attempt */
-	size_t hosts;		       /* different hosts among the host records */
+	double unknown_share;	    /* of the pieces of the development set, both sides */
+	double words[2], pieces[2]; /* running words and their pieces, training text */
+	double bytes_a_word[2];	    /* of the texts, before the rules of cleaning */
+	double ranks;		    /* of the last attempt */
+	size_t hosts;		    /* different hosts among the host records */
 	struct attempt_point *attempts;
 	struct train_point *train;
 	struct eval_point *evals;
@@ -106,6 +108,9 @@ struct evidence {
  */
 int evidence_open(struct evidence *v, const char *workspace, const char *run, struct err *e);
 void evidence_close(struct evidence *v);
+
+/* Why manifest is NULL: a sentence. Borrowed. */
+const char *evidence_no_manifest(const struct evidence *v);
 
 /* Pairs of numbers for stat_...() and plots. */
 struct evidence_series {

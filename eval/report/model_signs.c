@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "eval/metrics/score_tokenize.h"
 #include "share/base/mem.h"
 #include "share/base/statistics.h"
 #include "share/base/util.h"
@@ -145,15 +146,28 @@ int find_dead_signs(struct dead_signs *s, const struct evidence *v, struct err *
 
 /* ---- the vocabulary ---------------------------------------------------- */
 
+static bool has_side_words(const struct evidence *v, int side)
+{
+	const char *language = side ? v->recipe.target_language : v->recipe.source_language;
+
+	return score_tokenizer_for(language) == SCORE_13A &&
+	       v->bytes_a_word[side] <= SIGNS_WORD_BYTES;
+}
+
 void find_vocabulary_signs(struct vocabulary_signs *s, const struct evidence *v)
 {
-	const double source = v->pieces[0] / v->words[0], target = v->pieces[1] / v->words[1];
+	*s = (struct vocabulary_signs){ .pieces_a_word = NAN, .words = NAN };
+	for (int side = 0; side < 2; side++) {
+		const bool has_words = has_side_words(v, side);
+		const double pieces = v->pieces[side] / v->words[side];
 
-	s->is_target = target > source;
-	s->pieces_a_word = s->is_target ? target : source;
-	if (isnan(source) || isnan(target))
-		s->pieces_a_word = NAN;
-	s->words = v->words[s->is_target];
+		s->has_words = s->has_words || has_words;
+		s->by_side[side] = has_words ? pieces : NAN;
+		if (!has_words || s->pieces_a_word >= pieces)
+			continue;
+		s->pieces_a_word = pieces;
+		s->words = v->words[side];
+		s->is_target = side;
+	}
 	s->uses = (v->pieces[0] + v->pieces[1]) / v->vocabulary;
-	s->bytes_a_word = v->text_bytes / v->text_words;
 }

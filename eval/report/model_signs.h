@@ -40,12 +40,20 @@ struct dead_signs {
 int find_dead_signs(struct dead_signs *s, const struct evidence *v, struct err *e);
 
 struct vocabulary_signs {
+	double by_side[2];    /* pieces a word of source and target; NAN: no words, or unknown */
 	double words;	      /* running words of the side with more pieces a word */
 	double pieces_a_word; /* of this side */
 	bool is_target;	      /* which side this is */
+	bool has_words;	      /* whether blanks separate the words of a side, see below */
 	double uses;	      /* pieces of both sides for each entry of the vocabulary */
-	double bytes_a_word;  /* large: the language has no blanks between words */
 };
+
+/*
+ * A side counts if blanks separate its words: its language is none whose scores count characters
+ * (score_tokenizer_for()), and its words have at most SIGNS_WORD_BYTES bytes on average. Without
+ * blanks, what stands between two blanks is a clause or a sentence.
+ */
+#define SIGNS_WORD_BYTES 36 /* 12 characters of 3 bytes */
 
 void find_vocabulary_signs(struct vocabulary_signs *s, const struct evidence *v);
 

@@ -69,7 +69,7 @@ static int find_test_set(struct page_one *p, const struct evidence *v, struct er
 
 	if (v->corpus && !path)
 		return e->code;
-	p->has_test_set = path && file_exists(path);
+	p->has_test_set = path && !v->corpus_changed && file_exists(path);
 	free(path);
 	return 0;
 }
@@ -118,7 +118,7 @@ static void add_date_fact(struct answer *a, const char *name, double t)
 		answer_add_text(a, name, "%s", text);
 }
 
-static void describe_result(struct page_one *p)
+static void describe_result(struct page_one *p, const struct evidence *v)
 {
 	struct answer *a = &p->result;
 
@@ -135,12 +135,16 @@ static void describe_result(struct page_one *p)
 		put_score_words(a, "test", &p->test);
 		answer_append(a, VERDICT_STATEMENT, " (%s sentences, beam %s).",
 			      COUNT_TEXT(p->test.sentences), COUNT_TEXT(p->test.beam));
+	} else if (v->corpus_changed) {
+		answer_append(a, VERDICT_STATEMENT, "The test set has no score.");
 	} else if (p->score_command) {
 		answer_append(a, VERDICT_STATEMENT, "The test set has no score yet; type: %s",
 			      p->score_command);
 	} else {
 		answer_append(a, VERDICT_STATEMENT, "The corpus has no test set.");
 	}
+	if (v->corpus_changed)
+		answer_append(a, VERDICT_STATEMENT, " %s", v->corpus_changed);
 	add_date_fact(a, "last record", p->ended);
 	add_date_fact(a, "test score", p->test.t);
 	if (*p->host)
@@ -167,7 +171,7 @@ int page_one_open(struct page_one *p, const struct evidence *v, const struct ans
 	    !(p->score_command = page_score_command(v, e)))
 		return e->code;
 	p->command = page_next_command(p, v, a, &p->command_why, e);
-	describe_result(p);
+	describe_result(p, v);
 	return p->command ? 0 : e->code;
 }
 

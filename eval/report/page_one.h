@@ -23,7 +23,7 @@ struct page_score {
 
 struct page_one {
 	struct page_score dev, test; /* dev: the best evaluation */
-	bool has_test_set;	     /* of the corpus */
+	bool has_test_set;	     /* of the corpus of the training */
 	double ended;		     /* unix seconds of the last record; NAN: unknown */
 	double pairs, trained_s;
 	char format[40];      /* number format and backend: "bf16 on cuda" */

@@ -13,6 +13,7 @@
 #include "share/base/mem.h"
 #include "share/base/number_format.h"
 #include "share/base/paths.h"
+#include "share/base/text.h"
 #include "share/base/workspace_names.h"
 
 const struct report_overview_part report_overview_parts[REPORT_OVERVIEW_PARTS] = {
@@ -312,15 +313,33 @@ void report_json(const struct report_content *c, struct buf *out)
 
 /* ---- the command ------------------------------------------------------- */
 
+/* long_name: the whole name of the format; a hint understands it. */
 static const struct {
-	const char *name;
+	const char *name, *long_name;
 	void (*write)(const struct report_content *c, struct buf *out);
 } formats[] = {
-	{ "md", report_markdown },
-	{ "text", report_text },
-	{ "html", report_html },
-	{ "json", report_json },
+	{ "md", "markdown", report_markdown },
+	{ "text", "plain", report_text },
+	{ "html", "html", report_html },
+	{ "json", "json", report_json },
 };
+
+static int refuse_report_format(const char *format, struct err *e)
+{
+	const char *names[2 * ARRAY_LEN(formats)], *near;
+	char hint[TEXT_HINT_MAX];
+
+	for (size_t i = 0; i < ARRAY_LEN(formats); i++) {
+		names[2 * i] = formats[i].name;
+		names[2 * i + 1] = formats[i].long_name;
+	}
+	near = text_nearest(format, names, ARRAY_LEN(names));
+	for (size_t i = 0; i < ARRAY_LEN(formats); i++)
+		if (near == formats[i].long_name)
+			near = formats[i].name;
+	return err_set(e, ERR_USAGE, "--format '%s' is not one of md, text, html, json%s", format,
+		       text_hint(hint, near));
+}
 
 static int write_report_output(const struct conf *c, const struct buf *text, struct err *e)
 {
@@ -406,8 +425,7 @@ int report_run(struct conf *c, struct err *e)
 	for (size_t i = 0; i < ARRAY_LEN(formats); i++)
 		known |= !strcmp(formats[i].name, format);
 	if (!known)
-		return err_set(e, ERR_USAGE, "--format '%s' is not one of md, text, html, json",
-			       format);
+		return refuse_report_format(format, e);
 	workspace = paths_existing_workspace(c->workspace, e);
 	if (!workspace)
 		return e->code;

@@ -59,6 +59,16 @@ int text_corpus_manifest(struct json **root, const char *folder, struct err *e)
 	return rc;
 }
 
+int text_corpus_clear_verdicts(const struct json *manifest)
+{
+	const struct json *verdicts = json_get(manifest, "verdicts");
+	int n = verdicts ? 0 : -1;
+
+	for (size_t i = 0; i < json_len(verdicts); i++)
+		n += !strcmp(json_text(json_get(json_at(verdicts, i), "confidence"), ""), "clear");
+	return n;
+}
+
 const struct text_fact *text_fact_at(size_t i)
 {
 	return i < ARRAY_LEN(text_facts) ? &text_facts[i] : NULL;

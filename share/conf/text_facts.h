@@ -40,6 +40,12 @@ struct text_fact {
 	const char *stage, *condition;
 };
 
+/*
+ * Clear verdicts against the corpus of a manifest.json, found by its preparation
+ * (data/judge/corpus_judge.h). -1: not judged.
+ */
+int text_corpus_clear_verdicts(const struct json *manifest);
+
 /* Row number i; NULL past the end. */
 const struct text_fact *text_fact_at(size_t i);
 /* The row of an option; NULL: the option is no fact of text. */

@@ -24,7 +24,7 @@ report_of() {
 	}' "$runs/overlap.tsv" >"$w/corpora/$name/manifest.json"
 	awk -F '\t' -v name="$name" '$1 == name && NF >= 10 {
 		printf "{\"source\":{\"words\":%d,\"tokens\":%d},\"target\":{\"words\":%d,\"tokens\":%d},", $5, $6, $7, $8
-		printf "\"texts\":[{\"source_bytes\":%d,\"target_bytes\":0,\"source_words\":%d,\"target_words\":0}]}\n", $9, $10
+		printf "\"texts\":[{\"source_bytes\":%d,\"target_bytes\":%d,\"source_words\":%d,\"target_words\":%d}]}\n", $9, $9, $10, $10
 	}' "$runs/overlap.tsv" >"$w/corpora/$name/stats.json"
 	"$top/werkbank-eval" report "$name" --format json -C "$w" >"$tmp/json" 2>"$tmp/err" ||
 		not_ok "report of $name" "$(head -c 300 "$tmp/err")"

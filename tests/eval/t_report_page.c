@@ -226,3 +226,28 @@ TEST(report_data_causes)
 	}
 	buf_free(&samples);
 }
+
+/* What preparation found follows what the run shows, as a sentence of its own. */
+TEST(report_corpus_verdicts)
+{
+	struct evidence v = { 0 };
+	struct answers a = { 0 };
+	struct err e = { 0 };
+	const char *manifest =
+		"{\"v\":2,\"verdicts\":[{\"rule\":\"shifted\",\"confidence\":\"clear\","
+		"\"set\":\"train\",\"what\":\"Targets stand 1 line after their sources.\"}]}";
+
+	write_page_run("verdicts", "");
+	if (check_int(evidence_open(&v, test_folder(), "verdicts", &e), 0)) {
+		json_free(v.manifest);
+		v.manifest = json_parse(manifest, strlen(manifest), &e);
+		check_int(answers_find(&a, &v, &e), 0);
+	}
+	for (size_t k = 0; k < a.n; k++)
+		if (!strcmp(a.all[k].id, "data-problem") &&
+		    !check(strstr(a.all[k].sentence, "epochs). Preparing the corpus found: train: "
+						     "Targets stand 1 line after")))
+			fprintf(stderr, "\t%s\n", a.all[k].sentence);
+	answers_free(&a);
+	evidence_close(&v);
+}

@@ -319,20 +319,27 @@ TEST(signs_dead_units)
 TEST(signs_vocabulary)
 {
 	static const struct {
-		double words, source, target, vocabulary, bytes;
+		double words, source, target, vocabulary, source_bytes, target_bytes;
+		const char *language; /* of the target */
 		enum answer_verdict verdict;
 		enum answer_confidence confidence;
 	} cases[] = {
-		{ 50000, 1.3, 1.5, 4000, 5, VERDICT_NO, CONFIDENCE_CLEAR },
-		{ 50000, 2.2, 2.7, 800, 5, VERDICT_NO, CONFIDENCE_LIKELY },
-		{ 50000, 2.8, 3.4, 300, 5, VERDICT_YES, CONFIDENCE_LIKELY },
-		{ 50000, 4.6, 4.4, 80, 5, VERDICT_YES, CONFIDENCE_CLEAR },
+		{ 50000, 1.3, 1.5, 4000, 5, 5, "de", VERDICT_NO, CONFIDENCE_CLEAR },
+		{ 50000, 2.2, 2.7, 800, 5, 5, "de", VERDICT_NO, CONFIDENCE_LIKELY },
+		{ 50000, 2.8, 3.4, 300, 5, 5, "de", VERDICT_YES, CONFIDENCE_LIKELY },
+		{ 50000, 4.6, 4.4, 80, 5, 5, "de", VERDICT_YES, CONFIDENCE_CLEAR },
+		/* words of a script of 3 bytes a letter */
+		{ 50000, 4.6, 4.4, 80, 5, 21, "ta", VERDICT_YES, CONFIDENCE_CLEAR },
 		/* too few words for a larger vocabulary */
-		{ 1500, 3.2, 3.1, 120, 5, VERDICT_NO, CONFIDENCE_LIKELY },
-		{ 500, 4.6, 4.4, 80, 5, VERDICT_UNKNOWN, CONFIDENCE_NONE },
-		/* no blanks between words */
-		{ 50000, 20, 4.4, 8000, 60, VERDICT_UNKNOWN, CONFIDENCE_NONE },
-		{ 50000, NAN, NAN, 8000, 5, VERDICT_UNKNOWN, CONFIDENCE_NONE },
+		{ 1500, 3.2, 3.1, 120, 5, 5, "de", VERDICT_NO, CONFIDENCE_LIKELY },
+		{ 500, 4.6, 4.4, 80, 5, 5, "de", VERDICT_UNKNOWN, CONFIDENCE_NONE },
+		/* no blanks between words: of the target, by its language or its bytes; of both */
+		{ 50000, 1.4, 14.6, 8000, 5, 30, "zh", VERDICT_NO, CONFIDENCE_CLEAR },
+		{ 50000, 1.4, 14.6, 8000, 5, 30, "zh-TW", VERDICT_NO, CONFIDENCE_CLEAR },
+		{ 50000, 1.4, 14.6, 8000, 5, 60, "xx", VERDICT_NO, CONFIDENCE_CLEAR },
+		{ 50000, 4.6, 14.6, 80, 5, 30, "th", VERDICT_YES, CONFIDENCE_CLEAR },
+		{ 50000, 20, 14.6, 8000, 60, 30, "ja", VERDICT_UNKNOWN, CONFIDENCE_NONE },
+		{ 50000, NAN, NAN, 8000, 5, 5, "de", VERDICT_UNKNOWN, CONFIDENCE_NONE },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
@@ -340,14 +347,22 @@ TEST(signs_vocabulary)
 		struct evidence v = { .words = { n, n },
 				      .pieces = { n * cases[i].source, n * cases[i].target },
 				      .vocabulary = cases[i].vocabulary,
-				      .text_words = 2 * n,
-				      .text_bytes = 2 * n * cases[i].bytes };
+				      .bytes_a_word = { cases[i].source_bytes,
+							cases[i].target_bytes } };
 		struct answer a = { 0 };
 		struct err e;
 
+		v.recipe.source_language = (char *)"en";
+		v.recipe.target_language = (char *)cases[i].language;
+		v.recipe.segmentation = i % 2 ? SEGMENTATION_SENTENCEPIECE : SEGMENTATION_BPE;
 		check_int(answer_vocabulary_small(&a, &v, &e), 0);
 		if (!check_int(a.verdict, cases[i].verdict) ||
-		    !check_int(a.confidence, cases[i].confidence))
+		    !check_int(a.confidence, cases[i].confidence) ||
+		    !check(i % 2 ? !strstr(a.sentence, "merges")
+				 : !strstr(a.sentence, "vocabulary_size")) ||
+		    !check(a.verdict != VERDICT_YES ||
+			   strstr(a.sentence,
+				  i % 2 ? "a larger vocabulary_size." : "more merges.")))
 			fprintf(stderr, "\tcase %zu: %s\n", i, a.sentence);
 	}
 }

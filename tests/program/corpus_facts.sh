@@ -248,6 +248,12 @@ werkbank prep small --corpus fr --force --source-language fr --target-language e
 	--dev-source dev.fr --dev-target dev.en --merges 150 --max-words 70 -q
 says "without its test set: eval names it" 0 'note: the corpus fr was prepared again since .*: test_source was test.fr, is \(none\)' \
 	werkbank eval --run fr
+changed='The corpus fr was prepared again since the training began: test_source was test.fr, is \(none\)\. The report leaves out'
+says "without its test set: report" 0 "$changed" werkbank report fr
+same "... without pairs of the new corpus" "$(grep -c 'training pairs' "$tmp/out")" 0
+for question in data-size dev-in-train vocabulary-small; do
+	says "without its test set: report $question" 0 "$changed" werkbank report fr $question
+done
 says "without its test set: the run goes on" 0 'finished: step 10' werkbank train small --corpus fr --run fr --steps 10
 prepare fr fr en --max-words 60 --force -q
 says "with other limits: resume" 78 "this run began when the corpus fr had max_words '70'; .* again with '60'" \
@@ -259,7 +265,8 @@ says "another recipe, whose corpus has its name: resume" 78 'this run is trained
 	werkbank train "$tmp/rev.ini" --run fr --steps 12
 says "with sides exchanged: eval" 65 'corpus fr has source_language = en, but the model was trained with fr' werkbank eval --run fr -q
 says "with sides exchanged: translate" 0 '' werkbank translate --run fr test.fr -q
-says "with sides exchanged: report" 0 '' werkbank report fr
+says "with sides exchanged: report" 0 'The corpus fr has source_language = en, but the model was trained with fr: .* The report leaves out' \
+	werkbank report fr
 rm -rf $w/corpora/fr
 says "no corpus: translate" 0 '' werkbank translate --run fr test.fr -q
 says "no corpus: serve" 0 '"source_language":"fr","target_language":"en"' werkbank translate --run fr --serve

@@ -70,12 +70,24 @@ says "shifted targets" 0 'warning: train: Targets stand 1 line before their sour
 	--train-source all.en --train-target shifted.de --dev-source dev.en --dev-target dev.de
 holds "the manifest names them" '"verdicts":\[{"rule":"shifted","confidence":"clear","set":"train"' werkbank.d/corpora/shifted/manifest.json
 says "data stats shows them" 0 '1 verdict against the corpus' werkbank data stats shifted
+says "data list counts them" 0 '^shifted: .*, 1 clear verdict against it$' werkbank data list
+same "... and counts none of a healthy corpus" "$(grep -c '^mine: .*verdict' "$tmp/out")" 0
+says "... as JSON" 0 '"name":"shifted",.*"clear_verdicts":1' werkbank data list --json
 says "a training on it" 0 '' werkbank train small --corpus shifted --run shifted
 says "its report names the verdict" 0 'Preparing the corpus found: train: Targets stand 1 line before' werkbank report shifted data-problem
 says "they are said again" 0 'warning: train: Targets stand 1 line before' werkbank prep small --corpus shifted \
 	--train-source all.en --train-target shifted.de --dev-source dev.en --dev-target dev.de
 says "--strict fails" 65 'shifted: 1 verdict against the corpus' werkbank prep small --corpus shifted --strict \
 	--train-source all.en --train-target shifted.de --dev-source dev.en --dev-target dev.de
+says "--strict leaves a corpus that is not ready" 65 '' werkbank prep small --corpus strict --strict \
+	--train-source all.en --train-target shifted.de --dev-source dev.en --dev-target dev.de
+says "data list names it" 0 '^strict: not prepared' werkbank data list
+says "data stats shows its verdicts" 0 '1 verdict against the corpus' werkbank data stats strict
+says "... and that it is not ready" 0 'strict is not ready: its preparation did not end' werkbank data stats strict
+says "... as JSON" 0 '"ready":false' werkbank data stats strict --json
+says "data show needs a corpus" 66 'there is no prepared corpus' werkbank data show strict 0
+says "a training needs a corpus" 66 'the preparation of the corpus strict in .* did not end: type: werkbank prep' \
+	werkbank train small --corpus strict
 says "--strict accepts a healthy corpus" 0 'swapped is ready' werkbank prep small --corpus swapped --strict \
 	--train-source train.en --train-target train.de --dev-source dev.en --dev-target dev.de --test-source test.en --test-target test.de
 

@@ -98,6 +98,13 @@ sizes compare 5
 sizes samples 6
 one home-question '1j<Enter>'
 one home-filter '1/fir<Enter><Tab><Tab>'
+cp w/corpora/tiny/manifest.json manifest.healthy
+sed 's/}[[:space:]]*$/,"verdicts":[{"rule":"shifted","confidence":"clear"},{"rule":"entities","confidence":"likely"}]}/' \
+	manifest.healthy >w/corpora/tiny/manifest.json
+touch -d @1750000000 w/corpora/tiny/manifest.json
+one home-verdicts 1
+cp manifest.healthy w/corpora/tiny/manifest.json
+touch -d @1750000000 w/corpora/tiny/manifest.json
 cp w/corpora/tiny/stats.json stats.healthy
 sed 's/}[[:space:]]*$/,"verdicts":[{"rule":"shifted","confidence":"clear","set":"train","text":"my.de","first":1025,"last":3000,"what":"Targets stand 1 line after their sources: by words that occur together, the target there fits better than the one of the same line in 96 % of the pairs.","cure":"Find the line that one side lacks, and add or remove it."},{"rule":"entities","confidence":"likely","set":"train","what":"60 of 3,000 lines (2 %) have XML entities.","cure":"Replace entities by their characters."}]}/' \
 	stats.healthy >w/corpora/tiny/stats.json

@@ -134,9 +134,13 @@ static void show_corpus(const struct indexed_corpus *c, struct buf *out)
 	char a[NUMBER_TEXT_BYTES], b[NUMBER_TEXT_BYTES];
 
 	if (c->state == CORPUS_READY) {
-		buf_printf(out, "corpus %s: %s to %s, %s pairs, vocabulary of %s\n", c->name,
+		buf_printf(out, "corpus %s: %s to %s, %s pairs, vocabulary of %s", c->name,
 			   c->source, c->target, format_count(a, c->train),
 			   format_count(b, c->vocabulary));
+		if (c->clear_verdicts > 0)
+			buf_printf(out, ", %d clear verdict%s against it", c->clear_verdicts,
+				   text_plural(c->clear_verdicts));
+		buf_add_char(out, '\n');
 		return;
 	}
 	buf_printf(out, "corpus %s: %s", c->name, corpus_state_name(c->state));

@@ -19,6 +19,7 @@
 #include "share/base/paths.h"
 #include "share/base/util.h"
 #include "share/base/workspace_names.h"
+#include "share/conf/text_facts.h"
 
 #define LIST_EVERY_S	2.0
 #define CHECK_EVERY_S	1.0 /* interval between reads of state.json and the lock of a running run */
@@ -126,6 +127,7 @@ static void read_corpus(struct indexed_corpus *c, const char *manifest)
 	c->dev = json_integer(json_get(pairs, "dev"), -1);
 	c->test = json_integer(json_get(pairs, "test"), -1);
 	c->vocabulary = json_integer(json_get(root, "vocabulary"), -1);
+	c->clear_verdicts = text_corpus_clear_verdicts(root);
 	copy_json_text(c->source, sizeof(c->source), json_get(root, "source_language"));
 	copy_json_text(c->target, sizeof(c->target), json_get(root, "target_language"));
 	json_free(root);
@@ -310,6 +312,7 @@ static int list_corpora(struct workspace_index *p, const char *workspace, struct
 							   .dev = -1,
 							   .test = -1,
 							   .vocabulary = -1,
+							   .clear_verdicts = -1,
 							   .manifest_mtime = NAN };
 		snprintf(list[i].name, sizeof(list[i].name), "%s", found.items[i]);
 	}

@@ -50,7 +50,8 @@ struct indexed_corpus {
 	enum corpus_state state;
 	char source[16], target[16]; /* languages */
 	int64_t read, train, dev, test, vocabulary;
-	double changed; /* unix seconds: mtime of manifest.json, else of the folder */
+	int clear_verdicts; /* against the corpus; -1: not judged */
+	double changed;	    /* unix seconds: mtime of manifest.json, else of the folder */
 	struct prep_progress progress;
 	double manifest_mtime; /* private */
 };

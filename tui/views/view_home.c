@@ -494,6 +494,8 @@ static void draw_corpus(struct grid *g, const struct home_row *at, const struct 
 		      [CORPUS_WORKING] = { 0x25CF, STYLE_FIRST },
 		      [CORPUS_UNFINISHED] = { 0x25A0, STYLE_WARN } };
 	char text[320], words[60], a[NUMBER_TEXT_BYTES], b[NUMBER_TEXT_BYTES], share[16] = "";
+	char mark[40] = "";
+	int marked = 0;
 	double done = prep_progress_share(&c->progress);
 	int col = at->r.col + 4, right = at->r.col + at->r.cols;
 
@@ -506,8 +508,11 @@ static void draw_corpus(struct grid *g, const struct home_row *at, const struct 
 		int pairs = snprintf(text, sizeof(text), "%s to %s, %s pairs", c->source, c->target,
 				     format_count(a, c->train));
 
+		if (c->clear_verdicts > 0)
+			marked = snprintf(mark, sizeof(mark), "! %d verdict%s  ", c->clear_verdicts,
+					  text_plural(c->clear_verdicts));
 		snprintf(words, sizeof(words), ", vocabulary %s", format_count(b, c->vocabulary));
-		if (pairs + (int)strlen(words) <= right - col - 19) /* not half of it */
+		if (pairs + (int)strlen(words) + marked <= right - col - 19) /* not half of it */
 			snprintf(text + pairs, sizeof(text) - (size_t)pairs, "%s", words);
 	} else if (c->state == CORPUS_WORKING)
 		snprintf(text, sizeof(text), "%s: %s%s", corpus_state_name(c->state),
@@ -515,7 +520,9 @@ static void draw_corpus(struct grid *g, const struct home_row *at, const struct 
 	else
 		snprintf(text, sizeof(text), "%s%s%s", corpus_state_name(c->state),
 			 c->progress.exists ? ", stopped in " : "", c->progress.stage);
-	draw_text(g, at->row, col + 19, right - col - 19, style_of(at, STYLE_NORMAL), text);
+	col += 19;
+	col += draw_text(g, at->row, col, right - col, style_of(at, STYLE_WARN), mark);
+	draw_text(g, at->row, col, right - col, style_of(at, STYLE_NORMAL), text);
 }
 
 static void draw_job(struct grid *g, const struct home_row *at, const struct job *job, double now)

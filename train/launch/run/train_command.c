@@ -56,32 +56,50 @@ static bool has_text(const struct conf *c)
 	       strcmp(conf_origin(c, "train_source"), "default") != 0;
 }
 
+/* A corpus without manifest.json: its preparation stopped or still runs, or there is none. */
+static void describe_missing_corpus(const struct training *t, struct buf *out)
+{
+	const char *name = t->conf->corpus;
+	struct err ignored;
+	char *folder = file_path(&ignored, "%s/corpora/%s", t->workspace, name);
+
+	if (folder && file_exists(folder))
+		buf_printf(out, "the preparation of the corpus %s in %s did not end", name,
+			   t->workspace);
+	else if (has_text(t->conf))
+		buf_printf(out, "the corpus %s is not prepared in %s", name, t->workspace);
+	else
+		buf_printf(out, "%s has no corpus %s", t->workspace, name);
+	free(folder);
+}
+
 /* The corpus does not exist: say how to name or prepare one. */
 static int refuse_missing_corpus(const struct training *t, struct err *e)
 {
 	const struct conf *c = t->conf;
 	const bool is_named = conf_is_given(c, "corpus");
 	struct workspace_names l = { 0 };
-	struct buf others = { 0 };
+	struct buf others = { 0 }, what = { 0 };
 
 	if (!workspace_corpus_names(&l, t->workspace, e))
 		for (size_t i = 0; i < l.n; i++)
 			buf_printf(&others, "%s%s",
 				   i ? ", " : "; or name another --corpus: ", l.items[i]);
 	workspace_names_free(&l);
+	describe_missing_corpus(t, &what);
 	if (has_text(c))
-		err_set(e, ERR_NOINPUT,
-			"the corpus %s is not prepared in %s: type: werkbank prep -C %s %s%s%s%s",
-			c->corpus, t->workspace, t->workspace, c->arguments[0],
-			is_named ? " --corpus " : "", is_named ? c->corpus : "", buf_text(&others));
+		err_set(e, ERR_NOINPUT, "%s: type: werkbank prep -C %s %s%s%s%s", buf_text(&what),
+			t->workspace, c->arguments[0], is_named ? " --corpus " : "",
+			is_named ? c->corpus : "", buf_text(&others));
 	else
 		err_set(e, ERR_NOINPUT,
-			"the recipe %s names no text, and %s has no corpus %s: type: werkbank prep "
-			"-C %s %s --corpus %s "
-			"--train-source FILE --train-target FILE --dev-source FILE --dev-target "
+			"the recipe %s names no text, and %s: type: werkbank prep -C %s %s "
+			"--corpus "
+			"%s --train-source FILE --train-target FILE --dev-source FILE --dev-target "
 			"FILE%s",
-			c->arguments[0], t->workspace, c->corpus, t->workspace, c->arguments[0],
+			c->arguments[0], buf_text(&what), t->workspace, c->arguments[0],
 			is_named ? c->corpus : "NAME", buf_text(&others));
+	buf_free(&what);
 	buf_free(&others);
 	return e->code;
 }
