@@ -281,8 +281,8 @@ says 0 '' "$wb" report -C "$w" r
 line 5 'BLEU on the test set is [0-9.]+ \(13a\), at step [0-9]+, .*sentences, beam 4\)'
 says 0 '' "$wb" report -C "$w" r all --format text
 ! grep -q '^Were the GPUs' "$tmp/out" && ok "text leaves out what does not apply" || not_ok "text leaves out what does not apply" "it does not"
-says 64 'not one of md, text, html, json .did you mean md?)$' "$wb" report -C "$w" r --format markdown
-says 64 'not one of md, text, html, json .did you mean html?)$' "$wb" report -C "$w" r --format htm
+says 64 'not one of md, text, html, json .did you mean md.*$' "$wb" report -C "$w" r --format markdown
+says 64 'not one of md, text, html, json .did you mean html.*$' "$wb" report -C "$w" r --format htm
 says 0 '' "$wb" report -C "$w" r gpus-used --format text
 line 3 '^Were the GPUs really used\?$'
 says 0 '' "$wb" eval -C "$w" -m "$w/runs/r/checkpoints/last" --set dev --beam 1

@@ -332,7 +332,7 @@ launch=$tmp/bin/werkbank-launch
 run=$tmp/w/runs/my
 
 says 66 'names no text, and .* has no corpus nothing: type: werkbank prep .* --corpus nothing --train-source FILE' "$launch" train -C "$tmp/w" --corpus nothing "$tmp/my.ini"
-says 66 'has no corpus my: type: .* --corpus NAME .*; or name another --corpus: done$' "$launch" train -C "$tmp/w" "$tmp/my.ini"
+says 66 'the preparation of the corpus my in .* did not end: type: .* --corpus NAME .*; or name another --corpus: done$' "$launch" train -C "$tmp/w" "$tmp/my.ini"
 says 66 'the corpus demo is not prepared in .*: type: werkbank prep -C [^ ]* demo;' "$launch" train -C "$tmp/w" demo
 says 66 'type: werkbank prep -C [^ ]* demo --corpus other;' "$launch" train -C "$tmp/w" demo --corpus other
 echo '{}' >"$tmp/w/corpora/my/manifest.json"
