@@ -1,6 +1,7 @@
 /* ops_list.c - a function for each op that creates its operands and calls it; see ops_list.h */
 #include "tests/kernels/ops_list.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -375,6 +376,7 @@ static void run_attention_step(struct run *r, const struct op_case *c)
 	float *weights = c->flags & NO_BIAS ? NULL : run_floats(r, OUTPUT, c->rows * stride);
 	int32_t index[MAX_INTS], length[MAX_INTS];
 
+	assert(c->rows * stride <= MAX_INTS);
 	for (int64_t i = 0; i < c->rows * stride; i++)
 		index[i] = (int32_t)run_random(r, (uint64_t)i, (uint32_t)n_cache);
 	for (int64_t i = 0; i < c->rows; i++)
