@@ -12,7 +12,7 @@
 
 #define CELLS_LOG2	21 /* counters of pairs of terms, of each half; colliding pairs share one */
 #define COMMON_SHARE	0.1 /* a term of more lines of its side says too little */
-#define LINE_CANDIDATES 256 /* terms of a line that are looked at */
+#define LINE_CANDIDATES 256 /* terms of a line that are considered */
 #define DRAWS		4   /* lines that are tried for a comparison before it is left out */
 
 /* The terms of one side of a line that are compared. */
@@ -34,7 +34,7 @@ struct alignment {
 	int32_t *df[2];		  /* owned: (marks->terms.n) lines with the term, of each side */
 	float *half_log_df[2][2]; /* owned: [half][side]: log of lines of this half with the term */
 	uint8_t *cells[2];	  /* owned: (1 << CELLS_LOG2) of each half */
-	int32_t n_terms;	  /* terms that were known when lines were counted */
+	int32_t n_terms; /* number of terms when lines were counted; later terms have no counts */
 	float log_n[2], logs[256]; /* log of lines of a half; log of a count */
 	bool has_learned;	   /* cells hold counts */
 };
@@ -303,7 +303,7 @@ void alignment_learn(struct alignment *a, int shift)
 
 /* ---- comparing ---- */
 
-/* How well a target term fits a source term, by one half; 0: no evidence. */
+/* The association of a source and a target term, by the counts of one half; 0: no evidence. */
 static float association(const struct alignment *a, int half, int32_t source, int32_t target)
 {
 	const uint8_t count = a->cells[half][cell_of_terms(source, target)];

@@ -108,8 +108,8 @@ static void say_misaligned(struct corpus_verdict *v, int shift, double own, doub
 	if (shift) {
 		snprintf(v->what, sizeof(v->what),
 			 "Targets stand %d line%s %s their sources: by words that occur together, "
+			 "the target there fits better than the one of the same line in %.0f %% of "
 			 "the "
-			 "target there fits better than the one of the same line in %.0f %% of the "
 			 "pairs.",
 			 abs(shift), text_plural(abs(shift)), shift > 0 ? "after" : "before",
 			 100 * shifted);
@@ -118,8 +118,8 @@ static void say_misaligned(struct corpus_verdict *v, int shift, double own, doub
 	}
 	snprintf(v->what, sizeof(v->what),
 		 "Targets do not translate their sources: by words that occur together, the target "
-		 "of a "
-		 "line fits better than a random one in %.0f %% of the pairs (chance: 50 %%%s).",
+		 "of a line fits better than a random one in %.0f %% of the pairs (chance: 50 "
+		 "%%%s).",
 		 100 * own, usual);
 	v->cure = "Compare both files line by line: one of them was sorted, shuffled, or is of "
 		  "another text.";
@@ -252,8 +252,7 @@ static int report_many(struct corpus_judge *j, struct alignment_wins all, struct
 	snprintf(v->what, sizeof(v->what),
 		 "Many targets do not translate their sources: by words that occur together, the "
 		 "target of a line fits better than a random one in only %.0f %% of the pairs "
-		 "(chance: "
-		 "50 %%, healthy text: 85 %% and more).",
+		 "(chance: 50 %%, healthy text: 85 %% and more).",
 		 100 * j->alignment);
 	return 0;
 }
@@ -366,8 +365,7 @@ static void judge_letter_case(struct corpus_judge *j, const struct judged_set *s
 		v->n_judged = (int64_t)set->lines.n;
 		snprintf(v->what, sizeof(v->what),
 			 "Upper-case letters are in %.0f %% of its %s lines, and in %.0f %% of "
-			 "those of the "
-			 "training text: one of them was converted to lower case.",
+			 "those of the training text: one of them was converted to lower case.",
 			 100 * held, sides[side], 100 * train);
 		v->cure = "Prepare both from text of the same letter case.";
 	}

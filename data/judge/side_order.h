@@ -4,7 +4,7 @@
  * Words that stand on one side only tell which side is which. Weights of words and the order of pairs are
  * estimated in turns: the weight of a word is the log ratio of its counts on both sides, and a pair is
  * swapped if its source consists of words of targets and its target of words of sources. So no list of
- * words is needed; where both languages have one (language_words.def), it decides where to begin.
+ * words is needed; where both languages have a list (language_words.def), it gives the first orders.
  */
 #ifndef WERKBANK_DATA_JUDGE_SIDE_ORDER_H
 #define WERKBANK_DATA_JUDGE_SIDE_ORDER_H

@@ -26,21 +26,19 @@ enum step {
 	N_STEPS
 };
 
+/* clang-format off */
+#define CLEAN_BLANKS \
+	{ "[" REGEX_SPACE "]+", " ", 0 }, { "[\\x00-\\x1f]", "", 0 }, { " +", " ", 0 }, \
+	{ "^ ", "", 0 }, { " $", "", 0 }
+/* clang-format on */
+
 static const struct rewrite_rule clean[] = {
-	{ "[" REGEX_SPACE "]+", " ", 0 },
-	{ "[\\x00-\\x1f]", "", 0 },
-	{ " +", " ", 0 },
-	{ "^ ", "", 0 },
-	{ " $", "", 0 },
+	CLEAN_BLANKS,
 	{ "([^" ALNUM REGEX_SPACE ".'`,\\-])", " $1 ", 0 },
 };
 /* The same, but the typographic apostrophe is left to the rules for apostrophes. */
 static const struct rewrite_rule clean_apostrophes[] = {
-	{ "[" REGEX_SPACE "]+", " ", 0 },
-	{ "[\\x00-\\x1f]", "", 0 },
-	{ " +", " ", 0 },
-	{ "^ ", "", 0 },
-	{ " $", "", 0 },
+	CLEAN_BLANKS,
 	{ "([^" ALNUM REGEX_SPACE ".'\\x{2019}`,\\-])", " $1 ", 0 },
 };
 static const struct rewrite_rule hyphens[] = { { "([" ALNUM "])-(?=[" ALNUM "])", "$1 @-@ ", 0 } };

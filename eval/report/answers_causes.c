@@ -113,10 +113,10 @@ int answer_model_too_small(struct answer *a, const struct evidence *v, struct er
 /* ---- a problem of the data? -------------------------------------------- */
 
 /*
- * BLEU that translations reach at a development NLL below this share of ln V. From epoch 2 on, the
- * recorded runs whose pairs are translations are above promised, and 1.3 times as high as it or more
- * below a share of 0.31 (1.2 times at 0.2). least is half to two thirds of promised: text of another
- * kind may score lower.
+ * BLEU that translations reach at a development NLL below this share of ln V. All recorded runs on real
+ * translations have more than `promised` from epoch 2 on; below a share of 0.31 they have at least 1.3
+ * times as much (1.2 times at 0.2). `least` is half to two thirds of `promised`, because other kinds of
+ * text may score lower.
  */
 static const struct {
 	double share, least, promised;

@@ -97,7 +97,7 @@ static void free_text(struct made_text *t)
 	}
 }
 
-/* A number below n that looks random. */
+/* A pseudo-random number below n; the same for the same i. */
 static int pick_line(int i, int n)
 {
 	return (int)(hash_integer((uint64_t)i * 2654435761u + 12345) >> 33) % n;

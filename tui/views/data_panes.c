@@ -297,7 +297,7 @@ static void draw_verdicts(struct grid *g, struct rect *r, const struct corpus_de
 	box.rows = MIN(2 + lines, r->rows / 2);
 	r->row += box.rows;
 	r->rows -= box.rows;
-	draw_box(g, box, "what speaks against this corpus", false);
+	draw_box(g, box, "problems of this corpus", false);
 	in = layout_inside(box);
 	for (row = in.row; shown < n && row < in.row + in.rows; shown++)
 		row += draw_verdict(g, (struct span){ row, in.col + 1, in.cols - 2, STYLE_BAD },
