@@ -6,13 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/origin.h"
+#include "data/inspect/origin.h"
 #include "data/shard/shard.h"
 #include "data/source/corpus.h"
 #include "data/subword/pipeline.h"
 #include "data/text/clean.h"
 #include "share/base/file.h"
-#include "share/base/json.h"
+#include "share/format/json.h"
 #include "share/base/mem.h"
 #include "share/base/text.h"
 #include "share/conf/text_facts.h"

@@ -7,13 +7,13 @@
 #include <string.h>
 
 #include "data/data_command.h"
-#include "data/drop_ledger_read.h"
+#include "data/inspect/drop_ledger_read.h"
 #include "data/source/corpus.h"
 #include "data/subword/piece_trace.h"
 #include "share/base/file.h"
-#include "share/base/json.h"
+#include "share/format/json.h"
 #include "share/base/number_format.h"
-#include "share/base/paths.h"
+#include "share/workspace/paths.h"
 #include "share/base/text.h"
 #include "share/conf/text_facts.h"
 

@@ -7,7 +7,7 @@
 #include "data/judge/corpus_judge.h"
 #include "data/text/clean.h"
 #include "share/base/file.h"
-#include "share/base/json.h"
+#include "share/format/json.h"
 #include "share/base/number_format.h"
 #include "share/base/text.h"
 

@@ -9,9 +9,9 @@
 #include "data/source/obtain.h"
 #include "data/source/progress.h"
 #include "share/base/file.h"
-#include "share/base/json.h"
+#include "share/format/json.h"
 #include "share/base/mem.h"
-#include "share/base/paths.h"
+#include "share/workspace/paths.h"
 
 static void add_lines(struct buf *out, const struct manifest *m,
 		      const struct obtained_archive *list)

@@ -4,10 +4,7 @@
 noinst_LIBRARIES += libdata.a
 libdata_a_SOURCES = \
 	%D%/data_command.c %D%/data_command.h %D%/data_queries.c %D%/data_stats.c \
-	%D%/fetch_command.c %D%/fetch_command.h %D%/drop_ledger_read.c %D%/drop_ledger_read.h \
-	%D%/origin.c %D%/origin.h %D%/pair_facts.c %D%/pair_facts.h %D%/pair_limits.c \
-	%D%/pair_repeats.c %D%/pair_repeats.h %D%/pair_texts.c %D%/pair_texts.h %D%/pair_trial.c %D%/pair_trial.h \
-	%D%/shortlist_command.c \
+	%D%/fetch_command.c %D%/fetch_command.h %D%/shortlist_command.c \
 	%D%/tools.c %D%/tools.h %D%/tools_internal.h %D%/tools_sp.c
 include %D%/text/local.mk
 include %D%/words/local.mk
@@ -17,6 +14,7 @@ include %D%/source/local.mk
 include %D%/shard/local.mk
 include %D%/judge/local.mk
 include %D%/prep/local.mk
+include %D%/inspect/local.mk
 libdata_a_CPPFLAGS = $(AM_CPPFLAGS) $(PCRE2_CFLAGS) $(ARCHIVE_CFLAGS) $(INFLATE_CFLAGS) $(CURL_CFLAGS) \
 	$(ICU_CFLAGS)
 data_libs = libdata.a $(PCRE2_LIBS) $(ARCHIVE_LIBS) $(INFLATE_LIBS) $(CURL_LIBS) $(ICU_LIBS)

@@ -14,7 +14,7 @@
 #include "eval/translate/serve.h"
 #include "eval/translate/translate.h"
 #include "eval/verify/verify.h"
-#include "share/base/terminal_text.h"
+#include "share/guard/terminal_text.h"
 #include "share/conf/conf.h"
 
 static int bleu_command(struct conf *c, struct err *e)

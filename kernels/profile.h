@@ -20,7 +20,7 @@
 
 #include "kernels/device_roof.h"
 #include "kernels/ops/ops.h"
-#include "share/base/json.h"
+#include "share/format/json.h"
 
 struct profile_entry {
 	const char *op;	  /* static */

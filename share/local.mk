@@ -2,6 +2,9 @@
 noinst_LIBRARIES += libbase.a
 libbase_a_SOURCES =
 include %D%/base/local.mk
+include %D%/format/local.mk
+include %D%/guard/local.mk
+include %D%/workspace/local.mk
 include %D%/conf/local.mk
 libbase_a_CPPFLAGS = $(AM_CPPFLAGS) -DWERKBANK_DATADIR='"$(pkgdatadir)"' -DWERKBANK_BINDIR='"$(bindir)"' \
 	-DRELEASE_DATE='"$(RELEASE_DATE)"' $(CRYPTO_CFLAGS) $(SECCOMP_CFLAGS)

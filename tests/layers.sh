@@ -42,54 +42,63 @@ only() {
 
 
 room share/base
-room share/conf          share/base
+room share/format             share/base
+room share/guard              share/base
+room share/workspace          share/base share/format
+room share/conf               share/base share/format share/guard share/workspace
 
-room kernels/ops         share/base
-room kernels/cuda        share/base kernels/ops
-room kernels/ref         share/base kernels/ops
-room kernels/cpu         share/base kernels/ops kernels/ref
-room kernels             share/base kernels/ops kernels/cpu
+room kernels/ops              share/base
+room kernels/cuda             share/base kernels/ops
+room kernels/ref              share/base kernels/ops
+room kernels/cpu              share/base kernels/ops kernels/ref
+room kernels                  share/base share/format kernels/ops kernels/cpu
 
-room data/demo           share/base share/conf
-room data/text           share/base
-room data/source         share/base share/conf data/demo data/text
-room data/words          share/base
-room data/subword        share/base share/conf data/text data/words
-room data/shard          share/base share/conf data/words data/subword
-room data/judge          share/base share/conf data/text data/words
-room data/prep           share/base share/conf data/source data/text data/words data/subword data/shard data/judge
-room data                share/base share/conf data/demo data/source data/text data/subword data/shard data/judge data/prep
+room data/demo                share/base share/workspace share/conf
+room data/text                share/base
+room data/source              share/... data/demo data/text
+room data/words               share/base
+room data/subword             share/base share/format share/conf data/text data/words
+room data/shard               share/base share/conf data/words data/subword
+room data/judge               share/base share/format data/text data/words
+room data/prep                share/... data/text data/source data/words data/subword data/shard data/judge
+room data/inspect             share/base share/format share/workspace data/text data/shard data/prep
+room data                     share/... data/demo data/text data/source data/subword data/shard data/judge data/prep data/inspect
 
-room train/common        share/base share/conf
-room train/comm          share/base kernels/ops kernels/cuda train/common
-room train/launch/hosts  share/base share/conf train/common
-room train/launch/plan   share/base share/conf train/common
-room train/launch/run    share/base share/conf train/common train/launch/hosts
-room train/launch        share/base share/conf train/launch/hosts train/launch/plan train/launch/run
-room train/model         share/base share/conf kernels/ops data/shard train/comm
-room train/ckpt          share/base share/conf data/shard train/model
-room train/record        share/base share/conf data/words
-room train/watch         share/base train/common train/comm
-room train/trainer       share/base share/conf kernels data/source data/words data/shard train/common train/comm train/model train/ckpt train/record train/watch
-room train               share/base share/conf kernels kernels/ops train/common train/comm train/model train/ckpt train/trainer
+room train/common             share/base share/format share/conf
+room train/host               share/base
+room train/comm               share/base kernels/ops kernels/cuda train/host
+room train/launch/remote      share/...
+room train/launch/preflight   share/... train/common train/launch/remote
+room train/launch/hosts       share/... train/common train/launch/remote train/launch/preflight
+room train/launch/plan        share/... train/common
+room train/launch/follow      share/... train/launch/remote
+room train/launch/run         share/... train/common train/launch/remote train/launch/preflight
+room train/launch/job         share/base share/workspace share/conf train/launch/remote train/launch/run
+room train/launch             share/base share/guard share/conf train/launch/remote train/launch/preflight train/launch/hosts train/launch/plan train/launch/follow train/launch/run train/launch/job
+room train/model              share/base share/conf kernels/ops data/shard
+room train/optim              share/base train/comm train/model
+room train/ckpt               share/... data/shard train/model train/optim
+room train/record             share/... data/words
+room train/watch              share/base share/guard share/workspace train/common train/host train/comm
+room train/trainer            share/... kernels data/source data/words data/shard train/common train/comm train/model train/optim train/ckpt train/record train/watch
+room train                    share/... kernels/ops kernels train/common train/host train/comm train/model train/ckpt train/trainer
 
-room eval/decode         share/base share/conf kernels/ops data/subword data/shard train/model
-room eval/exchange       share/base share/conf kernels/ops data/words data/subword data/shard train/model train/ckpt train/record
-room eval/metrics        share/base share/conf
-room eval/report         share/base share/conf data/source train/common train/model train/ckpt train/record eval/metrics
-room eval/verify         share/base share/conf train/ckpt train/record
-room eval/translate      share/base share/conf data/text data/subword train/model train/ckpt eval/decode eval/metrics
-room eval/evaluate       share/base share/conf data/source data/text data/shard train/ckpt eval/metrics eval/translate
-room eval                share/base share/conf eval/exchange eval/report eval/verify eval/translate eval/evaluate
+room eval/decode              share/base share/conf kernels/ops data/subword data/shard train/model
+room eval/exchange            share/... kernels/ops data/words data/subword data/shard train/model train/ckpt train/record
+room eval/metrics             share/base share/conf
+room eval/report              share/... data/source train/common train/model train/optim train/ckpt train/record eval/metrics
+room eval/verify              share/... train/ckpt train/record
+room eval/translate           share/... data/text data/subword train/model train/ckpt eval/decode eval/metrics
+room eval/evaluate            share/... data/text data/source data/shard train/ckpt eval/metrics eval/translate
+room eval                     share/guard share/conf eval/exchange eval/report eval/verify eval/translate eval/evaluate
 
-room tui/term            share/base
-room tui/plot            share/base tui/term
-room tui/run             share/base share/conf data/text data/words data/subword data/judge data eval/metrics eval/report tui/term tui/plot
-room tui/app             share/base share/conf data/text tui/term tui/run
-room tui/translate       share/base data/text tui/term tui/run tui/app
-room tui/views           share/base share/conf data/text tui/term tui/plot tui/run tui/app tui/translate
-room tui                 share/base share/conf tui/app
-
+room tui/term                 share/base share/guard
+room tui/plot                 share/base tui/term
+room tui/run                  share/... data/text data/words data/subword data/judge data/inspect eval/metrics eval/report tui/term tui/plot
+room tui/app                  share/... data/text tui/term tui/run
+room tui/translate            share/base share/format share/workspace data/text tui/term tui/run tui/app
+room tui/views                share/... data/text tui/term tui/plot tui/run tui/app tui/translate
+room tui                      share/base share/guard share/conf tui/app
 only curses     tui/term/term
 only mpi.h      train/comm/comm_mpi.c
 only nccl       train/comm/comm_nccl
@@ -100,7 +109,7 @@ only zlib.h     data/source/inflate_zlib.c
 only isa-l      data/source/inflate_isal.c
 only pcre2      data/text/rewrite.c
 only openssl    share/base/hash.c
-only seccomp    share/base/sandbox_calls.c
+only seccomp    share/guard/sandbox_calls.c
 only unicode    data/text/icu.c
 
 # never WORDS : functions that no file calls, because they are easy to misuse.

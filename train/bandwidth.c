@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "share/base/clock.h"
-#include "share/base/json.h"
+#include "share/format/json.h"
 #include "share/base/mem.h"
 #include "share/base/util.h"
 #include "train/comm/reduce.h"

@@ -20,15 +20,15 @@
 #include "share/base/clock.h"
 #include "share/base/file.h"
 #include "share/base/flow.h"
-#include "share/base/json.h"
-#include "share/base/paths.h"
+#include "share/format/json.h"
+#include "share/workspace/paths.h"
 #include "share/base/proc.h"
-#include "share/base/sandbox.h"
+#include "share/guard/sandbox.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
 #include "train/comm/comm_nccl.h"
-#include "train/common/host_cpu.h"
-#include "train/common/host_gpu.h"
+#include "train/host/host_cpu.h"
+#include "train/host/host_gpu.h"
 
 enum state { GOOD, LIMITED, MISSING };
 

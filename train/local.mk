@@ -3,6 +3,7 @@ noinst_LIBRARIES += libtrain.a
 libtrain_a_SOURCES =
 libtrain_a_CPPFLAGS = $(AM_CPPFLAGS)
 include %D%/model/local.mk
+include %D%/optim/local.mk
 include %D%/ckpt/local.mk
 include %D%/comm/local.mk
 include %D%/watch/local.mk
@@ -15,4 +16,5 @@ werkbank_train_SOURCES = %D%/main.c %D%/bandwidth.c %D%/bandwidth.h %D%/doctor.c
 werkbank_train_LDADD = $(train_libs) $(mpi_libs)
 
 include %D%/common/local.mk
+include %D%/host/local.mk
 include %D%/launch/local.mk

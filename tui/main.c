@@ -5,7 +5,7 @@
 
 #include "share/base/err.h"
 #include "share/base/file.h"
-#include "share/base/terminal_text.h"
+#include "share/guard/terminal_text.h"
 #include "share/conf/conf.h"
 #include "tui/app/commands.h"
 

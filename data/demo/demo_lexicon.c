@@ -6,7 +6,7 @@
 
 #include "share/base/file.h"
 #include "share/base/mem.h"
-#include "share/base/paths.h"
+#include "share/workspace/paths.h"
 
 int demo_entry_error(const struct demo_table *t, struct err *e, const char *what)
 {

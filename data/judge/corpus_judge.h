@@ -18,7 +18,7 @@
 
 #include "data/words/intern.h"
 #include "share/base/err.h"
-#include "share/base/json.h"
+#include "share/format/json.h"
 
 #define JUDGE_EXAMPLES	 3
 #define JUDGE_TEXT_BYTES 240 /* of one side of an example, with the NUL */

@@ -9,7 +9,7 @@
 #include "data/words/vocab.h"
 #include "share/base/file.h"
 #include "share/base/hash.h"
-#include "share/base/paths.h"
+#include "share/workspace/paths.h"
 #include "share/base/util.h"
 
 static const char *codes_name(const struct conf *c)

@@ -23,7 +23,7 @@
 
 #include "data/prep/prep_stages.h"
 #include "share/base/hash.h"
-#include "share/base/json.h"
+#include "share/format/json.h"
 
 #define PREP_MAX_STAGES	  8
 #define PREP_REASON_BYTES 300

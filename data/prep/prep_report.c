@@ -9,7 +9,7 @@
 #include "data/source/corpus.h"
 #include "share/base/clock.h"
 #include "share/base/file.h"
-#include "share/base/paths.h"
+#include "share/workspace/paths.h"
 #include "share/base/text.h"
 #include "share/conf/text_facts.h"
 

@@ -7,7 +7,7 @@
 
 #include "data/prep/prep_report.h"
 #include "share/base/file.h"
-#include "share/base/json.h"
+#include "share/format/json.h"
 #include "share/base/util.h"
 
 /*

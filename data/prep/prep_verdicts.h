@@ -10,7 +10,7 @@
 #include "data/judge/corpus_judge.h"
 #include "data/prep/prep_stages.h"
 #include "data/prep/token_column.h"
-#include "share/base/json.h"
+#include "share/format/json.h"
 
 /* A judge of p's training text, whose word table is loaded. NULL: failure. */
 struct corpus_judge *prep_judge_open(struct prep *p, struct err *e);

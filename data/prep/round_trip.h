@@ -10,7 +10,7 @@
 #define WERKBANK_DATA_PREP_ROUND_TRIP_H
 
 #include "data/prep/prep_stages.h"
-#include "share/base/json.h"
+#include "share/format/json.h"
 
 struct round_trip {
 	int64_t lines;	   /* compared; 0: the corpus has no development set, or tokenize = no */

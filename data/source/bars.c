@@ -12,7 +12,7 @@
 
 #include "share/base/clock.h"
 #include "share/base/mem.h"
-#include "share/base/terminal_text.h"
+#include "share/guard/terminal_text.h"
 
 #define TERMINAL_S 0.1	/* seconds between two drawings on a terminal, … */
 #define PIPE_S	   10.0 /* … and in a pipe */

@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 #include "share/base/file.h"
-#include "share/base/json.h"
+#include "share/format/json.h"
 #include "share/base/mem.h"
 #include "share/base/text.h"
 

@@ -7,7 +7,7 @@
 #include "data/source/fetch.h"
 #include "data/source/manifest_internal.h"
 #include "share/base/mem.h"
-#include "share/base/paths.h"
+#include "share/workspace/paths.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
 

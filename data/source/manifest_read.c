@@ -14,8 +14,8 @@
 #include "share/base/buf.h"
 #include "share/base/file.h"
 #include "share/base/mem.h"
-#include "share/base/paths.h"
-#include "share/base/sandbox_child.h"
+#include "share/workspace/paths.h"
+#include "share/guard/sandbox_child.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
 

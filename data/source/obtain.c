@@ -28,9 +28,9 @@
 #include "data/source/receipt.h"
 #include "data/source/unpacker.h"
 #include "share/base/file.h"
-#include "share/base/lock_file.h"
+#include "share/workspace/lock_file.h"
 #include "share/base/mem.h"
-#include "share/base/paths.h"
+#include "share/workspace/paths.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
 

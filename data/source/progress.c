@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "share/base/clock.h"
-#include "share/base/terminal_text.h"
+#include "share/guard/terminal_text.h"
 
 #define BAR_WIDTH  30
 #define TERMINAL_S 0.1	/* seconds between two drawings on a terminal, ... */

@@ -4,7 +4,7 @@
 #include "data/source/progress.h"
 #include "share/base/clock.h"
 #include "share/base/file.h"
-#include "share/base/json.h"
+#include "share/format/json.h"
 
 #define WRITE_S 0.25 /* seconds between two writes */
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "share/base/file.h"
-#include "share/base/json.h"
+#include "share/format/json.h"
 #include "share/base/mem.h"
 #include "share/base/util.h"
 

@@ -8,7 +8,7 @@
 #include "data/source/texts.h"
 #include "share/base/file.h"
 #include "share/base/mem.h"
-#include "share/base/paths.h"
+#include "share/workspace/paths.h"
 
 #define HELD_OUT 500 /* pairs of dev and of test, at most */
 #define SHARE	 20  /* training pairs for each held-out pair, at least */

@@ -18,7 +18,7 @@
 #include "data/source/archive.h"
 #include "share/base/file.h"
 #include "share/base/mem.h"
-#include "share/base/sandbox_child.h"
+#include "share/guard/sandbox_child.h"
 #include "share/base/util.h"
 
 #define ANSWER_MAX_BYTES (1u << 18) /* of one answer */

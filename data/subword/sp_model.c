@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "share/base/mem.h"
-#include "share/base/proto.h"
+#include "share/format/proto.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
 

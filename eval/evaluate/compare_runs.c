@@ -11,7 +11,7 @@
 #include "eval/translate/engine.h"
 #include "share/base/file.h"
 #include "share/base/mem.h"
-#include "share/base/paths.h"
+#include "share/workspace/paths.h"
 #include "share/base/text.h"
 #include "train/ckpt/ckpt.h"
 

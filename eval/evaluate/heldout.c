@@ -15,9 +15,9 @@
 #include "share/base/file.h"
 #include "share/base/lines.h"
 #include "share/base/mem.h"
-#include "share/base/paths.h"
+#include "share/workspace/paths.h"
 #include "share/base/rng.h"
-#include "share/base/terminal_text.h"
+#include "share/guard/terminal_text.h"
 #include "share/base/text.h"
 #include "share/conf/text_facts.h"
 

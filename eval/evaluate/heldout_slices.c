@@ -7,7 +7,7 @@
 
 #include "share/base/clock.h"
 #include "share/base/file.h"
-#include "share/base/json.h"
+#include "share/format/json.h"
 #include "share/base/lines.h"
 #include "share/base/mem.h"
 #include "share/base/text.h"

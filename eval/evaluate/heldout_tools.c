@@ -10,7 +10,7 @@
 #include "eval/evaluate/score_tools.h"
 #include "share/base/clock.h"
 #include "share/base/file.h"
-#include "share/base/json.h"
+#include "share/format/json.h"
 #include "share/base/number_format.h"
 #include "share/base/text.h"
 

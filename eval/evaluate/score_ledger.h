@@ -22,7 +22,7 @@
 #include "eval/metrics/resample.h"
 #include "share/base/buf.h"
 #include "share/base/err.h"
-#include "share/base/json.h"
+#include "share/format/json.h"
 #include "share/conf/conf.h"
 
 enum score_ledger_row {

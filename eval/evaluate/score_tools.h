@@ -7,7 +7,7 @@
 #include "eval/metrics/bleu.h"
 #include "eval/metrics/resample.h"
 #include "share/base/err.h"
-#include "share/base/json.h"
+#include "share/format/json.h"
 #include "share/conf/conf.h"
 
 /*

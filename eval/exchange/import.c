@@ -12,8 +12,8 @@
 #include "eval/exchange/model_export.h"
 #include "eval/exchange/npz.h"
 #include "share/base/file.h"
-#include "share/base/json.h"
-#include "share/base/paths.h"
+#include "share/format/json.h"
+#include "share/workspace/paths.h"
 #include "share/base/text.h"
 #include "train/record/openseq2seq.h"
 

@@ -12,7 +12,7 @@
 
 #include "share/base/buf.h"
 #include "share/base/err.h"
-#include "share/base/json.h"
+#include "share/format/json.h"
 
 /* A list of tokens in the order of their rows. */
 struct token_list {

@@ -10,7 +10,7 @@
 #include "eval/exchange/ct2.h"
 #include "eval/exchange/records.h"
 #include "share/base/file.h"
-#include "share/base/json.h"
+#include "share/format/json.h"
 #include "share/base/mem.h"
 #include "train/ckpt/ckpt.h"
 

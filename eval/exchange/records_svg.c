@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "share/base/journal.h"
+#include "share/workspace/journal.h"
 #include "share/base/mem.h"
-#include "share/base/svg_plot.h"
+#include "share/format/svg_plot.h"
 #include "share/base/util.h"
 #include "train/record/scalars.h"
 

@@ -9,7 +9,7 @@
 #include "eval/report/signs.h"
 #include "share/base/number_format.h"
 #include "share/base/text.h"
-#include "train/model/schedule.h"
+#include "train/optim/schedule.h"
 
 #define RISE_LIKELY   0.3 /* nats that the NLL rose while the rate still rose */
 #define LEARNED	      0.5 /* times ln V: a model below this has learned */

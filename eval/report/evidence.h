@@ -13,12 +13,12 @@
 
 #include "eval/report/samples.h"
 #include "share/base/err.h"
-#include "share/base/json.h"
-#include "share/base/run_end.h"
+#include "share/format/json.h"
+#include "share/workspace/run_end.h"
 #include "share/conf/conf.h"
 
 /*
- * One journal record each; the fields are described in share/base/journal.h.
+ * One journal record each; the fields are described in share/workspace/journal.h.
  * struct train_point has only double members: answer_steady_means() relies on that.
  */
 struct train_point {
@@ -43,7 +43,7 @@ struct rank_point {
 /* The change of one weight matrix between two evaluations. */
 struct weights_point {
 	double t, step, since;
-	double moved, still; /* as in share/base/journal.h */
+	double moved, still; /* as in share/workspace/journal.h */
 	char matrix[64];
 };
 

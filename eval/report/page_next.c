@@ -7,7 +7,7 @@
 #include "eval/report/page_one.h"
 #include "share/base/file.h"
 #include "share/base/mem.h"
-#include "share/base/paths.h"
+#include "share/workspace/paths.h"
 #include "share/base/text.h"
 
 /* What the rules of the next command look at. */

@@ -8,10 +8,10 @@
 #include <time.h>
 
 #include "share/base/file.h"
-#include "share/base/json.h"
+#include "share/format/json.h"
 #include "share/base/number_format.h"
 #include "share/base/text.h"
-#include "share/base/workspace_names.h"
+#include "share/workspace/workspace_names.h"
 
 #define SCORE_LIMIT (1u << 20) /* bytes of a kept score, which may hold a ledger */
 #define FIRST_DATE  1e9	       /* unix seconds; recorded test runs count from 0 */

@@ -9,12 +9,12 @@
 #include <unistd.h>
 
 #include "share/base/file.h"
-#include "share/base/json.h"
+#include "share/format/json.h"
 #include "share/base/mem.h"
 #include "share/base/number_format.h"
-#include "share/base/paths.h"
+#include "share/workspace/paths.h"
 #include "share/base/text.h"
-#include "share/base/workspace_names.h"
+#include "share/workspace/workspace_names.h"
 
 const struct report_overview_part report_overview_parts[REPORT_OVERVIEW_PARTS] = {
 	{ ANSWER_PROBLEM, "Problems" },

@@ -10,7 +10,7 @@
 #include <stddef.h>
 
 #include "share/base/err.h"
-#include "share/base/json.h"
+#include "share/format/json.h"
 
 #define SAMPLES_MAX 64 /* further ones are not read */
 

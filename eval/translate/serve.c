@@ -10,7 +10,7 @@
 
 #include "eval/translate/suggest.h"
 #include "share/base/file.h"
-#include "share/base/json.h"
+#include "share/format/json.h"
 #include "share/base/lines.h"
 #include "share/base/text.h"
 

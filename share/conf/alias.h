@@ -9,7 +9,7 @@
 
 #include <stddef.h>
 
-#include "share/base/json.h"
+#include "share/format/json.h"
 
 enum alias_kind { ALIAS_OPTION, ALIAS_FIELD, ALIAS_SACREBLEU };
 

@@ -27,7 +27,7 @@
 #include "share/base/buf.h"
 #include "share/base/err.h"
 #include "share/base/held_output.h"
-#include "share/base/sandbox.h"
+#include "share/guard/sandbox.h"
 
 struct conf_list {
 	char **items; /* owned */

@@ -11,8 +11,8 @@
 #include "share/base/lines.h"
 #include "share/base/mem.h"
 #include "share/base/number_format.h"
-#include "share/base/paths.h"
-#include "share/base/terminal_text.h"
+#include "share/workspace/paths.h"
+#include "share/guard/terminal_text.h"
 #include "share/base/text.h"
 #include "share/conf/conf_internal.h"
 

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 
 #include "share/base/file.h"
-#include "share/base/json.h"
+#include "share/format/json.h"
 #include "share/base/text.h"
 #include "share/conf/conf_internal.h"
 

@@ -10,7 +10,7 @@
 
 #include "share/base/file.h"
 #include "share/base/mem.h"
-#include "share/base/paths.h"
+#include "share/workspace/paths.h"
 #include "share/base/text.h"
 #include "share/conf/alias.h"
 #include "share/conf/conf_internal.h"

@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "share/base/file.h"
-#include "share/base/paths.h"
+#include "share/workspace/paths.h"
 #include "share/base/text.h"
-#include "share/base/workspace_names.h"
+#include "share/workspace/workspace_names.h"
 #include "share/conf/conf_internal.h"
 
 /* Commands that read foreign bytes in their own process; what they write. */

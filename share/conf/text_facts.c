@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "share/base/file.h"
-#include "share/base/paths.h"
+#include "share/workspace/paths.h"
 #include "share/base/text.h"
 #include "share/conf/conf_internal.h"
 

@@ -12,8 +12,8 @@
 #include <stddef.h>
 
 #include "share/base/err.h"
-#include "share/base/format_version.h"
-#include "share/base/json.h"
+#include "share/format/format_version.h"
+#include "share/format/json.h"
 #include "share/conf/conf.h"
 
 /* The version of a prepared corpus, "v" of its manifest.json. */

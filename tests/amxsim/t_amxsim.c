@@ -13,7 +13,7 @@
 #include "tests/kernels/ops_list.h"
 #include "tests/test.h"
 #include "tests/train/small_model.h"
-#include "train/model/adam.h"
+#include "train/optim/adam.h"
 
 const struct ops *cpu_table_sim(void);
 const struct ops *cpu_table_sim_v4(void);

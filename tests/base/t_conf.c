@@ -6,7 +6,7 @@
 
 #include "share/base/buf.h"
 #include "share/base/file.h"
-#include "share/base/json.h"
+#include "share/format/json.h"
 #include "share/base/util.h"
 #include "share/conf/alias.h"
 #include "share/conf/conf.h"

@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "share/base/file.h"
-#include "share/base/journal.h"
-#include "share/base/json.h"
+#include "share/workspace/journal.h"
+#include "share/format/json.h"
 #include "share/base/lines.h"
 
 #include "tests/test.h"

@@ -10,10 +10,10 @@
 #include <unistd.h>
 
 #include "share/base/file.h"
-#include "share/base/journal.h"
-#include "share/base/json.h"
+#include "share/workspace/journal.h"
+#include "share/format/json.h"
 #include "share/base/rng.h"
-#include "share/base/run_end.h"
+#include "share/workspace/run_end.h"
 #include "share/base/util.h"
 
 TEST(json_write_and_read_back)

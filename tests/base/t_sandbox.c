@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "share/base/sandbox.h"
+#include "share/guard/sandbox.h"
 #include "share/base/util.h"
 
 #include "tests/test.h"

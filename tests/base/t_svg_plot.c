@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "share/base/svg_plot.h"
+#include "share/format/svg_plot.h"
 #include "share/base/util.h"
 
 static size_t count_of(const char *text, const char *word)

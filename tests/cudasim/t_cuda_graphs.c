@@ -7,7 +7,7 @@
 
 #include "tests/cudasim/sim.h"
 #include "tests/train/small_model.h"
-#include "train/model/adam.h"
+#include "train/optim/adam.h"
 #include "train/model/model_internal.h"
 
 enum { TOKENS = 76, SENTENCES = 9, STEPS = 5 };

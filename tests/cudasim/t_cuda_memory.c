@@ -5,7 +5,7 @@
 #include "share/base/util.h"
 #include "tests/cudasim/sim.h"
 #include "tests/train/small_model.h"
-#include "train/model/adam.h"
+#include "train/optim/adam.h"
 
 static const struct model_pass_options how = { .dropout = 0.1f,
 					       .attention_dropout = 0.1f,

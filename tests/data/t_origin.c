@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "data/origin.h"
+#include "data/inspect/origin.h"
 #include "data/shard/shuffle.h"
 #include "data/text/clean.h"
 #include "share/base/file.h"

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "data/pair_repeats.h"
-#include "data/pair_texts.h"
-#include "data/pair_trial.h"
+#include "data/inspect/pair_repeats.h"
+#include "data/inspect/pair_texts.h"
+#include "data/inspect/pair_trial.h"
 #include "data/prep/prep_stages.h"
 #include "data/prep/token_column.h"
 #include "share/base/file.h"

@@ -5,12 +5,12 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "data/drop_ledger_read.h"
+#include "data/inspect/drop_ledger_read.h"
 #include "data/source/progress.h"
 #include "data/subword/bpe.h"
 #include "data/subword/bpe_trace.h"
 #include "share/base/file.h"
-#include "share/base/json.h"
+#include "share/format/json.h"
 
 static const char *in_folder(const char *name)
 {

@@ -10,7 +10,7 @@
 #include "eval/exchange/model_export.h"
 #include "share/base/file.h"
 #include "share/base/hash.h"
-#include "share/base/json.h"
+#include "share/format/json.h"
 #include "tests/train/small_ckpt.h"
 #include "train/ckpt/ckpt.h"
 

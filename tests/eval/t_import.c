@@ -11,7 +11,7 @@
 #include "eval/exchange/model_export.h"
 #include "eval/exchange/npz.h"
 #include "eval/exchange/weight_map.h"
-#include "share/base/json.h"
+#include "share/format/json.h"
 #include "tests/train/small_ckpt.h"
 
 static const char codes[] = "#version: 0.2\n";

@@ -9,7 +9,7 @@
 #include "eval/metrics/chrf.h"
 #include "eval/metrics/unicode.h"
 #include "share/base/file.h"
-#include "share/base/json.h"
+#include "share/format/json.h"
 #include "share/base/lines.h"
 
 #define TOKENS(tokenizer, text) tokens_of(tokenizer, text, strlen(text))

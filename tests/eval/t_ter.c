@@ -6,7 +6,7 @@
 
 #include "eval/metrics/ter.h"
 #include "share/base/file.h"
-#include "share/base/json.h"
+#include "share/format/json.h"
 #include "share/base/lines.h"
 #include "share/base/util.h"
 

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "share/base/buf.h"
-#include "share/base/journal.h"
-#include "share/base/json.h"
+#include "share/workspace/journal.h"
+#include "share/format/json.h"
 #include "share/base/lines.h"
 #include "share/base/text.h"
 #include "share/conf/conf.h"

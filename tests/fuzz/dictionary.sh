@@ -6,10 +6,10 @@ cd "$1"
 # shellcheck disable=SC2016 # ${ is a word
 # target	files of its reader	further words: \x.. is a byte
 table='lines		\xEF\xBB\xBF \x0D\x0A \xE2\x80\xA8 \xF4\x90\x80\x80
-json	share/base/json_read.c	{ } [ ] : , true false null 1e308 -0.0 \x5Cu0000 \x5CuD800 \x5CuDC00
+json	share/format/json_read.c	{ } [ ] : , true false null 1e308 -0.0 \x5Cu0000 \x5CuD800 \x5CuDC00
 recipe	share/conf/conf_recipe.c share/conf/options.def	[data] [model] [train] [decode] [recipe] include ${ }
-journal	share/base/journal.c tui/run/run_history_records.c	"kind": "t": "v":1
-tail	share/base/journal.c	"kind": "t": "v":1 \x0A
+journal	share/workspace/journal.c tui/run/run_history_records.c	"kind": "t": "v":1
+tail	share/workspace/journal.c	"kind": "t": "v":1 \x0A
 moses	data/text/normalize.c data/text/tokenize_rules.c data/text/detokenize.c	&amp; @-@ ... \xC2\xA0 \xE2\x80\x99
 manifest	data/source/manifest.c	[archive train.en train.de sha256: bytes: file:/// =
 sgm	data/text/sgm.c	<seg </seg> <doc <refset &amp; &#x </
@@ -27,7 +27,7 @@ weights	eval/exchange/ct2_read.c eval/exchange/weight_map.def eval/exchange/ct2.
 npz	eval/exchange/npz.c	\x93NUMPY PK\x03\x04 PK\x01\x02 PK\x05\x06 fortran_order descr <f4
 tokens	eval/exchange/import_vocabulary.c	</s> <s> <unk> {" ":
 nohup	train/record/openseq2seq.c	
-host	train/common/host_cpu.c train/common/host_disk.c train/common/host_net.c train/common/host_ib.c	MemTotal: MemAvailable:
+host	train/host/host_cpu.c train/host/host_disk.c train/host/host_net.c train/host/host_ib.c	MemTotal: MemAvailable:
 pulse	train/watch/heartbeat_message.c	
 answer	tui/translate/service_answer.c	
 edit		
@@ -38,14 +38,14 @@ receipt	data/source/receipt.c
 part	data/source/fetch_part.c	
 http	data/source/fetch_transfer.c	HTTP/1.1 \x0D\x0A\x0D\x0A Location: Content-Length: Transfer-Encoding: chunked Content-Encoding: gzip Retry-After: \x00\x00
 record	data/prep/prep_record.c	
-hosts	train/launch/hosts/hosts.c	slots= max_slots= [1-3] node[01-
-aws	train/launch/hosts/hosts_aws.c	
+hosts	train/launch/remote/hosts.c	slots= max_slots= [1-3] node[01-
+aws	train/launch/remote/hosts_aws.c	
 theme	tui/term/theme.c	
 keymap	tui/term/keys.c tui/term/actions.def	<Space> <C- <A-
 serve	eval/translate/serve.c eval/translate/suggest.c	{"id":1,"text":
 terms	eval/translate/terms.c	\x09
 history	tui/run/run_history_records.c tui/run/fleet.c	"kind": "t": "v":1
-follow	train/launch/run/follow_files.c train/launch/run/follow_copy.c	-rw-r--r-- alive runs/ corpora/'
+follow	train/launch/follow/follow_files.c train/launch/follow/follow_copy.c	-rw-r--r-- alive runs/ corpora/'
 row=$(printf '%s\n' "$table" | grep "^$2	") || { echo "dictionary.sh: there is no target '$2'" >&2; exit 64; }
 files=$(printf '%s' "$row" | cut -f 2)
 words=$(printf '%s' "$row" | cut -f 3)

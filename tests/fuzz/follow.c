@@ -4,7 +4,7 @@
 
 #include "share/base/file.h"
 #include "tests/fuzz/fuzz.h"
-#include "train/launch/run/follow_copy.h"
+#include "train/launch/follow/follow_copy.h"
 
 static char folder[FUZZ_FOLDER_BYTES];
 

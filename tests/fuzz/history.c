@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "share/base/json.h"
+#include "share/format/json.h"
 #include "share/base/util.h"
 #include "tests/fuzz/fuzz.h"
 #include "tui/app/view.h"

@@ -5,9 +5,9 @@
 #include <sys/socket.h>
 
 #include "tests/fuzz/fuzz.h"
-#include "train/common/host_cpu.h"
-#include "train/common/host_disk.h"
-#include "train/common/host_net.h"
+#include "train/host/host_cpu.h"
+#include "train/host/host_disk.h"
+#include "train/host/host_net.h"
 #include "train/watch/heartbeat_internal.h"
 
 static void read_network(const char *text)

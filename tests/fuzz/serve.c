@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "eval/translate/serve.h"
-#include "share/base/json.h"
+#include "share/format/json.h"
 #include "tests/fuzz/fuzz.h"
 
 /* Opened once, with the small model of the tests, and never closed. */

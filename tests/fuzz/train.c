@@ -1,7 +1,7 @@
 /* train.c - targets for model files and logs of other programs; see fuzz.h */
 #include <string.h>
 
-#include "share/base/json.h"
+#include "share/format/json.h"
 #include "tests/fuzz/fuzz.h"
 #include "train/ckpt/safetensors.h"
 #include "train/record/openseq2seq.h"

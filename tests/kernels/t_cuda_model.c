@@ -8,7 +8,7 @@
 #include "eval/decode/decode.h"
 #include "share/base/util.h"
 #include "tests/train/small_model.h"
-#include "train/model/adam.h"
+#include "train/optim/adam.h"
 
 #ifdef CUDA_SIMULATED
 #include "tests/cudasim/sim.h"

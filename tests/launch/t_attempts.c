@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "share/base/file.h"
-#include "share/base/paths.h"
+#include "share/workspace/paths.h"
 #include "tests/launch/launch_bench.h"
 #include "tests/test.h"
 #include "train/launch/run/attempts.h"

@@ -5,8 +5,8 @@
 
 #include "share/base/file.h"
 #include "tests/test.h"
-#include "train/launch/run/follow_address.h"
-#include "train/launch/run/follow_copy.h"
+#include "train/launch/follow/follow_address.h"
+#include "train/launch/follow/follow_copy.h"
 
 TEST(follow_addresses)
 {

@@ -7,7 +7,7 @@
 #include "share/base/file.h"
 #include "share/base/util.h"
 #include "tests/test.h"
-#include "train/launch/hosts/hosts.h"
+#include "train/launch/remote/hosts.h"
 
 /* The parsed hosts as "name slots port;…", or the error message. */
 static const char *understood(const char *spec, const struct hosts_env *env)

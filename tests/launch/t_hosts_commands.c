@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "share/base/json.h"
-#include "share/base/paths.h"
+#include "share/format/json.h"
+#include "share/workspace/paths.h"
 #include "tests/launch/launch_bench.h"
 #include "tests/test.h"
-#include "train/launch/hosts/preflight.h"
+#include "train/launch/preflight/preflight.h"
 
 #define SSH                                                                                        \
 	"while :; do case $1 in -o|-p|-i) shift 2;; -*) shift;; *) break;; esac; done\n"           \

@@ -8,8 +8,8 @@
 #include "share/base/text.h"
 #include "tests/launch/launch_bench.h"
 #include "tests/test.h"
-#include "train/launch/hosts/launcher.h"
-#include "train/launch/hosts/remote.h"
+#include "train/launch/remote/launcher.h"
+#include "train/launch/remote/remote.h"
 
 #define OPEN_MPI_4 "ompi:version:full:4.1.4\nmca:pmix:ext3x:version:mca:2.1.0\n"
 #define OPEN_MPI_5 "ompi:version:full:5.0.7\n"

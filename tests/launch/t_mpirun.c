@@ -9,8 +9,8 @@
 #include "share/base/file.h"
 #include "share/base/util.h"
 #include "tests/test.h"
-#include "train/launch/hosts/mpirun.h"
-#include "train/launch/hosts/rsh_agent.h"
+#include "train/launch/remote/mpirun.h"
+#include "train/launch/remote/rsh_agent.h"
 
 static const char *environment[] = { "PATH=/bin",
 				     "WERKBANK_SHARE=/s",

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "share/base/json.h"
+#include "share/format/json.h"
 #include "tests/launch/launch_bench.h"
 #include "tests/test.h"
 #include "train/launch/plan/plan_grid.h"

@@ -4,7 +4,7 @@
 
 #include "share/base/util.h"
 #include "tests/test.h"
-#include "train/launch/hosts/preflight_internal.h"
+#include "train/launch/preflight/preflight_internal.h"
 
 #define TRAINER "\"trainer\":{\"text\":\"werkbank-train 1 (with MPI)\",\"sha256\":\"aaaa\"}"
 #define MPI	"\"mpi\":{\"text\":\"mpirun (Open MPI) 4.1.4\",\"daemon\":\"/usr/bin/orted\"}"

@@ -14,7 +14,7 @@
 #include "tests/launch/launch_bench.h"
 #include "tests/test.h"
 #include "train/common/leftover.h"
-#include "train/launch/hosts/probe.h"
+#include "train/launch/preflight/probe.h"
 
 /* The answer to a request, parsed; NULL: e holds the failure. */
 static struct json *answer(const char *request, struct err *e)

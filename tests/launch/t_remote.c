@@ -10,7 +10,7 @@
 #include "share/base/file.h"
 #include "share/base/util.h"
 #include "tests/test.h"
-#include "train/launch/hosts/remote.h"
+#include "train/launch/remote/remote.h"
 
 /* A program in the place of ssh that runs body; its path in quotes, for --ssh, or NULL. */
 static char *fake_ssh(const char *body)

@@ -17,7 +17,7 @@
 #include "data/subword/sp_model.h"
 #include "data/text/sgm.h"
 #include "share/base/hash.h"
-#include "share/base/json.h"
+#include "share/format/json.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
 #include "train/ckpt/safetensors.h"

@@ -13,7 +13,7 @@
 #include "data/shard/loader.h"
 #include "data/shard/shard.h"
 #include "kernels/profile.h"
-#include "train/model/adam.h"
+#include "train/optim/adam.h"
 #include "train/model/model.h"
 
 struct rig_how {

@@ -13,7 +13,7 @@
 #include "data/shard/shard.h"
 #include "data/words/vocab.h"
 #include "share/base/file.h"
-#include "share/base/journal.h"
+#include "share/workspace/journal.h"
 #include "share/base/rng.h"
 #include "tests/train/small_model.h"
 #include "train/ckpt/ckpt.h"

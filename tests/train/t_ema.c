@@ -2,7 +2,7 @@
 #include "tests/train/small_run.h"
 
 #include "share/base/file.h"
-#include "train/model/ema.h"
+#include "train/optim/ema.h"
 
 #define STEPS 20
 

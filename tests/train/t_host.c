@@ -7,10 +7,10 @@
 
 #include "share/base/file.h"
 #include "tests/test.h"
-#include "train/common/host_cpu.h"
-#include "train/common/host_disk.h"
-#include "train/common/host_gpu.h"
-#include "train/common/host_net.h"
+#include "train/host/host_cpu.h"
+#include "train/host/host_disk.h"
+#include "train/host/host_gpu.h"
+#include "train/host/host_net.h"
 #include "train/watch/host_watch.h"
 
 /* ---- made-up trees ------------------------------------------------------ */

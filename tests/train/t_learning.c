@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "share/base/buf.h"
-#include "share/base/journal.h"
+#include "share/workspace/journal.h"
 #include "tests/test.h"
 #include "tests/train/small_run.h"
 #include "train/record/learning_watch.h"

@@ -4,7 +4,7 @@
 
 #include "tests/train/small_model.h"
 #include "train/ckpt/safetensors.h"
-#include "train/model/adam.h"
+#include "train/optim/adam.h"
 
 static int64_t count_floats(struct model_shape shape)
 {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "share/base/json.h"
+#include "share/format/json.h"
 #include "train/record/openseq2seq.h"
 
 /* A field of record number i of a kind; NAN: there is none. */

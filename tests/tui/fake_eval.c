@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "share/base/buf.h"
-#include "share/base/json.h"
+#include "share/format/json.h"
 #include "share/base/lines.h"
 #include "share/base/text.h"
 #include "share/base/util.h"

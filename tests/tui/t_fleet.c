@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "share/base/json.h"
+#include "share/format/json.h"
 #include "share/base/util.h"
 #include "tui/plot/series.h"
 #include "tui/run/fleet.h"

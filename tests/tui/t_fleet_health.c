@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "share/base/json.h"
+#include "share/format/json.h"
 #include "share/base/util.h"
 #include "tui/run/fleet.h"
 #include "tui/run/fleet_events.h"

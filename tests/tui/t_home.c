@@ -10,7 +10,7 @@
 
 #include "share/base/buf.h"
 #include "share/base/file.h"
-#include "share/base/json.h"
+#include "share/format/json.h"
 #include "share/base/util.h"
 #include "tui/plot/sparkline.h"
 #include "tui/run/workspace_index.h"

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "share/base/clock.h"
-#include "share/base/paths.h"
+#include "share/workspace/paths.h"
 #include "share/base/util.h"
 #include "tui/translate/service.h"
 

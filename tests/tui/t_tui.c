@@ -14,9 +14,9 @@
 #include <unistd.h>
 
 #include "share/base/file.h"
-#include "share/base/json.h"
+#include "share/format/json.h"
 #include "share/base/util.h"
-#include "share/base/workspace_names.h"
+#include "share/workspace/workspace_names.h"
 #include "tui/plot/plot.h"
 #include "tui/plot/series.h"
 #include "tui/run/run_history.h"

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "share/base/file.h"
-#include "share/base/workspace_names.h"
+#include "share/workspace/workspace_names.h"
 #include "tui/run/option_diff.h"
 #include "tui/run/sample_history.h"
 #include "tui/run/word_diff.h"

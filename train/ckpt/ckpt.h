@@ -32,7 +32,7 @@
 #include "share/conf/conf.h"
 #include "train/ckpt/safetensors.h"
 #include "train/model/model.h"
-#include "train/model/schedule.h"
+#include "train/optim/schedule.h"
 
 /* The contents of state.json; plain data, which ranks send to each other. */
 struct ckpt_state {

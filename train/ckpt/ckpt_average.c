@@ -10,7 +10,7 @@
 
 #include "share/base/file.h"
 #include "share/base/hash.h"
-#include "share/base/json.h"
+#include "share/format/json.h"
 #include "share/base/mem.h"
 #include "share/conf/text_facts.h"
 #include "train/ckpt/ckpt_internal.h"

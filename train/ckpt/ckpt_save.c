@@ -11,7 +11,7 @@
 
 #include "share/base/file.h"
 #include "share/base/hash.h"
-#include "share/base/json.h"
+#include "share/format/json.h"
 #include "share/base/mem.h"
 #include "share/base/text.h"
 #include "train/ckpt/safetensors.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "share/base/file.h"
-#include "share/base/json.h"
+#include "share/format/json.h"
 #include "share/base/mem.h"
 
 #define HEADER_LIMIT 100000000u /* bytes, as in the reference implementation */

@@ -14,7 +14,7 @@
 #include "share/base/util.h"
 #include "train/comm/comm_nccl_library.h"
 #include "train/comm/reduce_internal.h"
-#include "train/common/host_net.h"
+#include "train/host/host_net.h"
 
 #define INIT_LIMIT_S	 300.0 /* limit for all ranks to call comm_nccl_open() */
 #define FINALIZE_LIMIT_S 10.0  /* limit for all ranks to close */

@@ -22,7 +22,7 @@
 #include <stdint.h>
 
 #include "share/base/err.h"
-#include "share/base/json.h"
+#include "share/format/json.h"
 
 /* Environment variable of all processes of a run: HOST:PID:RANDOM of the launcher. */
 #define LEFTOVER_TAG	  "WERKBANK_RUN_TAG"

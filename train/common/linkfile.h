@@ -21,7 +21,7 @@
 #include <stdint.h>
 
 #include "share/base/err.h"
-#include "share/base/json.h"
+#include "share/format/json.h"
 
 /* The summary that most readers need. */
 struct link_speed {

@@ -7,7 +7,7 @@
 
 #include "share/base/file.h"
 #include "share/base/hash.h"
-#include "share/base/json.h"
+#include "share/format/json.h"
 #include "share/base/util.h"
 #include "share/conf/arch.h"
 

@@ -3,9 +3,13 @@
 # May use: its own rooms, train/common, share.
 noinst_LIBRARIES += liblaunch.a
 liblaunch_a_SOURCES =
+include %D%/remote/local.mk
+include %D%/preflight/local.mk
 include %D%/hosts/local.mk
 include %D%/plan/local.mk
+include %D%/follow/local.mk
 include %D%/run/local.mk
+include %D%/job/local.mk
 
 bin_PROGRAMS += werkbank-launch
 werkbank_launch_SOURCES = %D%/main.c

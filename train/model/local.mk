@@ -1,8 +1,7 @@
-# train/model: the Transformer on packed batches: parameters, forward, backward, loss, Adam, moving average, schedule.
+# train/model: the Transformer on packed batches: parameters, forward, backward, loss.
 # Enter at model.h (public functions) and model_internal.h (map of the files); params.def lists every tensor.
-# May use: kernels/ops, data/shard, train/comm, share.
+# May use: kernels/ops, data/shard, share.
 libtrain_a_SOURCES += \
-	%D%/adam.c %D%/adam.h %D%/arena.c %D%/arena.h %D%/ema.c %D%/ema.h \
+	%D%/arena.c %D%/arena.h \
 	%D%/model.c %D%/model.h %D%/model_backward.c %D%/model_batch.c %D%/model_forward.c \
-	%D%/model_head.c %D%/model_internal.h %D%/model_pack.c %D%/model_plan.c %D%/params.def \
-	%D%/schedule.c %D%/schedule.h
+	%D%/model_head.c %D%/model_internal.h %D%/model_pack.c %D%/model_plan.c %D%/params.def

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "share/base/file.h"
-#include "share/base/json.h"
+#include "share/format/json.h"
 #include "share/base/mem.h"
 
 #define FILE_LIMIT (64u << 20) /* bytes */

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "share/base/journal.h"
+#include "share/workspace/journal.h"
 #include "share/base/mem.h"
 #include "share/base/util.h"
 #include "train/record/learning_watch.h"

@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 #include "share/base/err.h"
-#include "share/base/journal.h"
+#include "share/workspace/journal.h"
 #include "share/conf/conf.h"
 
 struct metric_sinks;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "share/base/json.h"
+#include "share/format/json.h"
 #include "share/base/mem.h"
 #include "share/base/util.h"
 

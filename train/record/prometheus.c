@@ -9,7 +9,7 @@
 
 #include "data/words/intern.h"
 #include "share/base/file.h"
-#include "share/base/journal.h"
+#include "share/workspace/journal.h"
 #include "share/base/mem.h"
 #include "share/base/text.h"
 #include "share/base/util.h"

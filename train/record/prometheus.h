@@ -16,7 +16,7 @@
 
 #include "share/base/buf.h"
 #include "share/base/err.h"
-#include "share/base/json.h"
+#include "share/format/json.h"
 
 struct prometheus;
 

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "share/base/journal.h"
+#include "share/workspace/journal.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
 

@@ -17,7 +17,7 @@
 #define WERKBANK_TRAIN_RECORD_SCALARS_H
 
 #include "share/base/err.h"
-#include "share/base/json.h"
+#include "share/format/json.h"
 
 /* Called with a number; the tag is borrowed. A result other than 0 ends scalars_each(). */
 typedef int scalars_fn(void *arg, const char *tag, double value, struct err *e);

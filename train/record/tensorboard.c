@@ -14,7 +14,7 @@
 #include "share/base/buf.h"
 #include "share/base/file.h"
 #include "share/base/mem.h"
-#include "share/base/proto.h"
+#include "share/format/proto.h"
 #include "share/base/util.h"
 #include "train/record/scalars.h"
 

@@ -19,7 +19,7 @@
 #include <stdint.h>
 
 #include "share/base/err.h"
-#include "share/base/json.h"
+#include "share/format/json.h"
 
 struct tensorboard;
 

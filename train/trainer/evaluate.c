@@ -12,7 +12,7 @@
 
 #include "share/base/clock.h"
 #include "share/base/file.h"
-#include "share/base/paths.h"
+#include "share/workspace/paths.h"
 #include "share/base/proc.h"
 #include "share/base/text.h"
 

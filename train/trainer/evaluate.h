@@ -17,7 +17,7 @@
 #include <stdbool.h>
 
 #include "share/base/err.h"
-#include "share/base/journal.h"
+#include "share/workspace/journal.h"
 #include "train/ckpt/ckpt.h"
 #include "train/comm/comm.h"
 #include "train/record/evaluations.h"

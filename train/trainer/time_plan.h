@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "train/model/schedule.h"
+#include "train/optim/schedule.h"
 
 struct time_plan {
 	double limit_s;	     /* of training, evaluations included; 0: none */

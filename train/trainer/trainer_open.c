@@ -15,7 +15,7 @@
 #include "share/base/file.h"
 #include "share/base/hash.h"
 #include "share/base/mem.h"
-#include "share/base/paths.h"
+#include "share/workspace/paths.h"
 #include "share/base/text.h"
 #include "share/conf/text_facts.h"
 #include "train/record/evaluations.h"

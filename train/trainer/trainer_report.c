@@ -17,8 +17,8 @@
 #include "share/base/file.h"
 #include "share/base/flow.h"
 #include "share/base/number_format.h"
-#include "share/base/paths.h"
-#include "share/base/terminal_text.h"
+#include "share/workspace/paths.h"
+#include "share/guard/terminal_text.h"
 #include "share/base/text.h"
 
 #define SHOW_TERMINAL_S 0.5 /* between progress lines */

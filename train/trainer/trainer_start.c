@@ -5,7 +5,7 @@
 
 #include "share/base/file.h"
 #include "share/base/mem.h"
-#include "share/base/paths.h"
+#include "share/workspace/paths.h"
 #include "train/common/start_from.h"
 
 /* An imported checkpoint has weights, but no moments. */

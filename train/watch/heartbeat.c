@@ -34,10 +34,10 @@
 
 #include "share/base/clock.h"
 #include "share/base/file.h"
-#include "share/base/journal.h"
+#include "share/workspace/journal.h"
 #include "share/base/mem.h"
-#include "share/base/terminal_text.h"
-#include "train/common/host_net.h"
+#include "share/guard/terminal_text.h"
+#include "train/host/host_net.h"
 #include "train/watch/heartbeat_internal.h"
 
 #define ADDRESSES	8	  /* upper limit of the first rank's addresses */

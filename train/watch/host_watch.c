@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "share/base/mem.h"
-#include "train/common/host_cpu.h"
-#include "train/common/host_disk.h"
+#include "train/host/host_cpu.h"
+#include "train/host/host_disk.h"
 #include "train/common/linkfile.h"
 
 /* Means over the samples since the last report. */

@@ -10,9 +10,9 @@
 #define WERKBANK_TRAIN_WATCH_HOST_WATCH_H
 
 #include "share/base/err.h"
-#include "train/common/host_file.h"
-#include "train/common/host_gpu.h"
-#include "train/common/host_net.h"
+#include "train/host/host_file.h"
+#include "train/host/host_gpu.h"
+#include "train/host/host_net.h"
 
 enum host_link_from {
 	HOST_LINK_UNKNOWN,

@@ -3,7 +3,7 @@
  *
  * Every rank adds up the times of its steps. The first rank of each host also samples the host:
  * processors, memory, disk, network, GPUs. When a report is due, the first rank gathers all
- * measurements and writes the records "rank", "host" and "verdict" (share/base/journal.h).
+ * measurements and writes the records "rank", "host" and "verdict" (share/workspace/journal.h).
  *
  *	struct telemetry *t = telemetry_open(&how, comm, e);	collective
  *	telemetry_begin(t); … telemetry_step(t, &times);	before and after each step, every rank
@@ -19,7 +19,7 @@
 #include <stdint.h>
 
 #include "share/base/err.h"
-#include "share/base/journal.h"
+#include "share/workspace/journal.h"
 #include "train/comm/comm.h"
 
 /* One optimizer step of one rank: seconds of the wall clock, and bytes. */

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "share/base/clock.h"
-#include "share/base/paths.h"
+#include "share/workspace/paths.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
 #include "tui/app/app_internal.h"

@@ -12,9 +12,9 @@
 
 #include "share/base/file.h"
 #include "share/base/mem.h"
-#include "share/base/paths.h"
+#include "share/workspace/paths.h"
 #include "share/base/text.h"
-#include "share/base/workspace_names.h"
+#include "share/workspace/workspace_names.h"
 #include "tui/app/jobs.h"
 #include "tui/app/view_requests.h"
 #include "tui/run/run_history.h"

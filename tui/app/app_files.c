@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "share/base/file.h"
-#include "share/base/paths.h"
+#include "share/workspace/paths.h"
 
 #define MAX_FILE 100000 /* largest file read, in bytes */
 

@@ -9,7 +9,7 @@
 #include "share/base/clock.h"
 #include "share/base/mem.h"
 #include "share/base/util.h"
-#include "share/base/workspace_names.h"
+#include "share/workspace/workspace_names.h"
 #include "tui/app/frame.h"
 #include "tui/app/jobs.h"
 #include "tui/run/run_history.h"

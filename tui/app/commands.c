@@ -8,7 +8,7 @@
 
 #include "share/base/clock.h"
 #include "share/base/file.h"
-#include "share/base/paths.h"
+#include "share/workspace/paths.h"
 #include "share/base/text.h"
 #include "tui/app/app.h"
 #include "tui/app/completion_names.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "share/base/mem.h"
-#include "share/base/paths.h"
+#include "share/workspace/paths.h"
 #include "share/base/text.h"
 
 /* List the names of shipped files that end in suffix, without it. */

@@ -3,7 +3,7 @@
 #define WERKBANK_TUI_APP_COMPLETION_NAMES_H
 
 #include "share/base/err.h"
-#include "share/base/workspace_names.h"
+#include "share/workspace/workspace_names.h"
 
 /*
  * List the names of a kind, sorted: runs and corpora of the workspace; shipped recipes and

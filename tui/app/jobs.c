@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "share/base/mem.h"
-#include "share/base/paths.h"
+#include "share/workspace/paths.h"
 #include "share/base/proc.h"
 #include "share/base/text.h"
 #include "share/base/util.h"

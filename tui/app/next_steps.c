@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "share/base/file.h"
-#include "share/base/json.h"
-#include "share/base/paths.h"
+#include "share/format/json.h"
+#include "share/workspace/paths.h"
 #include "share/conf/conf.h"
 #include "tui/app/view.h"
 #include "share/base/number_format.h"

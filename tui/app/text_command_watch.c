@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "share/base/mem.h"
-#include "share/base/paths.h"
-#include "share/base/terminal_text.h"
+#include "share/workspace/paths.h"
+#include "share/guard/terminal_text.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
 #include "tui/app/next_steps.h"

@@ -13,7 +13,7 @@
 #include "share/base/file.h"
 #include "share/base/hash.h"
 #include "share/base/mem.h"
-#include "share/base/paths.h"
+#include "share/workspace/paths.h"
 #include "share/base/proc.h"
 #include "share/base/text.h"
 #include "share/base/util.h"

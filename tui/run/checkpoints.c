@@ -9,7 +9,7 @@
 
 #include "share/base/file.h"
 #include "share/base/mem.h"
-#include "share/base/paths.h"
+#include "share/workspace/paths.h"
 #include "share/base/text.h"
 
 int64_t checkpoints_link(const char *workspace, const char *run, const char *link)

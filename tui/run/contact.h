@@ -1,7 +1,7 @@
 /*
  * contact.h - is this workspace a copy of others, which "watch ssh://…" keeps up to date, and is there
  * contact with them? Read from contact-0.json, contact-1.json … in the workspace
- * (train/launch/run/follow_command.h).
+ * (train/launch/follow/follow_command.h).
  */
 #ifndef WERKBANK_TUI_RUN_CONTACT_H
 #define WERKBANK_TUI_RUN_CONTACT_H

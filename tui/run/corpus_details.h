@@ -12,12 +12,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "data/drop_ledger_read.h"
-#include "data/pair_texts.h"
-#include "data/pair_trial.h"
+#include "data/inspect/drop_ledger_read.h"
+#include "data/inspect/pair_texts.h"
+#include "data/inspect/pair_trial.h"
 #include "data/subword/piece_trace.h"
 #include "data/words/vocab.h"
-#include "share/base/json.h"
+#include "share/format/json.h"
 #include "tui/run/workspace_index.h"
 
 enum data_pane {

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "share/base/json.h"
+#include "share/format/json.h"
 
 struct eval_progress {
 	double since;	   /* unix seconds; 0: no evaluation is under way */

@@ -8,7 +8,7 @@
 
 #include "share/base/file.h"
 #include "share/base/mem.h"
-#include "share/base/paths.h"
+#include "share/workspace/paths.h"
 #include "share/base/text.h"
 
 static int is_recipe(const struct dirent *d)

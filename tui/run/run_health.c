@@ -10,7 +10,7 @@
 #include "eval/report/answers.h"
 #include "eval/report/evidence.h"
 #include "share/base/file.h"
-#include "share/base/json.h"
+#include "share/format/json.h"
 #include "share/base/number_format.h"
 #include "share/base/util.h"
 

@@ -23,13 +23,13 @@
 
 #include "share/base/clock.h"
 #include "share/base/file.h"
-#include "share/base/journal.h"
-#include "share/base/lock_file.h"
+#include "share/workspace/journal.h"
+#include "share/workspace/lock_file.h"
 #include "share/base/mem.h"
-#include "share/base/paths.h"
+#include "share/workspace/paths.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
-#include "share/base/workspace_names.h"
+#include "share/workspace/workspace_names.h"
 #include "share/conf/conf.h"
 #include "tui/run/run_history_internal.h"
 

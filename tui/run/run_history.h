@@ -22,7 +22,7 @@
 #include <stdint.h>
 
 #include "share/base/err.h"
-#include "share/base/run_end.h"
+#include "share/workspace/run_end.h"
 #include "share/base/statistics.h"
 #include "tui/plot/series.h"
 #include "tui/run/fleet.h"

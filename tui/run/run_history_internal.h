@@ -2,7 +2,7 @@
 #ifndef WERKBANK_TUI_RUN_RUN_HISTORY_INTERNAL_H
 #define WERKBANK_TUI_RUN_RUN_HISTORY_INTERNAL_H
 
-#include "share/base/json.h"
+#include "share/format/json.h"
 #include "tui/run/run_history.h"
 
 /* Append an empty line to the log, for the caller to fill. Never NULL after history_open(). */

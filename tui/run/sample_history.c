@@ -9,8 +9,8 @@
 #include "eval/metrics/chrf.h"
 #include "share/base/clock.h"
 #include "share/base/file.h"
-#include "share/base/journal.h"
-#include "share/base/json.h"
+#include "share/workspace/journal.h"
+#include "share/format/json.h"
 #include "share/base/mem.h"
 #include "share/base/text.h"
 

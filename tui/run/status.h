@@ -12,7 +12,7 @@
 
 #include "share/base/buf.h"
 #include "share/base/err.h"
-#include "share/base/run_end.h"
+#include "share/workspace/run_end.h"
 #include "share/base/statistics.h"
 #include "share/conf/conf.h"
 #include "tui/run/eval_progress.h"

@@ -13,12 +13,12 @@
 
 #include "share/base/clock.h"
 #include "share/base/file.h"
-#include "share/base/journal.h"
-#include "share/base/json.h"
+#include "share/workspace/journal.h"
+#include "share/format/json.h"
 #include "share/base/mem.h"
-#include "share/base/paths.h"
+#include "share/workspace/paths.h"
 #include "share/base/util.h"
-#include "share/base/workspace_names.h"
+#include "share/workspace/workspace_names.h"
 #include "share/conf/text_facts.h"
 
 #define LIST_EVERY_S	2.0

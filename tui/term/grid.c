@@ -8,7 +8,7 @@
 #include <wchar.h>
 
 #include "share/base/mem.h"
-#include "share/base/terminal_text.h"
+#include "share/guard/terminal_text.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
 #include "tui/term/picture.h"

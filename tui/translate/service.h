@@ -27,7 +27,7 @@
 #include <stdint.h>
 
 #include "share/base/err.h"
-#include "share/base/json.h"
+#include "share/format/json.h"
 #include "tui/translate/glossary.h"
 
 /* Kinds of requests that may wait side by side; lower slots are sent first. */

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "share/base/mem.h"
-#include "share/base/paths.h"
+#include "share/workspace/paths.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
 #include "tui/run/checkpoints.h"

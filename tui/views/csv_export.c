@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "share/base/json.h"
+#include "share/format/json.h"
 #include "share/base/util.h"
 
 void csv_put_field(struct buf *out, const char *text, char end)

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "share/base/journal.h"
+#include "share/workspace/journal.h"
 #include "share/base/util.h"
 #include "tui/plot/sparkline.h"
 #include "tui/run/run_look.h"

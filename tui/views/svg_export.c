@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "share/base/mem.h"
-#include "share/base/svg_plot.h"
+#include "share/format/svg_plot.h"
 #include "share/base/util.h"
 
 #define PAGE_WIDTH  900.0

@@ -10,16 +10,16 @@
 #include "share/base/cores.h"
 #include "share/base/file.h"
 #include "share/base/mem.h"
-#include "share/base/paths.h"
+#include "share/workspace/paths.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
 #include "train/common/linkfile.h"
 #include "train/launch/hosts/hosts_command.h"
-#include "train/launch/hosts/launcher.h"
-#include "train/launch/hosts/mpirun.h"
-#include "train/launch/hosts/preflight.h"
-#include "train/launch/hosts/probe.h"
-#include "train/launch/hosts/remote.h"
+#include "train/launch/remote/launcher.h"
+#include "train/launch/remote/mpirun.h"
+#include "train/launch/preflight/preflight.h"
+#include "train/launch/preflight/probe.h"
+#include "train/launch/remote/remote.h"
 
 #define START_S	  120.0 /* limit for mpirun and the all-reduces */
 #define PAIR_S	  5.0	/* limit for one pair of ranks */

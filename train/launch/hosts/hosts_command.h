@@ -4,7 +4,7 @@
 
 #include "share/base/err.h"
 #include "share/conf/conf.h"
-#include "train/launch/hosts/hosts.h"
+#include "train/launch/remote/hosts.h"
 
 /* Arguments of an action; all borrowed. */
 struct hosts_task {

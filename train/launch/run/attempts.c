@@ -45,10 +45,10 @@
 
 #include "share/base/clock.h"
 #include "share/base/file.h"
-#include "share/base/journal.h"
+#include "share/workspace/journal.h"
 #include "share/base/text.h"
 #include "train/common/control.h"
-#include "train/launch/hosts/launcher.h"
+#include "train/launch/remote/launcher.h"
 #include "train/launch/run/host_return.h"
 #include "train/launch/run/outcome.h"
 #include "train/launch/run/roll_call.h"

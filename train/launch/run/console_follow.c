@@ -16,7 +16,7 @@
 
 #include "share/base/clock.h"
 #include "share/base/file.h"
-#include "share/base/terminal_text.h"
+#include "share/guard/terminal_text.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
 #include "train/launch/run/supervise.h"

@@ -11,8 +11,8 @@
 #include "share/base/mem.h"
 #include "share/base/proc.h"
 #include "share/base/util.h"
-#include "train/launch/hosts/launcher.h"
-#include "train/launch/hosts/remote.h"
+#include "train/launch/remote/launcher.h"
+#include "train/launch/remote/remote.h"
 
 #define MOST_LOOKS 8 /* processes at a time */
 

@@ -24,7 +24,7 @@
 #include <stdint.h>
 
 #include "share/base/err.h"
-#include "train/launch/hosts/hosts.h"
+#include "train/launch/remote/hosts.h"
 #include "train/launch/run/attempts.h"
 
 #define RETURN_WAIT_S	   60.0	  /* from the loss of a host to the first look */

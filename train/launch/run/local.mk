@@ -1,13 +1,8 @@
-# train/launch/run: the life of a run seen from outside: start, supervise, restart, follow, stop; batch job scripts.
+# train/launch/run: the life of a run seen from outside: start, supervise, restart, stop.
 # Enter at attempts.h (a run) and supervise.h (one job of it).
-# May use: train/launch/hosts, train/common, share.
+# May use: train/launch/remote, train/launch/preflight, train/common, share.
 liblaunch_a_SOURCES += \
-	%D%/attempts.c %D%/attempts.h %D%/console_follow.c %D%/console_follow.h \
-	%D%/detach.c %D%/detach.h %D%/follow_address.c %D%/follow_address.h %D%/follow_command.c %D%/follow_command.h %D%/follow_copy.c %D%/follow_copy.h \
-	%D%/follow_files.c %D%/follow_files.h %D%/host_return.c %D%/host_return.h %D%/job_batch.c %D%/job_command.c %D%/job_command.h \
-	%D%/job_internal.h %D%/job_k8s.c \
-	%D%/mpirun_output.c %D%/mpirun_output.h \
-	%D%/outcome.c %D%/outcome.h %D%/roll_call.c %D%/roll_call.h \
-	%D%/run_commands.c %D%/run_commands.h %D%/run_handle.c %D%/run_handle.h \
-	%D%/rundir.c %D%/rundir.h %D%/supervise.c %D%/supervise.h \
-	%D%/train_command.c %D%/train_command.h
+	%D%/attempts.c %D%/attempts.h %D%/console_follow.c %D%/console_follow.h %D%/detach.c %D%/detach.h \
+	%D%/host_return.c %D%/host_return.h %D%/mpirun_output.c %D%/mpirun_output.h %D%/outcome.c %D%/outcome.h \
+	%D%/roll_call.c %D%/roll_call.h %D%/run_commands.c %D%/run_commands.h %D%/run_handle.c %D%/run_handle.h \
+	%D%/rundir.c %D%/rundir.h %D%/supervise.c %D%/supervise.h %D%/train_command.c %D%/train_command.h

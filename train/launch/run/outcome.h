@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #include "share/base/err.h"
-#include "share/base/journal.h"
+#include "share/workspace/journal.h"
 #include "train/launch/run/mpirun_output.h"
 
 struct outcome {

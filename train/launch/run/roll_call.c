@@ -8,8 +8,8 @@
 
 #include "share/base/mem.h"
 #include "share/base/util.h"
-#include "train/launch/hosts/launcher.h"
-#include "train/launch/hosts/remote.h"
+#include "train/launch/remote/launcher.h"
+#include "train/launch/remote/remote.h"
 
 #define AT_ONCE	     128 /* hosts that are asked at the same time */
 #define LOGIN_FACTOR 5.0 /* a host may be so many times as slow as the slowest login before */

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 
 #include "share/base/err.h"
-#include "train/launch/hosts/hosts.h"
+#include "train/launch/remote/hosts.h"
 #include "train/launch/run/attempts.h"
 
 struct roll_call {

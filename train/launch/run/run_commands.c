@@ -13,9 +13,9 @@
 
 #include "share/base/clock.h"
 #include "share/base/file.h"
-#include "share/base/journal.h"
-#include "share/base/json.h"
-#include "share/base/paths.h"
+#include "share/workspace/journal.h"
+#include "share/format/json.h"
+#include "share/workspace/paths.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
 #include "train/common/leftover.h"

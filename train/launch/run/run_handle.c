@@ -15,12 +15,12 @@
 #include <unistd.h>
 
 #include "share/base/file.h"
-#include "share/base/json.h"
-#include "share/base/lock_file.h"
-#include "share/base/paths.h"
+#include "share/format/json.h"
+#include "share/workspace/lock_file.h"
+#include "share/workspace/paths.h"
 #include "share/base/proc.h"
 #include "share/base/text.h"
-#include "share/base/workspace_names.h"
+#include "share/workspace/workspace_names.h"
 #include "train/common/leftover.h"
 
 #define STATE_MAX_BYTES 65536

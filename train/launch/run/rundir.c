@@ -15,9 +15,9 @@
 
 #include "share/base/clock.h"
 #include "share/base/file.h"
-#include "share/base/journal.h"
-#include "share/base/json.h"
-#include "share/base/lock_file.h"
+#include "share/workspace/journal.h"
+#include "share/format/json.h"
+#include "share/workspace/lock_file.h"
 #include "share/base/text.h"
 #include "share/conf/text_facts.h"
 #include "train/common/control.h"

@@ -16,7 +16,7 @@
 
 #include "share/base/err.h"
 #include "share/conf/conf.h"
-#include "train/launch/hosts/hosts.h"
+#include "train/launch/remote/hosts.h"
 
 struct rundir {
 	char *path;	 /* owned: WORKSPACE/runs/NAME */

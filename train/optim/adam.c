@@ -1,0 +1,213 @@
+/* adam.c - the optimizer; see adam.h */
+#include "train/optim/adam.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "share/base/mem.h"
+
+static int adam_alloc_moments(struct adam *a, struct err *e)
+{
+	const struct ops *o = model_get_ops(a->model);
+	struct dev *d = model_get_dev(a->model);
+	/* a rank may own no part: allocate one float then, because NULL means failure */
+	const size_t bytes = MAX(a->floats, (size_t)1) * sizeof(float);
+
+	a->first = o->alloc(d, bytes, e);
+	a->second = a->first ? o->alloc(d, bytes, e) : NULL;
+	if (a->second)
+		return 0;
+	adam_close(a);
+	return e->code;
+}
+
+int adam_open(struct adam *a, struct model *m, double beta1, double beta2, double epsilon,
+	      struct err *e)
+{
+	*a = (struct adam){ .model = m, .beta1 = beta1, .beta2 = beta2, .epsilon = epsilon };
+	a->floats = (size_t)model_floats(m); /* model_new() has checked that their bytes fit */
+	a->n_parts = 1;
+	a->parts = mem_alloc(1, sizeof(*a->parts), e);
+	if (!a->parts) {
+		adam_close(a);
+		return e->code;
+	}
+	a->parts[0] = (struct range){ 0, a->floats };
+	return adam_alloc_moments(a, e);
+}
+
+int adam_set_parts(struct adam *a, const struct range *parts, size_t n, struct err *e)
+{
+	const struct ops *o = model_get_ops(a->model);
+	struct range *own = mem_alloc(n, sizeof(*own), e);
+
+	if (!own) {
+		adam_close(a);
+		return e->code;
+	}
+	o->release(model_get_dev(a->model), a->first);
+	o->release(model_get_dev(a->model), a->second);
+	a->first = a->second = NULL;
+	free(a->parts);
+	a->parts = own;
+	a->n_parts = n;
+	a->floats = 0;
+	for (size_t i = 0; i < n; i++) {
+		assert(parts[i].at + parts[i].n <= (size_t)model_floats(a->model));
+		own[i] = parts[i];
+		a->floats += parts[i].n;
+	}
+	return adam_alloc_moments(a, e);
+}
+
+void adam_close(struct adam *a)
+{
+	const struct ops *o;
+	struct dev *d;
+
+	if (!a->model)
+		return;
+	o = model_get_ops(a->model);
+	d = model_get_dev(a->model);
+	o->release(d, a->first);
+	o->release(d, a->second);
+	o->release(d, a->squares);
+	free(a->read);
+	free(a->parts);
+	*a = (struct adam){ 0 };
+}
+
+static int adam_reserve_squares(struct adam *a, size_t n, struct err *e)
+{
+	const struct ops *o = model_get_ops(a->model);
+	struct dev *d = model_get_dev(a->model);
+
+	if (n <= a->n_squares)
+		return 0;
+	o->release(d, a->squares);
+	free(a->read);
+	a->n_squares = 0;
+	a->squares = NULL;
+	a->read = mem_alloc(n, sizeof(*a->read), e);
+	if (a->read)
+		a->squares = o->alloc(d, n * sizeof(*a->squares), e);
+	if (!a->squares)
+		return e->code;
+	a->n_squares = n;
+	return 0;
+}
+
+int adam_squares_begin(struct adam *a, size_t n, struct err *e)
+{
+	if (adam_reserve_squares(a, n, e))
+		return e->code;
+	model_get_ops(a->model)->zero(model_get_dev(a->model), a->squares, n * sizeof(*a->squares));
+	return 0;
+}
+
+void adam_square(struct adam *a, size_t number, struct range r)
+{
+	assert(number < a->n_squares && r.at + r.n <= (size_t)model_floats(a->model));
+	model_get_ops(a->model)->sum_squares(model_get_dev(a->model), a->squares + number,
+					     model_grad_arena(a->model) + r.at, (int64_t)r.n);
+}
+
+double *adam_read_squares(struct adam *a, size_t n)
+{
+	assert(n <= a->n_squares);
+	if (n)
+		model_get_ops(a->model)->to_host(model_get_dev(a->model), a->read, a->squares,
+						 n * sizeof(*a->read));
+	return a->read;
+}
+
+void adam_measure(struct adam *a, const struct range *ranges, size_t n)
+{
+	const struct ops *o = model_get_ops(a->model);
+	double *squares = &model_tally(a->model)->squares;
+
+	o->zero(model_get_dev(a->model), squares, sizeof(*squares));
+	for (size_t i = 0; i < n; i++)
+		if (ranges[i].n)
+			o->sum_squares(model_get_dev(a->model), squares,
+				       model_grad_arena(a->model) + ranges[i].at,
+				       (int64_t)ranges[i].n);
+}
+
+static void adam_measure_all(struct adam *a)
+{
+	const struct range all = { 0, (size_t)model_floats(a->model) };
+
+	adam_measure(a, &all, 1);
+}
+
+double adam_grad_norm(struct adam *a)
+{
+	double sum;
+
+	adam_measure_all(a);
+	model_get_ops(a->model)->to_host(model_get_dev(a->model), &sum,
+					 &model_tally(a->model)->squares, sizeof(sum));
+	return sqrt(sum);
+}
+
+static struct adam_step adam_make_step(const struct adam *a, const struct adam_update *how)
+{
+	const double t = (double)(how->step + 1);
+
+	assert(how->step >= 0);
+	return (struct adam_step){
+		.rate = (float)how->rate,
+		.beta1 = (float)a->beta1,
+		.beta2 = (float)a->beta2,
+		.epsilon = (float)a->epsilon,
+		.correction1 = (float)-expm1(t * log(a->beta1)),
+		.correction2 = (float)-expm1(t * log(a->beta2)),
+		.grad_scale = how->scale,
+		.tokens = how->tokens ? &model_tally(a->model)->target : NULL,
+		.clip = how->clip,
+	};
+}
+
+static void adam_apply_parts(struct adam *a, struct adam_step how)
+{
+	float *first = a->first, *second = a->second, *param;
+	uint16_t *rounded;
+
+	param = model_update_arena(a->model, &rounded);
+	for (size_t i = 0; i < a->n_parts; i++) {
+		const struct range p = a->parts[i];
+
+		how.bf16_params = rounded ? rounded + p.at : NULL;
+		if (p.n)
+			model_get_ops(a->model)->adam(model_get_dev(a->model), param + p.at, first,
+						      second, model_grad_arena(a->model) + p.at,
+						      (int64_t)p.n, how);
+		first += p.n;
+		second += p.n;
+	}
+	assert(first == a->first + a->floats);
+}
+
+void adam_apply(struct adam *a, int64_t step, double rate, double scale)
+{
+	const struct adam_update how = { .step = step, .rate = rate, .scale = scale };
+
+	adam_apply_parts(a, adam_make_step(a, &how));
+}
+
+void adam_update_measured(struct adam *a, const struct adam_update *update)
+{
+	struct adam_step how = adam_make_step(a, update);
+
+	how.squares = &model_tally(a->model)->squares;
+	how.loss = &model_tally(a->model)->loss;
+	adam_apply_parts(a, how);
+}
+
+void adam_measure_and_update(struct adam *a, const struct adam_update *how)
+{
+	adam_measure_all(a);
+	adam_update_measured(a, how);
+}
