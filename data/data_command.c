@@ -12,10 +12,10 @@
 #include "data/subword/pipeline.h"
 #include "data/text/clean.h"
 #include "share/base/file.h"
-#include "share/format/json.h"
 #include "share/base/mem.h"
 #include "share/base/text.h"
 #include "share/conf/text_facts.h"
+#include "share/format/json.h"
 
 /* A query and the corpus it is about. */
 struct corpus_query {

@@ -11,11 +11,11 @@
 #include "data/source/corpus.h"
 #include "data/subword/piece_trace.h"
 #include "share/base/file.h"
-#include "share/format/json.h"
 #include "share/base/number_format.h"
-#include "share/workspace/paths.h"
 #include "share/base/text.h"
 #include "share/conf/text_facts.h"
+#include "share/format/json.h"
+#include "share/workspace/paths.h"
 
 #define JSON_LIMIT	(64u << 20) /* bytes */
 #define STEP_BYTES	((size_t)1 << 20)

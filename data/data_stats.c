@@ -7,9 +7,9 @@
 #include "data/judge/corpus_judge.h"
 #include "data/text/clean.h"
 #include "share/base/file.h"
-#include "share/format/json.h"
 #include "share/base/number_format.h"
 #include "share/base/text.h"
+#include "share/format/json.h"
 
 #define JSON_LIMIT (64u << 20) /* bytes */
 

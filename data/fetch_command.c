@@ -9,8 +9,8 @@
 #include "data/source/obtain.h"
 #include "data/source/progress.h"
 #include "share/base/file.h"
-#include "share/format/json.h"
 #include "share/base/mem.h"
+#include "share/format/json.h"
 #include "share/workspace/paths.h"
 
 static void add_lines(struct buf *out, const struct manifest *m,

@@ -8,8 +8,8 @@
 #include "data/prep/prep.h"
 #include "data/shard/shortlist.h"
 #include "data/tools.h"
-#include "share/guard/terminal_text.h"
 #include "share/conf/conf.h"
+#include "share/guard/terminal_text.h"
 
 static int data_main_run(struct conf *c, int argc, char **argv, struct err *e)
 {

@@ -8,8 +8,8 @@
 #include "share/base/clock.h"
 #include "share/base/file.h"
 #include "share/base/mem.h"
-#include "share/workspace/paths.h"
 #include "share/base/text.h"
+#include "share/workspace/paths.h"
 
 /* Coverage of the target side of a held-out shard. */
 struct shortlist_coverage {

@@ -14,8 +14,8 @@
 #include "eval/translate/serve.h"
 #include "eval/translate/translate.h"
 #include "eval/verify/verify.h"
-#include "share/guard/terminal_text.h"
 #include "share/conf/conf.h"
+#include "share/guard/terminal_text.h"
 
 static int bleu_command(struct conf *c, struct err *e)
 {

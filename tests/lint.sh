@@ -40,6 +40,10 @@ names=$(find share kernels data train eval tui \( -name '*.[ch]' -o -name '*.cu'
 	awk '/^---/ { for (name in here) delete here[name]; next } !(name = $0) { next }
 		!($0 in here) { here[$0] = 1; if (seen[$0]++ == 1) print }')
 if [ -n "$names" ]; then echo "$names"; complain "static functions of several files that share a name"; fi
+# The headers of one block of the project's includes are in alphabetical order.
+git ls-files '*.c' '*.h' '*.cu' '*.cuh' 2>/dev/null | xargs awk 'FNR == 1 { last = "" } !/^#include "[a-z0-9_]+\/[^"]*\.(h|cuh)"$/ { last = ""; next }
+	$0 < last { print FILENAME ":" FNR ": " $0; bad = 1 } { last = $0 } END { exit bad }' ||
+	complain "sort the includes of each block"
 # Each kernel begins with kernel_begin(), without which it may run before the kernel in front of it has ended.
 for file in kernels/cuda/*.cu; do
 	awk -v file="$file" '/__global__/ { kernel = FNR } kernel && last == "{" {

@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 #include "share/base/clock.h"
-#include "share/format/json.h"
 #include "share/base/mem.h"
 #include "share/base/util.h"
+#include "share/format/json.h"
 #include "train/comm/reduce.h"
 #include "train/common/network.h"
 

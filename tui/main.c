@@ -5,8 +5,8 @@
 
 #include "share/base/err.h"
 #include "share/base/file.h"
-#include "share/guard/terminal_text.h"
 #include "share/conf/conf.h"
+#include "share/guard/terminal_text.h"
 #include "tui/app/commands.h"
 
 int main(int argc, char **argv)

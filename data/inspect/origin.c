@@ -7,10 +7,10 @@
 
 #include "data/shard/shuffle.h"
 #include "share/base/file.h"
-#include "share/format/json.h"
 #include "share/base/lines.h"
 #include "share/base/mem.h"
 #include "share/base/text.h"
+#include "share/format/json.h"
 
 #define JSON_LIMIT (64u << 20) /* bytes */
 

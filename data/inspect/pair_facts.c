@@ -11,11 +11,11 @@
 #include "data/inspect/pair_repeats.h"
 #include "data/prep/pair_rules.h"
 #include "share/base/file.h"
-#include "share/format/json.h"
 #include "share/base/mem.h"
-#include "share/workspace/paths.h"
 #include "share/base/rng.h"
 #include "share/base/util.h"
+#include "share/format/json.h"
+#include "share/workspace/paths.h"
 
 #define JSON_LIMIT     ((size_t)64 << 20)
 #define HELD_OUT_LIMIT ((int64_t)16 << 20) /* bytes of a side of a held-out set that is read */

@@ -18,10 +18,10 @@
 #include "share/base/clock.h"
 #include "share/base/file.h"
 #include "share/base/flow.h"
-#include "share/workspace/lock_file.h"
 #include "share/base/number_format.h"
-#include "share/workspace/paths.h"
 #include "share/base/text.h"
+#include "share/workspace/lock_file.h"
+#include "share/workspace/paths.h"
 #include "share/workspace/workspace_names.h"
 
 /* name, function, version, texts, options, inputs, outputs: see struct prep_stage */

@@ -9,8 +9,8 @@
 #include "data/words/vocab.h"
 #include "share/base/file.h"
 #include "share/base/hash.h"
-#include "share/workspace/paths.h"
 #include "share/base/util.h"
+#include "share/workspace/paths.h"
 
 static const char *codes_name(const struct conf *c)
 {

@@ -16,9 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/prep/parallel.h"
 #include "data/prep/block_words.h"
 #include "data/prep/blocks.h"
+#include "data/prep/parallel.h"
 #include "data/prep/prep_stages.h"
 #include "data/prep/token_column.h"
 #include "data/source/manifest.h"

@@ -9,9 +9,9 @@
 #include "data/source/corpus.h"
 #include "share/base/clock.h"
 #include "share/base/file.h"
-#include "share/workspace/paths.h"
 #include "share/base/text.h"
 #include "share/conf/text_facts.h"
+#include "share/workspace/paths.h"
 
 /* recipe.ini: the resolved recipe up to its [data] section, on which the corpus depends. */
 static int write_corpus_recipe(struct prep *p, struct err *e)

@@ -7,8 +7,8 @@
 
 #include "data/prep/prep_report.h"
 #include "share/base/file.h"
-#include "share/format/json.h"
 #include "share/base/util.h"
+#include "share/format/json.h"
 
 /*
  * All estimates are upper bounds computed from B, the unpacked bytes of the texts. They are

@@ -5,8 +5,8 @@
 
 #include "data/prep/prep_verdicts.h"
 #include "share/base/file.h"
-#include "share/format/json.h"
 #include "share/base/util.h"
+#include "share/format/json.h"
 
 static void count_length(int64_t bins[STATS_N_BINS], int64_t length)
 {

@@ -6,9 +6,9 @@
 #include <sys/stat.h>
 
 #include "share/base/file.h"
+#include "share/conf/text_facts.h"
 #include "share/format/json.h"
 #include "share/workspace/paths.h"
-#include "share/conf/text_facts.h"
 
 char *corpus_folder(const struct conf *c, struct err *e)
 {

@@ -21,9 +21,9 @@
 #include <unistd.h>
 
 #include "share/base/file.h"
-#include "share/format/json.h"
 #include "share/base/mem.h"
 #include "share/base/text.h"
+#include "share/format/json.h"
 
 #define HASH_AT_ONCE (4u << 20)
 #define NOTE_MAX     (64u << 10)

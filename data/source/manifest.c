@@ -7,9 +7,9 @@
 #include "data/source/fetch.h"
 #include "data/source/manifest_internal.h"
 #include "share/base/mem.h"
-#include "share/workspace/paths.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
+#include "share/workspace/paths.h"
 
 #define MAX_MEMBER 1000 /* bytes of a member's path */
 

@@ -14,10 +14,10 @@
 #include "share/base/buf.h"
 #include "share/base/file.h"
 #include "share/base/mem.h"
-#include "share/workspace/paths.h"
-#include "share/guard/sandbox_child.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
+#include "share/guard/sandbox_child.h"
+#include "share/workspace/paths.h"
 
 #define ANSWER_MAX_BYTES (64u << 20) /* more than a manifest of MANIFEST_MAX_BYTES needs */
 

@@ -28,11 +28,11 @@
 #include "data/source/receipt.h"
 #include "data/source/unpacker.h"
 #include "share/base/file.h"
-#include "share/workspace/lock_file.h"
 #include "share/base/mem.h"
-#include "share/workspace/paths.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
+#include "share/workspace/lock_file.h"
+#include "share/workspace/paths.h"
 
 #define MOST_UNANNOUNCED 64000000000 /* bytes of an archive whose size nobody tells */
 

@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "share/base/file.h"
-#include "share/format/json.h"
 #include "share/base/mem.h"
 #include "share/base/util.h"
+#include "share/format/json.h"
 
 #define BLOCK_BYTES (1u << 20)
 #define MAX_RECEIPT (64u << 10)

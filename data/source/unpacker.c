@@ -18,8 +18,8 @@
 #include "data/source/archive.h"
 #include "share/base/file.h"
 #include "share/base/mem.h"
-#include "share/guard/sandbox_child.h"
 #include "share/base/util.h"
+#include "share/guard/sandbox_child.h"
 
 #define ANSWER_MAX_BYTES (1u << 18) /* of one answer */
 

@@ -9,9 +9,9 @@
 #include <string.h>
 
 #include "share/base/mem.h"
-#include "share/format/proto.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
+#include "share/format/proto.h"
 
 #define MODEL_BPE	2
 #define UNKNOWN_SURFACE " \xE2\x81\x87 " /* " ⁇ " */

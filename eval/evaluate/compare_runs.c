@@ -11,8 +11,8 @@
 #include "eval/translate/engine.h"
 #include "share/base/file.h"
 #include "share/base/mem.h"
-#include "share/workspace/paths.h"
 #include "share/base/text.h"
+#include "share/workspace/paths.h"
 #include "train/ckpt/ckpt.h"
 
 /* For this user alone. Of a sandboxed command, its parent process has made it. */

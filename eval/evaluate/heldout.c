@@ -15,11 +15,11 @@
 #include "share/base/file.h"
 #include "share/base/lines.h"
 #include "share/base/mem.h"
-#include "share/workspace/paths.h"
 #include "share/base/rng.h"
-#include "share/guard/terminal_text.h"
 #include "share/base/text.h"
 #include "share/conf/text_facts.h"
+#include "share/guard/terminal_text.h"
+#include "share/workspace/paths.h"
 
 #define CHUNK 512 /* sentences per progress message */
 

@@ -7,10 +7,10 @@
 
 #include "share/base/clock.h"
 #include "share/base/file.h"
-#include "share/format/json.h"
 #include "share/base/lines.h"
 #include "share/base/mem.h"
 #include "share/base/text.h"
+#include "share/format/json.h"
 
 static const struct {
 	const char *name;

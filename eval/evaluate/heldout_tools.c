@@ -10,9 +10,9 @@
 #include "eval/evaluate/score_tools.h"
 #include "share/base/clock.h"
 #include "share/base/file.h"
-#include "share/format/json.h"
 #include "share/base/number_format.h"
 #include "share/base/text.h"
+#include "share/format/json.h"
 
 int heldout_print(struct buf *text, struct err *e)
 {

@@ -22,8 +22,8 @@
 #include "eval/metrics/resample.h"
 #include "share/base/buf.h"
 #include "share/base/err.h"
-#include "share/format/json.h"
 #include "share/conf/conf.h"
+#include "share/format/json.h"
 
 enum score_ledger_row {
 	LEDGER_BLEU,

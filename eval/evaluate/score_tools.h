@@ -7,8 +7,8 @@
 #include "eval/metrics/bleu.h"
 #include "eval/metrics/resample.h"
 #include "share/base/err.h"
-#include "share/format/json.h"
 #include "share/conf/conf.h"
+#include "share/format/json.h"
 
 /*
  * Scores c->arguments[0] (none or "-": standard input; or --input) against the references of c;

@@ -12,9 +12,9 @@
 #include "eval/exchange/model_export.h"
 #include "eval/exchange/npz.h"
 #include "share/base/file.h"
+#include "share/base/text.h"
 #include "share/format/json.h"
 #include "share/workspace/paths.h"
-#include "share/base/text.h"
 #include "train/record/openseq2seq.h"
 
 static int write_into(const char *folder, const char *name, struct buf *text, struct err *e)

@@ -14,11 +14,11 @@
 #include "eval/exchange/import_vocabulary.h"
 #include "eval/exchange/model_export.h"
 #include "eval/exchange/weight_map.h"
-#include "share/format/json.h"
 #include "share/base/mem.h"
-#include "share/workspace/paths.h"
 #include "share/base/text.h"
 #include "share/conf/text_facts.h"
+#include "share/format/json.h"
+#include "share/workspace/paths.h"
 #include "train/ckpt/ckpt.h"
 
 struct model_import {

@@ -10,8 +10,8 @@
 #include "eval/exchange/ct2.h"
 #include "eval/exchange/records.h"
 #include "share/base/file.h"
-#include "share/format/json.h"
 #include "share/base/mem.h"
+#include "share/format/json.h"
 #include "train/ckpt/ckpt.h"
 
 struct model_export {

@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "share/workspace/journal.h"
 #include "share/base/mem.h"
-#include "share/format/svg_plot.h"
 #include "share/base/util.h"
+#include "share/format/svg_plot.h"
+#include "share/workspace/journal.h"
 #include "train/record/scalars.h"
 
 #define PLOT_WIDTH  560.0

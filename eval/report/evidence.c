@@ -11,12 +11,12 @@
 #include "data/source/corpus.h"
 #include "eval/report/signs.h"
 #include "share/base/file.h"
-#include "share/workspace/journal.h"
 #include "share/base/mem.h"
-#include "share/workspace/paths.h"
 #include "share/base/util.h"
-#include "share/workspace/workspace_names.h"
 #include "share/conf/text_facts.h"
+#include "share/workspace/journal.h"
+#include "share/workspace/paths.h"
+#include "share/workspace/workspace_names.h"
 
 #define MANIFEST_LIMIT (64u << 20)
 #define STATS_LIMIT    (64u << 20)

@@ -13,9 +13,9 @@
 
 #include "eval/report/samples.h"
 #include "share/base/err.h"
+#include "share/conf/conf.h"
 #include "share/format/json.h"
 #include "share/workspace/run_end.h"
-#include "share/conf/conf.h"
 
 /*
  * One journal record each; the fields are described in share/workspace/journal.h.

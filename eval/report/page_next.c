@@ -7,8 +7,8 @@
 #include "eval/report/page_one.h"
 #include "share/base/file.h"
 #include "share/base/mem.h"
-#include "share/workspace/paths.h"
 #include "share/base/text.h"
+#include "share/workspace/paths.h"
 
 /* What the rules of the next command look at. */
 struct next_facts {

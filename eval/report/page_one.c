@@ -8,9 +8,9 @@
 #include <time.h>
 
 #include "share/base/file.h"
-#include "share/format/json.h"
 #include "share/base/number_format.h"
 #include "share/base/text.h"
+#include "share/format/json.h"
 #include "share/workspace/workspace_names.h"
 
 #define SCORE_LIMIT (1u << 20) /* bytes of a kept score, which may hold a ledger */

@@ -9,11 +9,11 @@
 #include <unistd.h>
 
 #include "share/base/file.h"
-#include "share/format/json.h"
 #include "share/base/mem.h"
 #include "share/base/number_format.h"
-#include "share/workspace/paths.h"
 #include "share/base/text.h"
+#include "share/format/json.h"
+#include "share/workspace/paths.h"
 #include "share/workspace/workspace_names.h"
 
 const struct report_overview_part report_overview_parts[REPORT_OVERVIEW_PARTS] = {

@@ -10,9 +10,9 @@
 #include "share/base/flow.h"
 #include "share/base/hash.h"
 #include "share/base/mem.h"
-#include "share/workspace/paths.h"
 #include "share/base/text.h"
 #include "share/conf/text_facts.h"
+#include "share/workspace/paths.h"
 
 #define MIN_CAPACITY 1024 /* tokens; longer sentences are truncated, see struct decode_result */
 

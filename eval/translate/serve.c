@@ -10,9 +10,9 @@
 
 #include "eval/translate/suggest.h"
 #include "share/base/file.h"
-#include "share/format/json.h"
 #include "share/base/lines.h"
 #include "share/base/text.h"
+#include "share/format/json.h"
 
 /* A request, and the line that it was parsed from. */
 struct serve_line {

@@ -6,11 +6,11 @@
 
 #include "eval/verify/verify_internal.h"
 #include "share/base/file.h"
-#include "share/format/json.h"
 #include "share/base/mem.h"
-#include "share/workspace/paths.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
+#include "share/format/json.h"
+#include "share/workspace/paths.h"
 
 /* mark: a file that a folder of this kind has. */
 static const struct verify_kind {

@@ -6,11 +6,11 @@
 #include "eval/verify/verify_internal.h"
 #include "share/base/file.h"
 #include "share/base/hash.h"
-#include "share/workspace/journal.h"
-#include "share/format/json.h"
 #include "share/base/mem.h"
 #include "share/base/text.h"
 #include "share/conf/text_facts.h"
+#include "share/format/json.h"
+#include "share/workspace/journal.h"
 #include "train/ckpt/ckpt.h"
 #include "train/record/evaluations.h"
 

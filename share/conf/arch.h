@@ -9,9 +9,9 @@
 #include <stdint.h>
 
 #include "share/base/err.h"
+#include "share/conf/conf.h"
 #include "share/format/format_version.h"
 #include "share/format/json.h"
-#include "share/conf/conf.h"
 
 #define ARCH_MAX_LAYERS 64 /* of one stack; also the upper limit of the options */
 

@@ -11,10 +11,10 @@
 #include "share/base/lines.h"
 #include "share/base/mem.h"
 #include "share/base/number_format.h"
-#include "share/workspace/paths.h"
-#include "share/guard/terminal_text.h"
 #include "share/base/text.h"
 #include "share/conf/conf_internal.h"
+#include "share/guard/terminal_text.h"
+#include "share/workspace/paths.h"
 
 #define HELP_WIDTH     80 /* columns */
 #define HELP_INDENT    30 /* where explanations begin */

@@ -9,9 +9,9 @@
 #include <sys/stat.h>
 
 #include "share/base/file.h"
-#include "share/format/json.h"
 #include "share/base/text.h"
 #include "share/conf/conf_internal.h"
+#include "share/format/json.h"
 
 /* A file that a command writes. */
 struct written_file {

@@ -10,11 +10,11 @@
 
 #include "share/base/file.h"
 #include "share/base/mem.h"
-#include "share/workspace/paths.h"
 #include "share/base/text.h"
 #include "share/conf/alias.h"
 #include "share/conf/conf_internal.h"
 #include "share/conf/text_facts.h"
+#include "share/workspace/paths.h"
 
 #define RECIPE_MAX_BYTES (1u << 20)
 #define RECIPE_MAX_DEPTH 8 /* of include */

@@ -10,10 +10,10 @@
 #include <unistd.h>
 
 #include "share/base/file.h"
-#include "share/workspace/paths.h"
 #include "share/base/text.h"
-#include "share/workspace/workspace_names.h"
 #include "share/conf/conf_internal.h"
+#include "share/workspace/paths.h"
+#include "share/workspace/workspace_names.h"
 
 /* Commands that read foreign bytes in their own process; what they write. */
 static const struct conf_sandboxed {

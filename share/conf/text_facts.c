@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "share/base/file.h"
-#include "share/workspace/paths.h"
 #include "share/base/text.h"
 #include "share/conf/conf_internal.h"
+#include "share/workspace/paths.h"
 
 #define ORIGIN "corpus " /* before the name of the corpus */
 

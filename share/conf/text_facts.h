@@ -12,9 +12,9 @@
 #include <stddef.h>
 
 #include "share/base/err.h"
+#include "share/conf/conf.h"
 #include "share/format/format_version.h"
 #include "share/format/json.h"
-#include "share/conf/conf.h"
 
 /* The version of a prepared corpus, "v" of its manifest.json. */
 extern const struct file_format text_corpus_format;

@@ -12,10 +12,10 @@
 #include <string.h>
 
 #include "share/base/file.h"
-#include "share/format/json.h"
 #include "share/base/mem.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
+#include "share/format/json.h"
 
 #define MAX_DEPTH  64
 #define MAX_NUMBER 64 /* characters of a number */

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "share/base/proc.h"
-#include "share/guard/sandbox.h"
 #include "share/base/util.h"
+#include "share/guard/sandbox.h"
 
 #define CHILD_PIPE_SIZE (1 << 20)
 

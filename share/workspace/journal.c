@@ -11,8 +11,8 @@
 
 #include "share/base/clock.h"
 #include "share/base/file.h"
-#include "share/format/format_version.h"
 #include "share/base/mem.h"
+#include "share/format/format_version.h"
 
 #define READ_BYTES 65536
 

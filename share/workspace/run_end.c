@@ -1,6 +1,6 @@
 /* run_end.c - the reasons why runs end, and their words; see run_end.h */
-#include "share/workspace/run_end.h"
 #include "share/base/text.h"
+#include "share/workspace/run_end.h"
 
 #include <assert.h>
 #include <stdio.h>

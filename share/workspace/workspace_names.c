@@ -9,9 +9,9 @@
 
 #include "share/base/file.h"
 #include "share/base/mem.h"
-#include "share/workspace/paths.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
+#include "share/workspace/paths.h"
 
 void workspace_names_free(struct workspace_names *l)
 {

@@ -16,12 +16,12 @@
 #include "share/base/hash.h"
 #include "share/base/lines.h"
 #include "share/base/mem.h"
-#include "share/workspace/paths.h"
 #include "share/base/proc.h"
 #include "share/base/rng.h"
 #include "share/base/statistics.h"
-#include "share/guard/terminal_text.h"
 #include "share/base/text.h"
+#include "share/guard/terminal_text.h"
+#include "share/workspace/paths.h"
 
 TEST(err_codes_and_text)
 {

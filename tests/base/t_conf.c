@@ -6,10 +6,10 @@
 
 #include "share/base/buf.h"
 #include "share/base/file.h"
-#include "share/format/json.h"
 #include "share/base/util.h"
 #include "share/conf/alias.h"
 #include "share/conf/conf.h"
+#include "share/format/json.h"
 #include "tests/test.h"
 
 #define MAX_WORDS 12

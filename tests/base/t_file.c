@@ -12,9 +12,9 @@
 #include <unistd.h>
 
 #include "share/base/file.h"
-#include "share/workspace/journal.h"
-#include "share/format/json.h"
 #include "share/base/lines.h"
+#include "share/format/json.h"
+#include "share/workspace/journal.h"
 
 #include "tests/test.h"
 

@@ -10,11 +10,11 @@
 #include <unistd.h>
 
 #include "share/base/file.h"
-#include "share/workspace/journal.h"
-#include "share/format/json.h"
 #include "share/base/rng.h"
-#include "share/workspace/run_end.h"
 #include "share/base/util.h"
+#include "share/format/json.h"
+#include "share/workspace/journal.h"
+#include "share/workspace/run_end.h"
 
 TEST(json_write_and_read_back)
 {

@@ -11,8 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "share/guard/sandbox.h"
 #include "share/base/util.h"
+#include "share/guard/sandbox.h"
 
 #include "tests/test.h"
 

@@ -4,8 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "share/format/svg_plot.h"
 #include "share/base/util.h"
+#include "share/format/svg_plot.h"
 
 static size_t count_of(const char *text, const char *word)
 {

@@ -7,8 +7,8 @@
 
 #include "tests/cudasim/sim.h"
 #include "tests/train/small_model.h"
-#include "train/optim/adam.h"
 #include "train/model/model_internal.h"
+#include "train/optim/adam.h"
 
 enum { TOKENS = 76, SENTENCES = 9, STEPS = 5 };
 

@@ -8,8 +8,8 @@
 #include "kernels/ops/bf16.h"
 #include "tests/cudasim/sim.h"
 #include "tests/train/small_model.h"
-#include "train/optim/adam.h"
 #include "train/model/model_internal.h"
+#include "train/optim/adam.h"
 
 #define LONG_TOKENS 76
 

@@ -13,8 +13,8 @@
 #include "train/comm/comm_nccl.h"
 #include "train/comm/compress.h"
 #include "train/comm/reduce.h"
-#include "train/optim/adam.h"
 #include "train/model/model_internal.h"
+#include "train/optim/adam.h"
 
 enum { FLOATS = 9001, ROUNDS = 3, MAX_RANKS = 4 };
 

@@ -22,10 +22,10 @@
 #include "share/base/file.h"
 #include "share/base/hash.h"
 #include "share/base/lines.h"
-#include "share/format/proto.h"
 #include "share/base/rng.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
+#include "share/format/proto.h"
 
 /* ---- helpers ---- */
 

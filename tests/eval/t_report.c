@@ -5,12 +5,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "share/base/statistics.h"
 #include "eval/report/answers.h"
 #include "eval/report/report.h"
 #include "share/base/buf.h"
 #include "share/base/file.h"
 #include "share/base/rng.h"
+#include "share/base/statistics.h"
 
 /* ---- synthetic runs ---------------------------------------------------- */
 

@@ -9,8 +9,8 @@
 #include "eval/metrics/chrf.h"
 #include "eval/metrics/unicode.h"
 #include "share/base/file.h"
-#include "share/format/json.h"
 #include "share/base/lines.h"
+#include "share/format/json.h"
 
 #define TOKENS(tokenizer, text) tokens_of(tokenizer, text, strlen(text))
 

@@ -6,9 +6,9 @@
 
 #include "eval/metrics/ter.h"
 #include "share/base/file.h"
-#include "share/format/json.h"
 #include "share/base/lines.h"
 #include "share/base/util.h"
+#include "share/format/json.h"
 
 static struct ter_score score_of(bool cased, const char *hypothesis, const char *first,
 				 const char *second)

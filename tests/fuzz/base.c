@@ -5,11 +5,11 @@
 #include <string.h>
 
 #include "share/base/buf.h"
-#include "share/workspace/journal.h"
-#include "share/format/json.h"
 #include "share/base/lines.h"
 #include "share/base/text.h"
 #include "share/conf/conf.h"
+#include "share/format/json.h"
+#include "share/workspace/journal.h"
 #include "tests/fuzz/fuzz.h"
 
 /* ---- lines: equal from a file, from memory, and byte by byte; repaired text is valid UTF-8 ---- */

@@ -11,9 +11,9 @@
 
 #include "data/prep/prep_plan.h"
 #include "data/source/receipt.h"
-#include "share/workspace/journal.h"
-#include "share/format/json.h"
 #include "share/base/mem.h"
+#include "share/format/json.h"
+#include "share/workspace/journal.h"
 #include "tests/fuzz/fuzz.h"
 #include "train/common/linkfile.h"
 #include "train/launch/remote/hosts.h"

@@ -7,8 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "share/format/json.h"
 #include "share/base/util.h"
+#include "share/format/json.h"
 #include "tests/fuzz/fuzz.h"
 #include "tui/app/view.h"
 #include "tui/run/run_history.h"

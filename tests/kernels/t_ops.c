@@ -6,9 +6,9 @@
 #include <stdlib.h>
 
 #include "kernels/cpu/cpu.h"
+#include "kernels/device_roof.h"
 #include "kernels/ops/dropout.h"
 #include "kernels/ops/panels.h"
-#include "kernels/device_roof.h"
 #include "kernels/profile.h"
 #include "tests/kernels/ops_list.h"
 #include "tests/test.h"

@@ -17,9 +17,9 @@
 #include "data/subword/sp_model.h"
 #include "data/text/sgm.h"
 #include "share/base/hash.h"
-#include "share/format/json.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
+#include "share/format/json.h"
 #include "train/ckpt/safetensors.h"
 
 #define MAX_FRAME (16u << 20)

@@ -13,8 +13,8 @@
 #include "data/shard/loader.h"
 #include "data/shard/shard.h"
 #include "kernels/profile.h"
-#include "train/optim/adam.h"
 #include "train/model/model.h"
+#include "train/optim/adam.h"
 
 struct rig_how {
 	struct model_shape shape;

@@ -5,12 +5,12 @@
 #include <unistd.h>
 
 #include "config.h"
-#include "share/workspace/journal.h"
-#include "share/format/json.h"
-#include "share/workspace/paths.h"
 #include "share/base/proc.h"
-#include "share/workspace/run_end.h"
 #include "share/base/text.h"
+#include "share/format/json.h"
+#include "share/workspace/journal.h"
+#include "share/workspace/paths.h"
+#include "share/workspace/run_end.h"
 #include "tests/train/small_run.h"
 #include "train/common/control.h"
 #include "train/optim/adam.h"

@@ -19,10 +19,10 @@
 #include <unistd.h>
 
 #include "share/base/buf.h"
-#include "share/format/json.h"
 #include "share/base/lines.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
+#include "share/format/json.h"
 
 #define MAX_WORDS 256
 

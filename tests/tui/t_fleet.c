@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "share/format/json.h"
 #include "share/base/util.h"
+#include "share/format/json.h"
 #include "tui/plot/series.h"
 #include "tui/run/fleet.h"
 

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "share/format/json.h"
 #include "share/base/util.h"
+#include "share/format/json.h"
 #include "tui/run/fleet.h"
 #include "tui/run/fleet_events.h"
 

@@ -10,8 +10,8 @@
 
 #include "share/base/buf.h"
 #include "share/base/file.h"
-#include "share/format/json.h"
 #include "share/base/util.h"
+#include "share/format/json.h"
 #include "tui/plot/sparkline.h"
 #include "tui/run/workspace_index.h"
 #include "tui/views/home_runs.h"

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "share/base/clock.h"
-#include "share/workspace/paths.h"
 #include "share/base/util.h"
+#include "share/workspace/paths.h"
 #include "tui/translate/service.h"
 
 static struct err e;

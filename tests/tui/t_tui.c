@@ -14,8 +14,9 @@
 #include <unistd.h>
 
 #include "share/base/file.h"
-#include "share/format/json.h"
+#include "share/base/number_format.h"
 #include "share/base/util.h"
+#include "share/format/json.h"
 #include "share/workspace/workspace_names.h"
 #include "tui/plot/plot.h"
 #include "tui/plot/series.h"
@@ -24,7 +25,6 @@
 #include "tui/term/grid.h"
 #include "tui/term/keys.h"
 #include "tui/term/layout.h"
-#include "share/base/number_format.h"
 #include "tui/term/theme.h"
 
 static struct err e;

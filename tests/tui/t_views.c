@@ -9,12 +9,12 @@
 #include <unistd.h>
 
 #include "share/base/file.h"
+#include "share/base/number_format.h"
 #include "share/base/util.h"
 #include "tui/app/jobs.h"
 #include "tui/app/next_steps.h"
 #include "tui/app/view.h"
 #include "tui/app/view_requests.h"
-#include "share/base/number_format.h"
 #include "tui/run/log_lines.h"
 #include "tui/run/run_history.h"
 #include "tui/views/compare_plot.h"

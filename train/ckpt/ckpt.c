@@ -11,10 +11,10 @@
 
 #include "share/base/file.h"
 #include "share/base/hash.h"
-#include "share/format/json.h"
 #include "share/base/mem.h"
 #include "share/base/text.h"
 #include "share/conf/alias.h"
+#include "share/format/json.h"
 #include "train/ckpt/safetensors.h"
 
 #define SMALL_FILE                                                                                 \

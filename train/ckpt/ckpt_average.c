@@ -10,9 +10,9 @@
 
 #include "share/base/file.h"
 #include "share/base/hash.h"
-#include "share/format/json.h"
 #include "share/base/mem.h"
 #include "share/conf/text_facts.h"
+#include "share/format/json.h"
 #include "train/ckpt/ckpt_internal.h"
 
 #define CKPT_AVERAGE "average.json"

@@ -12,8 +12,8 @@
 #include "share/base/buf.h"
 #include "share/base/file.h"
 #include "share/base/mem.h"
-#include "share/workspace/paths.h"
 #include "share/base/util.h"
+#include "share/workspace/paths.h"
 #include "share/workspace/workspace_names.h"
 
 /* The step in the name of a checkpoint's folder; -1: not such a name. */

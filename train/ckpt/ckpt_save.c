@@ -11,9 +11,9 @@
 
 #include "share/base/file.h"
 #include "share/base/hash.h"
-#include "share/format/json.h"
 #include "share/base/mem.h"
 #include "share/base/text.h"
+#include "share/format/json.h"
 #include "train/ckpt/safetensors.h"
 #include "train/model/arena.h"
 

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "share/base/file.h"
-#include "share/format/json.h"
 #include "share/base/mem.h"
+#include "share/format/json.h"
 
 #define HEADER_LIMIT 100000000u /* bytes, as in the reference implementation */
 #define DATA_ALIGN   64u

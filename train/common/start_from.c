@@ -7,9 +7,9 @@
 
 #include "share/base/file.h"
 #include "share/base/hash.h"
-#include "share/format/json.h"
 #include "share/base/util.h"
 #include "share/conf/arch.h"
+#include "share/format/json.h"
 
 #define ORIGIN	  "start_from"
 #define MAX_STATE (1u << 20) /* bytes of state.json */

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "share/base/file.h"
-#include "share/format/json.h"
 #include "share/base/mem.h"
+#include "share/format/json.h"
 
 #define FILE_LIMIT (64u << 20) /* bytes */
 

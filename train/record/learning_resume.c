@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "share/workspace/journal.h"
 #include "share/base/mem.h"
 #include "share/base/util.h"
+#include "share/workspace/journal.h"
 #include "train/record/learning_watch.h"
 
 /* A record "train" or "eval". */

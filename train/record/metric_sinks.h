@@ -18,8 +18,8 @@
 #include <stdint.h>
 
 #include "share/base/err.h"
-#include "share/workspace/journal.h"
 #include "share/conf/conf.h"
+#include "share/workspace/journal.h"
 
 struct metric_sinks;
 

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "share/format/json.h"
 #include "share/base/mem.h"
 #include "share/base/util.h"
+#include "share/format/json.h"
 
 #define LINE_BYTES 500 /* only the first bytes of a line are read */
 #define MOST_STEPS INT64_C(1000000000000)

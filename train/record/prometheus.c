@@ -9,10 +9,10 @@
 
 #include "data/words/intern.h"
 #include "share/base/file.h"
-#include "share/workspace/journal.h"
 #include "share/base/mem.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
+#include "share/workspace/journal.h"
 
 /* The object that a metric describes; each group has its own labels besides run. */
 enum group { OF_RUN, OF_LEVEL, OF_VERDICT, OF_HOST, OF_GPU, OF_RANK };

@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "share/workspace/journal.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
+#include "share/workspace/journal.h"
 
 #define PARAMETERS_MANY 30  /* per target token of an epoch */
 #define MEMORISE_EPOCHS 10  /* fewer epochs memorise little */

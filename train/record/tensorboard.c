@@ -14,8 +14,8 @@
 #include "share/base/buf.h"
 #include "share/base/file.h"
 #include "share/base/mem.h"
-#include "share/format/proto.h"
 #include "share/base/util.h"
+#include "share/format/proto.h"
 #include "train/record/scalars.h"
 
 #define CRC_POLYNOMIAL 0x82F63B78u /* reflected */

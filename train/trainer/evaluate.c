@@ -12,9 +12,9 @@
 
 #include "share/base/clock.h"
 #include "share/base/file.h"
-#include "share/workspace/paths.h"
 #include "share/base/proc.h"
 #include "share/base/text.h"
+#include "share/workspace/paths.h"
 
 #define LINE_LIMIT (1u << 20) /* bytes of a line of the child's output */
 #define TEXT_LIMIT 1000	      /* bytes of a text in a record of samples.jsonl, with JSON escapes */

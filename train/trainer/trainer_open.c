@@ -15,9 +15,9 @@
 #include "share/base/file.h"
 #include "share/base/hash.h"
 #include "share/base/mem.h"
-#include "share/workspace/paths.h"
 #include "share/base/text.h"
 #include "share/conf/text_facts.h"
+#include "share/workspace/paths.h"
 #include "train/record/evaluations.h"
 #include "train/trainer/trainer.h"
 

@@ -17,9 +17,9 @@
 #include "share/base/file.h"
 #include "share/base/flow.h"
 #include "share/base/number_format.h"
-#include "share/workspace/paths.h"
-#include "share/guard/terminal_text.h"
 #include "share/base/text.h"
+#include "share/guard/terminal_text.h"
+#include "share/workspace/paths.h"
 
 #define SHOW_TERMINAL_S 0.5 /* between progress lines */
 #define SHOW_PIPE_S	10.0

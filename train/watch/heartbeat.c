@@ -34,9 +34,9 @@
 
 #include "share/base/clock.h"
 #include "share/base/file.h"
-#include "share/workspace/journal.h"
 #include "share/base/mem.h"
 #include "share/guard/terminal_text.h"
+#include "share/workspace/journal.h"
 #include "train/host/host_net.h"
 #include "train/watch/heartbeat_internal.h"
 

@@ -9,9 +9,9 @@
 #include <string.h>
 
 #include "share/base/mem.h"
+#include "train/common/linkfile.h"
 #include "train/host/host_cpu.h"
 #include "train/host/host_disk.h"
-#include "train/common/linkfile.h"
 
 /* Means over the samples since the last report. */
 struct host_means {

@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "share/base/clock.h"
-#include "share/workspace/paths.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
+#include "share/workspace/paths.h"
 #include "tui/app/app_internal.h"
 #include "tui/app/jobs.h"
 

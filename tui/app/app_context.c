@@ -12,8 +12,8 @@
 
 #include "share/base/file.h"
 #include "share/base/mem.h"
-#include "share/workspace/paths.h"
 #include "share/base/text.h"
+#include "share/workspace/paths.h"
 #include "share/workspace/workspace_names.h"
 #include "tui/app/jobs.h"
 #include "tui/app/view_requests.h"

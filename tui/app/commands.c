@@ -8,8 +8,8 @@
 
 #include "share/base/clock.h"
 #include "share/base/file.h"
-#include "share/workspace/paths.h"
 #include "share/base/text.h"
+#include "share/workspace/paths.h"
 #include "tui/app/app.h"
 #include "tui/app/completion_names.h"
 #include "tui/app/text_commands.h"

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "share/base/mem.h"
-#include "share/workspace/paths.h"
 #include "share/base/text.h"
+#include "share/workspace/paths.h"
 
 /* List the names of shipped files that end in suffix, without it. */
 static int list_shipped(struct workspace_names *l, const char *folder, const char *suffix,

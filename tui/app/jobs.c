@@ -10,10 +10,10 @@
 #include <unistd.h>
 
 #include "share/base/mem.h"
-#include "share/workspace/paths.h"
 #include "share/base/proc.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
+#include "share/workspace/paths.h"
 
 #define JOB_SHOWN    200   /* lines of output in jobs_output_text() */
 #define READ_AT_ONCE 65536 /* bytes read from one job per update, so that no job blocks the loop */

@@ -7,11 +7,11 @@
 #include <string.h>
 
 #include "share/base/file.h"
+#include "share/base/number_format.h"
+#include "share/conf/conf.h"
 #include "share/format/json.h"
 #include "share/workspace/paths.h"
-#include "share/conf/conf.h"
 #include "tui/app/view.h"
-#include "share/base/number_format.h"
 
 #define DEMO "demo" /* recipe of the built-in corpus */
 #define GENERAL                                                                                    \

@@ -6,16 +6,16 @@
 #include <string.h>
 
 #include "share/base/mem.h"
-#include "share/workspace/paths.h"
-#include "share/guard/terminal_text.h"
+#include "share/base/number_format.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
+#include "share/guard/terminal_text.h"
+#include "share/workspace/paths.h"
 #include "tui/app/next_steps.h"
 #include "tui/app/text_commands.h"
 #include "tui/run/contact.h"
 #include "tui/run/run_history.h"
 #include "tui/run/workspace_index.h"
-#include "share/base/number_format.h"
 
 #define BAR_WIDTH  30
 #define LOG_LINES  8

@@ -8,18 +8,18 @@
 
 #include "share/base/clock.h"
 #include "share/base/file.h"
-#include "share/format/json.h"
 #include "share/base/mem.h"
-#include "share/workspace/paths.h"
+#include "share/base/number_format.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
+#include "share/format/json.h"
+#include "share/workspace/paths.h"
 #include "share/workspace/workspace_names.h"
 #include "tui/run/option_diff.h"
 #include "tui/run/run_history.h"
 #include "tui/run/sample_history.h"
 #include "tui/run/word_diff.h"
 #include "tui/run/workspace_index.h"
-#include "share/base/number_format.h"
 
 static void write_count_or_null(struct json_writer *w, const char *key, int64_t value)
 {

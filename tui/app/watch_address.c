@@ -13,10 +13,10 @@
 #include "share/base/file.h"
 #include "share/base/hash.h"
 #include "share/base/mem.h"
-#include "share/workspace/paths.h"
 #include "share/base/proc.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
+#include "share/workspace/paths.h"
 
 #define ADDRESSES_MAX 32
 #define LINE_BYTES    700

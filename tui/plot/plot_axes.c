@@ -5,9 +5,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "share/base/number_format.h"
 #include "share/base/util.h"
 #include "tui/term/draw.h"
-#include "share/base/number_format.h"
 
 #define MAX_TICKS	 8
 #define MARK_ASIDE	 6    /* columns that a mark moves at most, to keep off a label */

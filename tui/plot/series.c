@@ -6,8 +6,8 @@
 #include <stdlib.h>
 
 #include "share/base/mem.h"
-#include "share/base/util.h"
 #include "share/base/number_format.h"
+#include "share/base/util.h"
 
 #define LARGEST FORMAT_LARGEST
 

@@ -9,8 +9,8 @@
 
 #include "share/base/file.h"
 #include "share/base/mem.h"
-#include "share/workspace/paths.h"
 #include "share/base/text.h"
+#include "share/workspace/paths.h"
 
 int64_t checkpoints_link(const char *workspace, const char *run, const char *link)
 {

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "share/base/file.h"
-#include "share/format/json.h"
-#include "share/base/util.h"
 #include "share/base/number_format.h"
+#include "share/base/util.h"
+#include "share/format/json.h"
 
 #define CONTACTS_MAX 64
 #define FILE_BYTES   8192

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "share/format/json.h"
 #include "share/base/mem.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
+#include "share/format/json.h"
 #include "tui/run/fleet_events.h"
 #include "tui/run/fleet_health.h"
 

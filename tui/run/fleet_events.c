@@ -8,10 +8,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "share/base/number_format.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
 #include "tui/run/fleet_health.h"
-#include "share/base/number_format.h"
 
 #define SLOWER_LINK 0.7 /* of its earlier speed: an event */
 

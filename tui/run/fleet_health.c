@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "share/base/mem.h"
-#include "share/base/util.h"
 #include "share/base/number_format.h"
+#include "share/base/util.h"
 
 #define BUSY_ENOUGH    0.5 /* utilisation of a GPU below which its clock says nothing */
 #define KINDS_COMPARED 8   /* kinds of GPUs; hosts of further kinds are not compared */

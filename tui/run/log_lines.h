@@ -5,9 +5,9 @@
 #include <stdbool.h>
 
 #include "data/text/text_filter.h"
+#include "share/base/number_format.h"
 #include "tui/run/run_history.h"
 #include "tui/term/draw.h"
-#include "share/base/number_format.h"
 
 #define LOG_LEFT_COLS 31 /* columns of time, step and kind */
 

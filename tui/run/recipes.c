@@ -8,8 +8,8 @@
 
 #include "share/base/file.h"
 #include "share/base/mem.h"
-#include "share/workspace/paths.h"
 #include "share/base/text.h"
+#include "share/workspace/paths.h"
 
 static int is_recipe(const struct dirent *d)
 {

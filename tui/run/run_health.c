@@ -10,9 +10,9 @@
 #include "eval/report/answers.h"
 #include "eval/report/evidence.h"
 #include "share/base/file.h"
-#include "share/format/json.h"
 #include "share/base/number_format.h"
 #include "share/base/util.h"
+#include "share/format/json.h"
 
 /* Problems in the order of their weight: the first one gives the words. */
 static const struct {

@@ -23,14 +23,14 @@
 
 #include "share/base/clock.h"
 #include "share/base/file.h"
-#include "share/workspace/journal.h"
-#include "share/workspace/lock_file.h"
 #include "share/base/mem.h"
-#include "share/workspace/paths.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
-#include "share/workspace/workspace_names.h"
 #include "share/conf/conf.h"
+#include "share/workspace/journal.h"
+#include "share/workspace/lock_file.h"
+#include "share/workspace/paths.h"
+#include "share/workspace/workspace_names.h"
 #include "tui/run/run_history_internal.h"
 
 #define LOCK_EVERY_S  2.0 /* interval between tests of the lock of a running run */

@@ -22,11 +22,11 @@
 #include <stdint.h>
 
 #include "share/base/err.h"
-#include "share/workspace/run_end.h"
 #include "share/base/statistics.h"
+#include "share/workspace/run_end.h"
 #include "tui/plot/series.h"
-#include "tui/run/fleet.h"
 #include "tui/run/eval_progress.h"
+#include "tui/run/fleet.h"
 #include "tui/run/run_health.h"
 
 #define HISTORY_LINES	1000 /* lines of the log; the oldest are dropped first */

@@ -18,10 +18,10 @@
 #include <string.h>
 
 #include "share/base/mem.h"
+#include "share/base/number_format.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
 #include "tui/run/fleet_events.h"
-#include "share/base/number_format.h"
 
 #define SERIES(field) offsetof(struct run_history, field)
 

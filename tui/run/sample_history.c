@@ -9,10 +9,10 @@
 #include "eval/metrics/chrf.h"
 #include "share/base/clock.h"
 #include "share/base/file.h"
-#include "share/workspace/journal.h"
-#include "share/format/json.h"
 #include "share/base/mem.h"
 #include "share/base/text.h"
+#include "share/format/json.h"
+#include "share/workspace/journal.h"
 
 struct sample_history *sample_history_open(const char *run_folder, struct err *e)
 {

@@ -12,15 +12,15 @@
 
 #include "share/base/clock.h"
 #include "share/base/file.h"
-#include "share/workspace/journal.h"
-#include "share/format/json.h"
-#include "share/workspace/lock_file.h"
 #include "share/base/mem.h"
-#include "share/workspace/paths.h"
+#include "share/base/number_format.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
+#include "share/format/json.h"
+#include "share/workspace/journal.h"
+#include "share/workspace/lock_file.h"
+#include "share/workspace/paths.h"
 #include "share/workspace/workspace_names.h"
-#include "share/base/number_format.h"
 #include "tui/run/run_history.h"
 
 #define STATE_MAX_BYTES (8 << 20) /* state.json names every host */

@@ -12,9 +12,9 @@
 
 #include "share/base/buf.h"
 #include "share/base/err.h"
-#include "share/workspace/run_end.h"
 #include "share/base/statistics.h"
 #include "share/conf/conf.h"
+#include "share/workspace/run_end.h"
 #include "tui/run/eval_progress.h"
 #include "tui/run/run_health.h"
 

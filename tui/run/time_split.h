@@ -5,9 +5,9 @@
 #ifndef WERKBANK_TUI_RUN_TIME_SPLIT_H
 #define WERKBANK_TUI_RUN_TIME_SPLIT_H
 
+#include "share/base/number_format.h"
 #include "tui/run/fleet.h"
 #include "tui/term/draw.h"
-#include "share/base/number_format.h"
 
 enum {
 	TIME_SPLIT_COMPUTE,

@@ -13,13 +13,13 @@
 
 #include "share/base/clock.h"
 #include "share/base/file.h"
-#include "share/workspace/journal.h"
-#include "share/format/json.h"
 #include "share/base/mem.h"
-#include "share/workspace/paths.h"
 #include "share/base/util.h"
-#include "share/workspace/workspace_names.h"
 #include "share/conf/text_facts.h"
+#include "share/format/json.h"
+#include "share/workspace/journal.h"
+#include "share/workspace/paths.h"
+#include "share/workspace/workspace_names.h"
 
 #define LIST_EVERY_S	2.0
 #define CHECK_EVERY_S	1.0 /* interval between reads of state.json and the lock of a running run */

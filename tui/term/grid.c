@@ -8,9 +8,9 @@
 #include <wchar.h>
 
 #include "share/base/mem.h"
-#include "share/guard/terminal_text.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
+#include "share/guard/terminal_text.h"
 #include "tui/term/picture.h"
 
 /* The glyphs of the workbench, and their replacements in the two smaller charsets. */

@@ -4,9 +4,9 @@
 #include <assert.h>
 #include <stdio.h>
 
+#include "share/base/number_format.h"
 #include "share/base/util.h"
 #include "tui/term/draw.h"
-#include "share/base/number_format.h"
 
 bool list_widget_act(struct list_widget *l, enum action action, size_t n)
 {

@@ -11,9 +11,9 @@
 #include <string.h>
 
 #include "share/base/mem.h"
-#include "share/workspace/paths.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
+#include "share/workspace/paths.h"
 #include "tui/run/checkpoints.h"
 
 #define CHECK_EVERY_S 1.0 /* interval between searches for a newer checkpoint */

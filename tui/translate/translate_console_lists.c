@@ -6,10 +6,10 @@
 
 #include <stdio.h>
 
+#include "share/base/number_format.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
 #include "tui/term/draw.h"
-#include "share/base/number_format.h"
 
 void console_draw_earlier(struct console *c, struct grid *g, struct rect box)
 {

@@ -8,10 +8,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "share/base/number_format.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
 #include "tui/term/draw.h"
-#include "share/base/number_format.h"
 #include "tui/translate/attention_map.h"
 #include "tui/translate/translate_console_lists.h"
 #include "tui/translate/translate_console_words.h"

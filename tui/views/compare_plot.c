@@ -4,10 +4,10 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "share/base/number_format.h"
 #include "share/base/util.h"
 #include "tui/plot/series_band.h"
 #include "tui/term/draw.h"
-#include "share/base/number_format.h"
 #include "tui/views/svg_export.h"
 
 #define BAND_WHOLE 0.99 /* share of the longest run that a band reaches to count as whole */

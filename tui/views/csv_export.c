@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "share/format/json.h"
 #include "share/base/util.h"
+#include "share/format/json.h"
 
 void csv_put_field(struct buf *out, const char *text, char end)
 {

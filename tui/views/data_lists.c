@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "share/base/number_format.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
 #include "tui/term/draw.h"
-#include "share/base/number_format.h"
 #include "tui/views/data_panes.h"
 
 #define FIELD 512 /* bytes shown of a field of the ledger */

@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "share/base/number_format.h"
 #include "share/base/util.h"
 #include "tui/term/draw.h"
-#include "share/base/number_format.h"
 
 #define BAR	   24
 #define NARROW_BAR 10

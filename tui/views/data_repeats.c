@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "share/base/mem.h"
+#include "share/base/number_format.h"
 #include "share/base/util.h"
 #include "tui/term/draw.h"
-#include "share/base/number_format.h"
 #include "tui/views/data_panes.h"
 
 #define REPEAT_EXAMPLES 5

@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "share/base/number_format.h"
 #include "share/base/util.h"
 #include "tui/term/draw.h"
-#include "share/base/number_format.h"
 #include "tui/views/data_panes.h"
 
 static void want_trial_texts(struct corpus_details *b, const struct pair_trial *t)

@@ -7,12 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "share/workspace/journal.h"
+#include "share/base/number_format.h"
 #include "share/base/util.h"
+#include "share/workspace/journal.h"
 #include "tui/plot/sparkline.h"
 #include "tui/run/run_look.h"
 #include "tui/term/draw.h"
-#include "share/base/number_format.h"
 
 /* ---- order ---- */
 

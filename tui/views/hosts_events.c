@@ -3,10 +3,10 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "share/base/number_format.h"
 #include "share/base/util.h"
 #include "tui/run/fleet_events.h"
 #include "tui/term/draw.h"
-#include "share/base/number_format.h"
 #include "tui/views/hosts_panes.h"
 
 #define LABEL_COLS 12

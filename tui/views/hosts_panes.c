@@ -6,11 +6,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "share/base/number_format.h"
 #include "share/base/util.h"
 #include "tui/plot/plot.h"
 #include "tui/run/time_split.h"
 #include "tui/term/draw.h"
-#include "share/base/number_format.h"
 #include "tui/views/svg_export.h"
 
 #define BAR_COLS   14

@@ -7,11 +7,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "share/base/number_format.h"
 #include "share/base/util.h"
 #include "tui/plot/sparkline.h"
 #include "tui/run/time_split.h"
 #include "tui/term/draw.h"
-#include "share/base/number_format.h"
 
 #define STALE_S	  60 /* a host of a running run without a record for so long is stale */
 #define BAR_COLS  12

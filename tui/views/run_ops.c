@@ -4,10 +4,10 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "share/base/number_format.h"
 #include "share/base/util.h"
 #include "tui/run/time_split.h"
 #include "tui/term/draw.h"
-#include "share/base/number_format.h"
 
 #define OP_COLS	    18
 #define NUMBER_COLS 12

@@ -6,11 +6,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "share/base/number_format.h"
 #include "share/base/util.h"
 #include "tui/run/log_lines.h"
 #include "tui/run/run_look.h"
 #include "tui/term/draw.h"
-#include "share/base/number_format.h"
 #include "tui/views/sample_text.h"
 
 #define LABEL_COLS 11 /* width of "hypothesis " */

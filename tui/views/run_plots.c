@@ -5,11 +5,11 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "share/base/number_format.h"
 #include "share/base/util.h"
 #include "tui/plot/plot.h"
 #include "tui/run/time_split.h"
 #include "tui/term/draw.h"
-#include "share/base/number_format.h"
 #include "tui/views/csv_export.h"
 #include "tui/views/svg_export.h"
 

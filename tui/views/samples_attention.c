@@ -8,9 +8,9 @@
 
 #include "share/base/clock.h"
 #include "share/base/mem.h"
+#include "share/base/number_format.h"
 #include "tui/run/checkpoints.h"
 #include "tui/term/draw.h"
-#include "share/base/number_format.h"
 #include "tui/term/reaction.h"
 #include "tui/translate/attention_map.h"
 

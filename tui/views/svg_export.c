@@ -6,8 +6,8 @@
 #include <stdlib.h>
 
 #include "share/base/mem.h"
-#include "share/format/svg_plot.h"
 #include "share/base/util.h"
+#include "share/format/svg_plot.h"
 
 #define PAGE_WIDTH  900.0
 #define PAGE_HEIGHT 480.0

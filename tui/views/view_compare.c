@@ -7,12 +7,12 @@
 #include <string.h>
 
 #include "data/text/text_filter.h"
+#include "share/base/number_format.h"
 #include "share/base/util.h"
 #include "share/conf/conf.h"
 #include "tui/plot/plot_viewport.h"
 #include "tui/term/draw.h"
 #include "tui/term/list_widget.h"
-#include "share/base/number_format.h"
 #include "tui/views/compare_plot.h"
 #include "tui/views/csv_export.h"
 #include "tui/views/run_comparison.h"

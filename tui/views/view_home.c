@@ -9,6 +9,7 @@
 #include "data/text/text_filter.h"
 #include "share/base/cores.h"
 #include "share/base/mem.h"
+#include "share/base/number_format.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
 #include "tui/app/jobs.h"
@@ -19,7 +20,6 @@
 #include "tui/run/recipes.h"
 #include "tui/term/draw.h"
 #include "tui/term/list_widget.h"
-#include "share/base/number_format.h"
 #include "tui/views/home_preview.h"
 #include "tui/views/home_runs.h"
 

@@ -4,11 +4,11 @@
 #include <string.h>
 
 #include "data/text/text_filter.h"
+#include "share/base/number_format.h"
 #include "share/base/util.h"
 #include "tui/app/view.h"
 #include "tui/run/log_lines.h"
 #include "tui/term/draw.h"
-#include "share/base/number_format.h"
 #include "tui/views/csv_export.h"
 
 #define LEFT_STRIDE 8

@@ -6,13 +6,13 @@
 #include <string.h>
 
 #include "data/text/text_filter.h"
+#include "share/base/number_format.h"
 #include "share/base/util.h"
 #include "tui/app/view.h"
 #include "tui/run/run_history.h"
 #include "tui/run/sample_history.h"
 #include "tui/term/draw.h"
 #include "tui/term/list_widget.h"
-#include "share/base/number_format.h"
 #include "tui/translate/attention_map.h"
 #include "tui/views/sample_text.h"
 #include "tui/views/samples_attention.h"

@@ -7,8 +7,8 @@
 
 #include "share/base/file.h"
 #include "share/base/mem.h"
-#include "share/workspace/paths.h"
 #include "share/base/text.h"
+#include "share/workspace/paths.h"
 
 static bool is_address_name(const char *text, size_t n)
 {

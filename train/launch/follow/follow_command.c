@@ -13,13 +13,13 @@
 
 #include "share/base/clock.h"
 #include "share/base/file.h"
-#include "share/format/json.h"
 #include "share/base/mem.h"
 #include "share/base/proc.h"
 #include "share/base/text.h"
-#include "train/launch/remote/remote.h"
+#include "share/format/json.h"
 #include "train/launch/follow/follow_address.h"
 #include "train/launch/follow/follow_copy.h"
+#include "train/launch/remote/remote.h"
 
 #define LOOK_EVERY_S   1.0
 #define LOOK_SHARE     4   /* pause at least so many times as long as a look took */

@@ -14,11 +14,11 @@
 
 #include "share/base/clock.h"
 #include "share/base/file.h"
-#include "share/format/json.h"
 #include "share/base/mem.h"
-#include "share/workspace/paths.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
+#include "share/format/json.h"
+#include "share/workspace/paths.h"
 
 #define CHUNK_BYTES  ((int64_t)1 << 20)
 #define CHECK_BYTES  4096 /* the end of an older copy is compared with the file */

@@ -9,9 +9,9 @@
 #include "share/base/clock.h"
 #include "share/base/file.h"
 #include "share/base/mem.h"
-#include "share/workspace/paths.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
+#include "share/workspace/paths.h"
 
 #define FILES_MAX  50000	      /* more files of a workspace are not copied */
 #define NOTES_MOST ((size_t)16 << 20) /* bytes */

@@ -10,15 +10,15 @@
 #include "share/base/cores.h"
 #include "share/base/file.h"
 #include "share/base/mem.h"
-#include "share/workspace/paths.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
+#include "share/workspace/paths.h"
 #include "train/common/linkfile.h"
 #include "train/launch/hosts/hosts_command.h"
-#include "train/launch/remote/launcher.h"
-#include "train/launch/remote/mpirun.h"
 #include "train/launch/preflight/preflight.h"
 #include "train/launch/preflight/probe.h"
+#include "train/launch/remote/launcher.h"
+#include "train/launch/remote/mpirun.h"
 #include "train/launch/remote/remote.h"
 
 #define START_S	  120.0 /* limit for mpirun and the all-reduces */

@@ -21,9 +21,9 @@
 #include "share/base/util.h"
 #include "train/common/leftover.h"
 #include "train/launch/hosts/hosts_command.h"
+#include "train/launch/preflight/probe.h"
 #include "train/launch/remote/hosts_query.h"
 #include "train/launch/remote/launcher.h"
-#include "train/launch/preflight/probe.h"
 
 #define GRACE_S 3.0
 

@@ -7,12 +7,12 @@
 
 #include "share/base/buf.h"
 #include "share/base/file.h"
+#include "share/base/util.h"
 #include "share/format/json.h"
 #include "share/workspace/paths.h"
-#include "share/base/util.h"
+#include "train/launch/preflight/preflight.h"
 #include "train/launch/remote/hosts.h"
 #include "train/launch/remote/launcher.h"
-#include "train/launch/preflight/preflight.h"
 
 #define SSH_PORT 22 /* printed if a host has no port of its own */
 

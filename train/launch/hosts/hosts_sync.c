@@ -18,14 +18,14 @@
 #include "share/base/file.h"
 #include "share/base/hash.h"
 #include "share/base/mem.h"
-#include "share/workspace/paths.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
+#include "share/workspace/paths.h"
 #include "train/launch/hosts/hosts_command.h"
+#include "train/launch/preflight/probe.h"
 #include "train/launch/remote/hosts_query.h"
 #include "train/launch/remote/launcher.h"
 #include "train/launch/remote/mpirun.h"
-#include "train/launch/preflight/probe.h"
 #include "train/launch/remote/rsh_agent.h"
 
 #define COPY_S	  (24 * 3600.0) /* rsync has a --timeout of its own for a stalled copy */

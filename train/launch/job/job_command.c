@@ -8,12 +8,12 @@
 
 #include "share/base/cores.h"
 #include "share/base/file.h"
-#include "share/workspace/paths.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
 #include "share/conf/text_facts.h"
-#include "train/launch/remote/remote.h"
+#include "share/workspace/paths.h"
 #include "train/launch/job/job_internal.h"
+#include "train/launch/remote/remote.h"
 #include "train/launch/run/outcome.h"
 
 /* ---- the command of the script ---- */

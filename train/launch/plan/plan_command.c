@@ -8,11 +8,11 @@
 #include <string.h>
 
 #include "share/base/file.h"
-#include "share/format/json.h"
 #include "share/base/number_format.h"
-#include "share/workspace/paths.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
+#include "share/format/json.h"
+#include "share/workspace/paths.h"
 #include "train/common/linkfile.h"
 #include "train/common/network.h"
 #include "train/launch/plan/plan.h"

@@ -7,10 +7,10 @@
 #include <string.h>
 
 #include "share/base/file.h"
-#include "share/workspace/journal.h"
 #include "share/base/mem.h"
-#include "share/workspace/paths.h"
 #include "share/base/util.h"
+#include "share/workspace/journal.h"
+#include "share/workspace/paths.h"
 #include "share/workspace/workspace_names.h"
 
 #define MAX_RANKS 65536 /* a record with a larger rank is invalid */

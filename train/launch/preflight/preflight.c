@@ -9,13 +9,13 @@
 #include "config.h"
 #include "share/base/clock.h"
 #include "share/base/mem.h"
-#include "share/workspace/paths.h"
 #include "share/base/util.h"
+#include "share/workspace/paths.h"
+#include "train/launch/preflight/preflight_internal.h"
+#include "train/launch/preflight/probe.h"
 #include "train/launch/remote/hosts_query.h"
 #include "train/launch/remote/launcher.h"
 #include "train/launch/remote/mpirun.h"
-#include "train/launch/preflight/preflight_internal.h"
-#include "train/launch/preflight/probe.h"
 #include "train/launch/remote/remote.h"
 
 #define MAX_PEERS  128 /* names that each host resolves */

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "share/base/util.h"
 #include "share/base/text.h"
+#include "share/base/util.h"
 #include "train/launch/preflight/preflight_internal.h"
 
 #define MB	       1e6

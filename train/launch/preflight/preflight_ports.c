@@ -15,8 +15,8 @@
 
 #include "share/base/mem.h"
 #include "share/base/util.h"
-#include "train/launch/remote/hosts_query.h"
 #include "train/launch/preflight/preflight_internal.h"
+#include "train/launch/remote/hosts_query.h"
 
 #define LOGIN_FACTOR	  2.0 /* the second login may take this many times as long as the first */
 #define LISTEN_S	  5.0 /* beyond the logins */

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "share/base/file.h"
-#include "share/format/json.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
+#include "share/format/json.h"
 #include "train/launch/preflight/preflight.h"
 #include "train/launch/preflight/probe.h"
 

@@ -28,8 +28,8 @@
 #include <netinet/in.h>
 
 #include "share/base/err.h"
-#include "share/format/json.h"
 #include "share/conf/conf.h"
+#include "share/format/json.h"
 
 int probe_command_run(const struct conf *c, struct err *e); /* the command _probe */
 

@@ -11,9 +11,9 @@
 #include "share/base/file.h"
 #include "share/base/hash.h"
 #include "share/base/mem.h"
-#include "share/workspace/paths.h"
 #include "share/base/proc.h"
 #include "share/base/util.h"
+#include "share/workspace/paths.h"
 #include "train/launch/preflight/probe.h"
 #include "train/launch/remote/remote.h"
 

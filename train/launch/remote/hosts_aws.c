@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "share/format/json.h"
 #include "share/base/util.h"
+#include "share/format/json.h"
 #include "train/launch/remote/hosts.h"
 
 #define PATH_MAX_BYTES 200 /* of a JSON path such as .Reservations[0].Instances[1] */

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "share/base/mem.h"
-#include "share/workspace/paths.h"
 #include "share/base/util.h"
+#include "share/workspace/paths.h"
 
 struct json *hosts_find_answer(const struct remote_job *job, bool *noisy)
 {

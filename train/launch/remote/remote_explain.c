@@ -2,9 +2,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "share/guard/terminal_text.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
+#include "share/guard/terminal_text.h"
 #include "train/launch/remote/remote.h"
 
 #define SSH_FAILED  255

@@ -45,8 +45,8 @@
 
 #include "share/base/clock.h"
 #include "share/base/file.h"
-#include "share/workspace/journal.h"
 #include "share/base/text.h"
+#include "share/workspace/journal.h"
 #include "train/common/control.h"
 #include "train/launch/remote/launcher.h"
 #include "train/launch/run/host_return.h"

@@ -16,9 +16,9 @@
 
 #include "share/base/clock.h"
 #include "share/base/file.h"
-#include "share/guard/terminal_text.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
+#include "share/guard/terminal_text.h"
 #include "train/launch/run/supervise.h"
 
 #define LOOK_MS	       250

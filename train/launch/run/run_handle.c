@@ -15,11 +15,11 @@
 #include <unistd.h>
 
 #include "share/base/file.h"
+#include "share/base/proc.h"
+#include "share/base/text.h"
 #include "share/format/json.h"
 #include "share/workspace/lock_file.h"
 #include "share/workspace/paths.h"
-#include "share/base/proc.h"
-#include "share/base/text.h"
 #include "share/workspace/workspace_names.h"
 #include "train/common/leftover.h"
 

@@ -15,11 +15,11 @@
 
 #include "share/base/clock.h"
 #include "share/base/file.h"
-#include "share/workspace/journal.h"
-#include "share/format/json.h"
-#include "share/workspace/lock_file.h"
 #include "share/base/text.h"
 #include "share/conf/text_facts.h"
+#include "share/format/json.h"
+#include "share/workspace/journal.h"
+#include "share/workspace/lock_file.h"
 #include "train/common/control.h"
 #include "train/common/leftover.h"
 
