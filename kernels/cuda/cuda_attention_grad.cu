@@ -4,8 +4,10 @@
  *	p = e^(score - lse), dscore = p (m dout vT - delta) / sqrt(W), delta = dout . out
  *	dq = dscore k,  dk = dscoreT q,  dv = (m p)T dout
  *
- *	grid	x: sentence * heads + head; a block computes all of dq, dk and dv of its item
- *	block	1, 2 or 4 warps; tiles of SIZE = 16 * warps keys and queries
+ *	grid	x: sentence * heads + head
+ *	block	4 warps: 1, 2 or 4 heads, by the length of the sentence (the tiles header); a part of the
+ *		block computes all of dq, dk and dv of its head, with tiles of SIZE = 16 * warps keys and
+ *		queries
  *
  *	for each tile of keys:			a warp owns 16 keys: k, dk, dv in registers
  *	    for each tile of queries:
@@ -19,24 +21,13 @@
  * output is added to by two blocks, and no atomics are used, so bits repeat. If a sentence is longer
  * than a tile, the same thread adds the parts of dq in memory (float), tile after tile.
  *
- * attention_grad_parts (gpu_ways.splits_attention_grad) shares the work of an item among several
- * blocks, and needs no sums in memory:
- *
- *	grid	x: the same	y: tiles of keys, then tiles of queries
- *	block	1 or 2 warps
- *
- * A block of a tile of keys computes its dk and dv as above. A block of a tile of queries computes the
- * scores of its queries again, with queries as rows, and from them dq: seven products instead of five,
- * but shorter chains of dependent steps and no idle warps in short sentences. The sums of dk and dv have
- * the same bits; those of dq too, up to 64 keys.
- *
  * Other widths and types use cuda_attention_any.cu.
  */
 #include "kernels/cuda/cuda_attention_tiles.cuh"
 
 #include <assert.h>
 
-/* Shared memory of a block; SIZE keys and SIZE queries. */
+/* Shared memory of one part of a block; SIZE keys and SIZE queries. */
 template <int SIZE> struct backward_tiles {
 	uint16_t k[SIZE][PITCH], v[SIZE][PITCH], q[SIZE][PITCH], dout[SIZE][PITCH];
 	uint16_t dscore[SIZE][SIZE + 8]; /* (keys, queries) */
@@ -60,11 +51,11 @@ static __device__ __forceinline__ void load_queries(struct backward_tiles<SIZE> 
 			    out = head_of(w.out, s.head, w.heads);
 	const int n = s.n_q - first;
 
-	load_tile<A>(tiles.q, head_of(w.q, s.head, w.heads), s.first_q + first, n, SIZE);
-	load_tile<A>(tiles.dout, dout, s.first_q + first, n, SIZE);
+	load_tile<A, SIZE>(tiles.q, head_of(w.q, s.head, w.heads), s.first_q + first, n);
+	load_tile<A, SIZE>(tiles.dout, dout, s.first_q + first, n);
 	copy_commit();
 #pragma unroll 2
-	for (int i = threadIdx.x; i < SIZE * 8; i += SIZE * 2) {
+	for (int i = threadIdx.x % (SIZE * 2); i < SIZE * 8; i += SIZE * 2) {
 		const int r = i / 8, c = i % 8;
 		const int64_t row = s.first_q + first + r;
 		float a[8], b[8], sum = 0;
@@ -97,7 +88,7 @@ backward_keep_mask(const struct attention_work &w, const struct sentence &s, int
 	const int lane = threadIdx.x % 32;
 	const int64_t row = s.first_q + query + lane % 16;
 	const struct rng_block b = rng_block_at(
-		w.drop.key, attention_block(row, s.head, w.heads, key + lane / 16 * 8));
+		drop_now(w.drop).key, attention_block(row, s.head, w.heads, key + lane / 16 * 8));
 	unsigned mine = 0;
 
 #pragma unroll
@@ -205,7 +196,7 @@ static __device__ __forceinline__ void
 backward_tile(struct backward *b, struct backward_tiles<SIZE> &tiles,
 	      const struct attention_work &w, const struct sentence &s, int key, int first)
 {
-	const int query = first + threadIdx.x / 32 * 16;
+	const int query = first + threadIdx.x / 32 * 16 % SIZE;
 	const int last_key = w.causal ? min(s.n_k - 1, first + SIZE - 1) : s.n_k - 1;
 	const float one[2] = { 1, 1 };
 	float acc[8][4] = {};
@@ -236,10 +227,10 @@ static __device__ __forceinline__ void load_keys(struct backward_tiles<SIZE> &ti
 						 const struct attention_work &w,
 						 const struct sentence &s, int first)
 {
-	load_tile<A>(tiles.k, head_of(w.k, s.head, w.heads), s.first_k + first, s.n_k - first,
-		     SIZE);
-	load_tile<A>(tiles.v, head_of(w.v, s.head, w.heads), s.first_k + first, s.n_k - first,
-		     SIZE);
+	load_tile<A, SIZE>(tiles.k, head_of(w.k, s.head, w.heads), s.first_k + first,
+			   s.n_k - first);
+	load_tile<A, SIZE>(tiles.v, head_of(w.v, s.head, w.heads), s.first_k + first,
+			   s.n_k - first);
 	copy_commit();
 }
 
@@ -255,23 +246,23 @@ static __device__ __forceinline__ void store_key_gradients(const struct backward
 	store_rows<A>(head_of(w.dv, s.head, w.heads), s.first_k + b.key, s.n_k - b.key, b.dv, one);
 }
 
+/*
+ * One head, by N_WARPS warps. Not inlined: three copies in one kernel would need more registers than three
+ * blocks of a multiprocessor have. For the same reason w stays where the launch has put it, in constant
+ * memory (__grid_constant__).
+ */
 template <enum access A, int N_WARPS>
-static __global__ void __launch_bounds__(N_WARPS * 32, (A == ACCESS_BF16 ? 12 : 8) / N_WARPS)
-	attention_grad_tiles(struct attention_work w)
+static __device__ __noinline__ void backward_part(void *memory, const struct attention_work &w,
+						  const struct sentence &s)
 {
-	kernel_begin();
 	enum { SIZE = N_WARPS * 16 };
-	SHARED(struct backward_tiles<SIZE>, memory, [1]);
-	struct backward_tiles<SIZE> &tiles = memory[0];
-	const struct sentence s = sentence_at(w, blockIdx.x);
+	const int warp = threadIdx.x / 32 % N_WARPS, part = threadIdx.x / 32 / N_WARPS;
+	struct backward_tiles<SIZE> &tiles = ((struct backward_tiles<SIZE> *)memory)[part];
 
-	if (!s.n_q && !s.n_k)
-		return;
-	w.drop = drop_now(w.drop);
-	for (int key = 0; HAS_TENSOR_CORES && (key == 0 || key < s.n_k); key += SIZE) {
+	for (int key = 0; key == 0 || key < s.n_k; key += SIZE) {
 		struct backward b = {};
 
-		b.key = key + threadIdx.x / 32 * 16;
+		b.key = key + warp * 16;
 		load_keys<A>(tiles, w, s, key);
 		for (int first = w.causal ? key : 0; first < s.n_q; first += SIZE)
 			backward_tile<A>(&b, tiles, w, s, key, first);
@@ -279,165 +270,41 @@ static __global__ void __launch_bounds__(N_WARPS * 32, (A == ACCESS_BF16 ? 12 : 
 	}
 }
 
-/* ---- several blocks for one item -------------------------------------------------------------- */
-
-/* dk and dv of a tile of keys. */
-template <enum access A, int SIZE>
-static __device__ __forceinline__ void backward_of_keys(struct backward_tiles<SIZE> &tiles,
-							const struct attention_work &w,
-							const struct sentence &s, int key)
-{
-	const int begin = w.causal ? key : 0;
-	struct backward b = {};
-
-	b.key = key + threadIdx.x / 32 * 16;
-	load_keys<A>(tiles, w, s, key);
-	for (int first = begin; first < s.n_q; first += SIZE) {
-		load_queries<A>(tiles, w, s, first);
-		copy_wait<0>();
-		__syncthreads(); /* queries have arrived */
-		if (first == begin)
-			load_left(b.k, tiles.k, b.key % SIZE);
-		for (int c = 0; c < SIZE; c += 16)
-			if (is_tile_visible(w, s, b.key, first + c))
-				backward_pairs(&b, tiles, w, s, c, first + c);
-		__syncthreads(); /* all warps have read the queries */
-	}
-	store_key_gradients<A>(b, w, s);
-}
-
-/* The words of random numbers of 16 queries x 16 keys, in the layout of the scores: forward_drop(). */
-static __device__ __forceinline__ struct rng_block
-query_drop_words(const struct attention_work &w, const struct sentence &s, int query, int key)
-{
-	const int group = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
-	const int64_t row = s.first_q + query + group + t % 2 * 8;
-	struct rng_block b =
-		rng_block_at(w.drop.key, attention_block(row, s.head, w.heads, key + t / 2 * 8));
-
-	quad_transpose(b.v);
-	return b;
-}
-
-/* acc += dscore k of 16 keys, from row `at` of the tile and `key` of the sentence; query: first of the warp. */
-template <int SIZE>
-static __device__ __forceinline__ void
-query_pairs(float acc[8][4], const uint32_t q[4][4], const struct backward_tiles<SIZE> &tiles,
-	    const struct attention_work &w, const struct sentence &s, int at, int key, int query)
-{
-	const int group = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
-	struct rng_block words = {};
-	float p[2][4] = {}, dp[2][4] = {};
-	uint32_t left[4][4];
-
-	if (w.drop.threshold)
-		words = query_drop_words(w, s, query, key);
-	multiply_rows(p, q, tiles.k, at);
-	load_left(left, tiles.dout, query % SIZE);
-	multiply_rows(dp, left, tiles.v, at);
-#pragma unroll
-	for (int e = 0; e < 8; e++) {
-		const int r = group + e % 4 / 2 * 8, i = query + r,
-			  j = key + e / 4 * 8 + 2 * t + e % 2;
-		const bool seen = j < s.n_k && i < s.n_q && (!w.causal || j <= i);
-		const uint32_t bits = words.v[e / 2] >> (e % 2 * 16) & 0xFFFF;
-		const float keep = bits >= w.drop.threshold ? w.drop.scale : 0;
-		float *dscore = &dp[e / 4][e % 4],
-		      weight = seen ? exp_2((p[e / 4][e % 4] * w.scale -
-					     tiles.lse[query % SIZE + r]) *
-					    LOG2E)
-				    : 0;
-
-		*dscore = weight * (*dscore * keep - tiles.delta[query % SIZE + r]) * w.scale;
-	}
-	pack_left(left[0], dp);
-	multiply_columns(acc, left[0], tiles.k, at);
-}
-
-/* dq of a tile of queries. */
-template <enum access A, int SIZE>
-static __device__ __forceinline__ void backward_of_queries(struct backward_tiles<SIZE> &tiles,
-							   const struct attention_work &w,
-							   const struct sentence &s, int first)
-{
-	const int query = first + threadIdx.x / 32 * 16,
-		  last_key = w.causal ? min(s.n_k, first + SIZE) : s.n_k;
-	const float one[2] = { 1, 1 };
-	float acc[8][4] = {};
-	uint32_t q[4][4];
-
-	load_queries<A>(tiles, w, s, first);
-	for (int key = 0; key < last_key; key += SIZE) {
-		load_keys<A>(tiles, w, s, key);
-		copy_wait<0>();
-		__syncthreads(); /* keys have arrived */
-		if (key == 0)
-			load_left(q, tiles.q, query % SIZE);
-		for (int c = 0; c < SIZE; c += 16)
-			if (is_tile_visible(w, s, key + c, query))
-				query_pairs(acc, q, tiles, w, s, c, key + c, query);
-		__syncthreads(); /* all warps have read the keys */
-	}
-	copy_wait<0>();
-	store_rows<A>(head_of(w.dq, s.head, w.heads), s.first_q + query, s.n_q - query, acc, one);
-}
-
-template <enum access A, int N_WARPS>
-static __global__ void __launch_bounds__(N_WARPS * 32, (A == ACCESS_BF16 ? 12 : 8) / N_WARPS)
-	attention_grad_parts(struct attention_work w, int key_tiles)
+template <enum access A>
+static __global__ void __launch_bounds__(BLOCK_WARPS * 32, A == ACCESS_BF16 ? 3 : 2)
+	attention_grad_tiles(const __grid_constant__ struct attention_work w)
 {
 	kernel_begin();
-	enum { SIZE = N_WARPS * 16 };
-	SHARED(struct backward_tiles<SIZE>, memory, [1]);
-	const struct sentence s = sentence_at(w, blockIdx.x);
-	const int tile = (int)blockIdx.y;
+	/* one part of 64 rows; two of 32 or four of 16 are smaller */
+	SHARED(struct backward_tiles<BLOCK_WARPS * 16>, memory, [1]);
+	struct sentence s = sentence_at(w, blockIdx.x);
+	const int warps = warps_for_rows(max(s.n_q, s.n_k));
 
-	w.drop = drop_now(w.drop);
-	if (HAS_TENSOR_CORES && tile < key_tiles && tile * SIZE < s.n_k)
-		backward_of_keys<A>(memory[0], w, s, tile * SIZE);
-	else if (HAS_TENSOR_CORES && tile >= key_tiles && (tile - key_tiles) * SIZE < s.n_q)
-		backward_of_queries<A>(memory[0], w, s, (tile - key_tiles) * SIZE);
-}
-
-template <enum access A>
-static void start_grad_parts(struct dev *d, const struct attention_work &w,
-			     struct attention_shape shape)
-{
-	const int size = MAX(shape.max_q, shape.max_k) <= 16 ? 16 : 32,
-		  key_tiles = CEIL_DIV(shape.max_k, size);
-	const dim3 grid((unsigned)shape.n * (unsigned)shape.heads,
-			(unsigned)(key_tiles + CEIL_DIV(shape.max_q, size)));
-
-	assert(w.q.cols == (int64_t)w.heads * WIDTH && grid.y > 0 && shape.max_k <= 4096);
-	if (size == 16)
-		LAUNCH(d, (attention_grad_parts<A, 1>), grid, 32, 0, w, key_tiles);
+	static_assert(sizeof(*memory) >= 2 * sizeof(struct backward_tiles<32>) &&
+			      sizeof(*memory) >= 4 * sizeof(struct backward_tiles<16>),
+		      "all parts fit");
+	if (!HAS_TENSOR_CORES || (!s.n_q && !s.n_k) || !part_takes_head(&s, w.heads, warps))
+		return;
+	if (warps == 1)
+		backward_part<A, 1>(memory, w, s);
+	else if (warps == 2)
+		backward_part<A, 2>(memory, w, s);
 	else
-		LAUNCH(d, (attention_grad_parts<A, 2>), grid, 64, 0, w, key_tiles);
+		backward_part<A, BLOCK_WARPS>(memory, w, s);
 }
 
 template <enum access A>
 static void start_grad_tiles(struct dev *d, struct attention_work w, struct attention_shape shape)
 {
-	const int32_t longest = MAX(shape.max_q, shape.max_k);
-	const unsigned grid = (unsigned)shape.n * (unsigned)shape.heads;
-
-	if (d->ways.splits_attention_grad) {
-		start_grad_parts<A>(d, w, shape);
-		return;
-	}
 	assert(w.q.cols == (int64_t)w.heads * WIDTH && shape.max_k <= 4096);
-	if (shape.max_k > 64) { /* several tiles of keys: partial sums of dq */
+	if (shape.max_k > BLOCK_WARPS * 16) { /* several tiles of keys: partial sums of dq */
 		w.scratch = (float *)cuda_get_scratch(d, CUDA_SCRATCH_ATTENTION,
 						      (size_t)(w.q.rows * w.q.cols), sizeof(float));
 		if (!w.scratch)
 			return;
 	}
-	if (longest <= 16)
-		LAUNCH(d, (attention_grad_tiles<A, 1>), grid, 32, 0, w);
-	else if (longest <= 32)
-		LAUNCH(d, (attention_grad_tiles<A, 2>), grid, 64, 0, w);
-	else
-		LAUNCH(d, (attention_grad_tiles<A, 4>), grid, 128, 0, w);
+	LAUNCH(d, (attention_grad_tiles<A>), (unsigned)shape.n * (unsigned)shape.heads,
+	       BLOCK_WARPS * 32, 0, w);
 }
 
 extern "C" void cuda_attention_grad(struct dev *d, struct tensor dq, struct tensor dk,

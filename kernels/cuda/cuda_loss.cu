@@ -3,21 +3,27 @@
  *
  *	loss = lse - (1 - e) x_t - e / V sum x,  dx_c = (e^(x_c - lse) - y_c) * grad_scale
  *
- *	grid	one block of 256 threads for each row of V logits
+ *	grid	one block for each row of V logits
  *	pass 1	a thread reads eight columns at a time and keeps, in registers, its maximum, its sum of
  *		e^(x - maximum) (rescaled when the maximum grows) and its plain sum; then the block
  *		reduces all three by shuffles and shared memory
- *	pass 2	reads the row again and writes the gradient, in place or into another tensor
+ *	pass 2	writes the gradient, in place or into another tensor
  *
- * A row is read once by each pass, 16 bytes a thread; there is nothing to keep in shared memory. The
- * trainer computes logits of loss_rows rows at a time (ops.h). A row with a negative target is padding and gets zeros.
+ * The op is bound by memory: 2 V bytes in and out for each row of bf16. loss_in_registers() has 512
+ * threads, which hold up to 65,536 bf16 logits between the passes, so the row is read once.
+ * loss_in_memory() is for all other types and widths, and reads the row again in pass 2.
+ *
+ * The trainer computes logits of loss_rows rows at a time (ops.h). A row with a negative target is
+ * padding and gets zeros.
  */
 #include "kernels/cuda/cuda.cuh"
 
 #include <assert.h>
 #include <math.h>
 
-#define THREADS 256
+#define THREADS	     256		/* of loss_in_memory */
+#define WIDE_THREADS 512		/* of loss_in_registers */
+#define WIDE_COLUMNS (WIDE_THREADS * 8) /* columns that its threads read at a time */
 
 /* Less than every logit; finite, so that differences are not NaN. */
 #define LOWEST_SCORE -3.0e38f
@@ -36,7 +42,7 @@ struct logit_stats {
 };
 
 static __device__ __forceinline__ void add_eight_logits(struct logit_stats *s, const float v[8],
-							int64_t n)
+							int n)
 {
 	float greatest = s->greatest;
 
@@ -64,11 +70,49 @@ static __device__ __forceinline__ void store_zero_loss(const struct loss_work &w
 		w.loss[row] = w.nll[row] = 0;
 	if (w.grad_scale == 0)
 		return;
-	for (int64_t col = threadIdx.x * 8; col < w.grad.cols; col += THREADS * 8)
+	for (int64_t col = threadIdx.x * 8; col < w.grad.cols; col += blockDim.x * 8)
 		tensor_store8<A>(w.grad, row, col, none);
 }
 
-template <enum access A> static __global__ void cross_entropy(struct loss_work w)
+/*
+ * Reduce the sums of N threads, store loss and nll; returns lse on every thread. Its barriers ensure
+ * that all threads have read at_target before the gradient is written in its place.
+ */
+template <int N>
+static __device__ __forceinline__ float finish_loss(const struct loss_work &w, int64_t row,
+						    struct logit_stats s, float at_target)
+{
+	const float greatest = block_max<N>(s.greatest),
+		    lse = greatest +
+			  logf(block_sum<N>(s.exponentials * __expf(s.greatest - greatest))),
+		    sum = block_sum<N>(s.sum);
+
+	if (threadIdx.x == 0) {
+		w.loss[row] =
+			lse - (1 - w.smoothing) * at_target - w.smoothing / (float)w.n_real * sum;
+		w.nll[row] = lse - at_target;
+	}
+	return lse;
+}
+
+/* Store the gradient of eight logits v, from column col on. */
+template <enum access A>
+static __device__ __forceinline__ void store_loss_grad(const struct loss_work &w, int64_t row,
+						       int col, float v[8], float lse,
+						       int32_t target)
+{
+	const float rest = w.smoothing / (float)w.n_real;
+
+#pragma unroll
+	for (int i = 0; i < 8; i++) {
+		const float y = col + i == target ? rest + (1 - w.smoothing) : rest;
+
+		v[i] = col + i < w.n_real ? (__expf(v[i] - lse) - y) * w.grad_scale : 0;
+	}
+	tensor_store8<A>(w.grad, row, col, v);
+}
+
+template <enum access A> static __global__ void loss_in_memory(struct loss_work w)
 {
 	kernel_begin();
 	const int64_t row = blockIdx.x;
@@ -79,37 +123,88 @@ template <enum access A> static __global__ void cross_entropy(struct loss_work w
 		return;
 	}
 	const float at_target = tensor_load1(w.logits, row, target);
-	const float rest = w.smoothing / (float)w.n_real, target_share = 1 - w.smoothing;
 	struct logit_stats s = { LOWEST_SCORE, 0, 0 };
-	float greatest, lse, sum;
+	float lse, v[8];
 
-	for (int64_t col = threadIdx.x * 8; col < w.n_real; col += THREADS * 8) {
-		float v[8];
-
+	for (int col = threadIdx.x * 8; col < w.n_real; col += THREADS * 8) {
 		tensor_load8<A>(v, w.logits, row, col);
-		add_eight_logits(&s, v, w.n_real - col);
+		add_eight_logits(&s, v, (int)w.n_real - col);
 	}
-	greatest = block_max<THREADS>(s.greatest);
-	lse = greatest + logf(block_sum<THREADS>(s.exponentials * __expf(s.greatest - greatest)));
-	sum = block_sum<THREADS>(s.sum);
-	/* the barriers in block_sum(): all threads have read at_target before the gradient is written */
-	if (threadIdx.x == 0) {
-		w.loss[row] = lse - target_share * at_target - rest * sum;
-		w.nll[row] = lse - at_target;
-	}
+	lse = finish_loss<THREADS>(w, row, s, at_target);
 	if (w.grad_scale == 0)
 		return;
-	for (int64_t col = threadIdx.x * 8; col < w.logits.cols; col += THREADS * 8) {
-		float v[8];
-
+	for (int col = threadIdx.x * 8; col < w.logits.cols; col += THREADS * 8) {
 		tensor_load8<A>(v, w.logits, row, col);
-#pragma unroll
-		for (int i = 0; i < 8; i++) {
-			float y = col + i == target ? rest + target_share : rest;
+		store_loss_grad<A>(w, row, col, v, lse, target);
+	}
+}
 
-			v[i] = col + i < w.n_real ? (__expf(v[i] - lse) - y) * w.grad_scale : 0;
-		}
-		tensor_store8<A>(w.grad, row, col, v);
+/* bf16; at most N * WIDE_COLUMNS columns, a multiple of 8. */
+template <int N>
+static __global__ void __launch_bounds__(WIDE_THREADS, N > 8 ? 1 : 2)
+	loss_in_registers(struct loss_work w)
+{
+	kernel_begin();
+	const int64_t row = blockIdx.x;
+	const int32_t target = w.targets[row];
+
+	if (target < 0) {
+		store_zero_loss<ACCESS_BF16>(w, row);
+		return;
+	}
+	const uint16_t *const logits = (const uint16_t *)w.logits.data + row * w.logits.stride;
+	const float at_target = tensor_load1(w.logits, row, target);
+	const int first = (int)threadIdx.x * 8, n_real = (int)w.n_real;
+	struct logit_stats s = { LOWEST_SCORE, 0, 0 };
+	uint4 raw[N];
+	float lse, v[8];
+
+#pragma unroll
+	for (int i = 0; i < N; i++) {
+		raw[i] = make_uint4(0, 0, 0, 0);
+		if (first + i * WIDE_COLUMNS < n_real)
+			raw[i] = *(const uint4 *)(logits + first + i * WIDE_COLUMNS);
+	}
+#pragma unroll
+	for (int i = 0; i < N; i++) {
+		bf16_unpack8(v, raw[i]);
+		add_eight_logits(&s, v, n_real - first - i * WIDE_COLUMNS);
+	}
+	lse = finish_loss<WIDE_THREADS>(w, row, s, at_target);
+	if (w.grad_scale == 0)
+		return;
+#pragma unroll
+	for (int i = 0; i < N; i++) {
+		/* unpack again: no registers are left to keep floats between the passes */
+		asm volatile("" : "+r"(raw[i].x), "+r"(raw[i].y), "+r"(raw[i].z), "+r"(raw[i].w));
+		bf16_unpack8(v, raw[i]);
+		if (first + i * WIDE_COLUMNS < w.logits.cols)
+			store_loss_grad<ACCESS_BF16>(w, row, first + i * WIDE_COLUMNS, v, lse,
+						     target);
+	}
+}
+
+static void start_in_registers(struct dev *d, const struct loss_work &w)
+{
+	const unsigned rows = (unsigned)w.logits.rows;
+
+	switch (CEIL_DIV(w.logits.cols, WIDE_COLUMNS)) {
+	case 1:
+	case 2:
+		LAUNCH(d, (loss_in_registers<2>), rows, WIDE_THREADS, 0, w);
+		break;
+	case 3:
+	case 4:
+		LAUNCH(d, (loss_in_registers<4>), rows, WIDE_THREADS, 0, w);
+		break;
+	case 5:
+	case 6:
+	case 7:
+	case 8:
+		LAUNCH(d, (loss_in_registers<8>), rows, WIDE_THREADS, 0, w);
+		break;
+	default:
+		LAUNCH(d, (loss_in_registers<16>), rows, WIDE_THREADS, 0, w);
 	}
 }
 
@@ -125,9 +220,13 @@ extern "C" void cuda_cross_entropy(struct dev *d, struct tensor dlogits, float *
 				     n_real,
 				     smoothing,
 				     grad_scale };
+	const enum access access = access_of(logits, w.grad);
 
 	assert(n_real > 0 && n_real <= logits.cols);
-	if (logits.rows)
-		LAUNCH_ACCESS(d, access_of(logits, w.grad), cross_entropy, (unsigned)logits.rows,
-			      THREADS, 0, w);
+	if (!logits.rows)
+		return;
+	if (access == ACCESS_BF16 && logits.cols > THREADS * 8 && logits.cols <= 16 * WIDE_COLUMNS)
+		start_in_registers(d, w);
+	else
+		LAUNCH_ACCESS(d, access, loss_in_memory, (unsigned)logits.rows, THREADS, 0, w);
 }

@@ -43,7 +43,6 @@ struct dev; /* an opened backend: threads or streams, scratch memory; opaque */
  * They are no options of a user: the best ways on real GPUs become the only ones.
  */
 struct gpu_ways {
-	bool splits_attention_grad; /* several blocks share a head of a sentence */
 	bool fuses_bias;	    /* bias and ReLU of bf16 products by cuBLASLt's epilogue */
 	bool weights_aside;	    /* gradients of weights in a second stream: matmul_how.aside */
 	bool measures_products;	    /* the fastest algorithm of a few: see save_choices() */

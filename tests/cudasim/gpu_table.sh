@@ -30,16 +30,12 @@ trap 'rm -rf "$tmp"' EXIT
 
 # threads_of KERNEL : threads of a block, as in the launch; default 256
 threads_of() {
-	case $1 in
-	attention*tiles*1\>|attention_grad_parts*1\>) echo 32; return ;;
-	attention*tiles*2\>|attention_grad_parts*2\>) echo 64; return ;;
-	attention*tiles*4\>) echo 128; return ;;
-	esac
 	case ${1%%<*} in
 	attention_*|copy_rows|step_weights|*_pieces) echo 128 ;;
 	norm_grad_rows) echo 64 ;;	# with 512 columns
 	queue_add_rows) echo 32 ;;
 	sum_rows) echo 512 ;;
+	loss_in_registers) echo 512 ;;
 	norm_add_sums) echo 1024 ;;
 	embed_rows|fill_frequencies|pack_outputs|make_input|linear_rows|embed_grad_*) echo 128 ;;
 	*) echo 256 ;;

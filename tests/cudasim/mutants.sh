@@ -127,9 +127,6 @@ mutant barrier-attention-v-used cuda_attention cuda_ops '/all warps have read v/
 mutant barrier-attention-k-used cuda_attention cuda_ops '/all warps have read k/s/__syncthreads();//' attention
 mutant barrier-grad-dscore cuda_attention_grad cuda_ops '/backward_pairs(b, tiles/,/if (query/s/__syncthreads();//' attention_grad
 mutant barrier-grad-tiles cuda_attention_grad cuda_ops '/all warps have read the tiles/s/__syncthreads();//' attention_grad
-mutant barrier-parts-queries cuda_attention_grad cuda_attention_grad_in '/all warps have read the queries/s/__syncthreads();//' attention_grad
-mutant barrier-parts-keys cuda_attention_grad cuda_attention_grad_in '/all warps have read the keys/s/__syncthreads();//' attention_grad
-mutant index-parts-dropout cuda_attention_grad cuda_attention_grad_in 's/words.v\[e \/ 2\]/words.v[e \/ 2 ^ 1]/' attention_grad
 mutant copy-attention-v cuda_attention cuda_ops '/copy_commit();/,/v has arrived/s/copy_wait<1>/copy_wait<2>/' attention
 mutant copy-grad cuda_attention_grad cuda_ops '/load_queries<A>(tiles/,/copy_wait/s/copy_wait<0>/copy_wait<1>/' attention_grad
 
@@ -240,7 +237,7 @@ mutant rng-step-point shared:cuda_point cuda_ops 's/d.key = dropout_key(d.key, d
 mutant rng-step-norm cuda_norm cuda_ops 's/w.drop = drop_now(w.drop);//' add_norm
 mutant rng-step-embed cuda_embed cuda_ops 's/drop = drop_now(drop);//' embed
 mutant rng-step-attention cuda_attention cuda_ops 's/drop_now(w.drop).key/w.drop.key/' attention
-mutant rng-step-attention-grad cuda_attention_grad cuda_ops 's/w.drop = drop_now(w.drop);//' attention_grad
+mutant rng-step-attention-grad cuda_attention_grad cuda_ops 's/drop_now(w.drop).key/w.drop.key/' attention_grad
 mutant rng-step-attention-any cuda_attention_any cuda_ops 's/w.drop = drop_now(w.drop);//' attention
 mutant target-of-nothing cuda_loss cuda_ops 's/if (target < 0)/if (target < -1)/' cross
 mutant graph-played-once cuda_graph cuda_graphs_end 's/if (g \&\& piece < g->n)/if (g \&\& piece < 1)/'

@@ -73,35 +73,6 @@ TEST(cuda_ops_other_order)
 	compare(3000, 0, getenv("OPS"));
 }
 
-/* attention_grad by several blocks: the definition's values, and one block's bits up to 64 keys. */
-TEST(cuda_attention_grad_in_parts)
-{
-	op_function *f = ops_function("attention_grad");
-	int same = 0;
-
-	compare(6000, ALIGNED | PARTS, "attention_grad");
-	compare(6500, PARTS, "attention_grad");
-	for (size_t i = 0; i < ops_n_cases; i++) {
-		struct op_case c = ops_cases[i];
-		struct run one, parts;
-
-		if (strcmp(c.op, "attention_grad") != 0 ||
-		    c.third > 64) /* tokens of the longest sentence */
-			continue;
-		c.flags |= ALIGNED;
-		sim_seed(7000 + i);
-		run_case(&one, ops_cuda(), 1, &c, f);
-		c.flags |= PARTS;
-		run_case(&parts, ops_cuda(), 1, &c, f);
-		run_check_same(&one, &parts, "several blocks");
-		run_free(&one);
-		run_free(&parts);
-		same++;
-	}
-	check(same > 5);
-	check_int(sim_faults(NULL), 0);
-}
-
 /* A GPU without tensor cores for bf16. */
 TEST(cuda_old)
 {

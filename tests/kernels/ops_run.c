@@ -186,7 +186,6 @@ bool run_case(struct run *r, const struct ops *ops, int threads, const struct op
 {
 	struct dev_options options = { .threads = threads,
 				       .bf16 = c->flags & ROUNDED,
-				       .ways.splits_attention_grad = c->flags & PARTS,
 				       .ways.dependent_launch = c->flags & DEPENDENT,
 				       .few_rows = 15 };
 	struct err e = { 0 };

@@ -31,8 +31,7 @@ enum case_flags {
 	ALIGNED = 1 << 12,    /* all buffers are 64-byte aligned */
 	RNG_STEP = 1 << 13,   /* dropout.rng_step is set */
 	GAPS = 1 << 14,	      /* sentences without queries or keys; padding targets */
-	PARTS = 1 << 15,      /* gpu_ways.splits_attention_grad */
-	DEPENDENT = 1 << 16,  /* gpu_ways.dependent_launch */
+	DEPENDENT = 1 << 15,  /* gpu_ways.dependent_launch */
 	COARSE = 1 << 10,     /* only nine different numbers, so that many are equal: ties */
 };
 

@@ -233,23 +233,13 @@ TEST(cuda_training_with_other_heads_near_cpu)
 	compare_training(&what, MIN(COMPARED_STEPS, 2), 2e-5);
 }
 
-/* Several blocks for attention's gradient (sentences are short), later two streams: the same bits. */
-TEST(cuda_training_in_other_ways)
+/* Two streams: the same bits. */
+TEST(cuda_training_on_two_streams)
 {
 	const struct training usual = wide_training();
 	struct training other = usual;
 
-	other.ways.splits_attention_grad = true;
-	compare_training(&other, MIN(COMPARED_STEPS, 3), 4e-3);
-	check_same_training(&usual, &other);
-}
-
-TEST(cuda_training_in_other_ways_and_two_streams)
-{
-	const struct training usual = wide_training();
-	struct training other = usual;
-
-	other.ways.splits_attention_grad = other.ways.weights_aside = true;
+	other.ways.weights_aside = true;
 	check_same_training(&usual, &other);
 }
 
