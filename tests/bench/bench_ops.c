@@ -43,7 +43,6 @@ struct bench {
 	int n_words;
 	const struct ops *ops;		     /* of the backend */
 	const struct train_variant *variant; /* NULL: the backend's own way */
-	struct ops variant_ops;
 	char gpu[96]; /* its name; "" on a CPU */
 	struct roof roof;
 	char folder[200];
@@ -248,10 +247,6 @@ static int run(struct bench *b, struct err *e)
 	if (!(b->ops = ops_find(b->backend, e)) || measure_roof(b, gpu, e))
 		return e->code;
 	print_roof(b);
-	if (b->variant) {
-		train_variant_apply(b->variant, b->ops, &b->variant_ops);
-		b->ops = &b->variant_ops;
-	}
 	if (b->ops->query_device && !b->ops->query_device(0, &facts, e))
 		snprintf(b->gpu, sizeof(b->gpu), "%s", facts.name);
 	how.processor_time = !gpu && b->roof.threads == 1;

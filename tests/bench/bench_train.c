@@ -44,7 +44,6 @@ struct bench {
 	int64_t tokens, threads, seconds, vocabulary, roof_side;
 	int64_t shapes;
 	const struct train_variant *variant; /* NULL: the backend's own way */
-	struct ops variant_ops;
 	bool json, profile, no_graphs;
 	char folder[200];
 	struct vocab *vocab; /* NULL: random sentences */
@@ -178,12 +177,6 @@ static int describe(struct bench *b, struct rig_how *how, struct err *e)
 		.graphs = gpu && !b->profile && !b->no_graphs,
 	};
 	if (b->variant) {
-		const struct ops *o = ops_find(b->backend, e);
-
-		if (!o)
-			return e->code;
-		train_variant_apply(b->variant, o, &b->variant_ops);
-		how->ops = &b->variant_ops;
 		how->ways = b->variant->ways;
 		how->has_no_relu_dropout = b->variant->has_no_relu_dropout;
 	}

@@ -7,14 +7,11 @@
 #define WERKBANK_TESTS_BENCH_TRAIN_VARIANTS_H
 
 #include <stdbool.h>
-#include <stdint.h>
 
 #include "kernels/ops/ops.h"
 
 struct train_variant {
 	const char *name;
-	int32_t loss_rows; /* struct ops */
-	bool loss_in_place;
 	struct gpu_ways ways; /* struct dev_options */
 	bool has_no_relu_dropout;
 };
@@ -23,7 +20,5 @@ struct train_variant {
 const struct train_variant *train_variants(int *n);
 /* NULL: no variant has this name. */
 const struct train_variant *train_variant_find(const char *name);
-/* *changed = the table o with the variant. */
-void train_variant_apply(const struct train_variant *v, const struct ops *o, struct ops *changed);
 
 #endif
