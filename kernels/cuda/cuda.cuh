@@ -534,6 +534,21 @@ template <int THREADS> static __device__ __forceinline__ float block_max(float x
 	return x;
 }
 
+#define LOG2E 1.44269504088896340736f
+
+/* 2^x, with a relative error of about 2^-22; results below 2^-126 are 0. */
+static __device__ __forceinline__ float exp_2(float x)
+{
+#if defined(__CUDA_ARCH__)
+	float y;
+
+	asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+	return y;
+#else
+	return exp2f(x);
+#endif
+}
+
 /* ---- tensor cores, one warp ----------------------------------------------------------------- */
 
 /* For older chips the kernels are compiled empty; dev.tensor_cores prevents their launch. */

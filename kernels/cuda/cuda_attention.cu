@@ -4,13 +4,13 @@
  *
  * The batch is packed, without padding: the rows of all sentences follow each other.
  *
- *	grid	x: sentence * heads + head	y: tile of 64 queries of that sentence
- *	block	4 warps of 16 queries: 1, 2 or 4 heads, by the length of the sentence (the tiles header)
+ *	grid	x: sentence * heads + head	y: tile of queries of that sentence
+ *	block	1, 2 or 4 warps, by the length of the sentence (the tiles header); a warp has 16 queries
  *
- *		   keys of the sentence, SIZE at a time; SIZE = 16 * warps of a head
+ *		   keys of the sentence, 64 at a time
  *	queries	 +-----------+-----------+
  *	 warp 0  |  s = q kT |  next     |	shared memory: q tile, k tile, v tile (bf16)
- *	 warp 1  | 16 x SIZE |  tile     |	registers: q, s (16 x SIZE scores), o (16 x 64 output),
+ *	 warp 1  |  16 x 64  |  tile     |	registers: q, s (16 x 64 scores), o (16 x 64 output),
  *		 +-----------+-----------+		   greatest and sum of each row
  *
  * For each tile of keys: s = q kT, causal mask, online softmax (a larger maximum rescales o), dropout,
@@ -25,15 +25,11 @@
 #include <assert.h>
 #include <math.h>
 
-/* Shared memory of one part of a block; SIZE queries and SIZE keys. */
-template <int SIZE> struct forward_tiles {
-	uint16_t q[SIZE][PITCH], k[SIZE][PITCH], v[SIZE][PITCH];
-};
+#define KEYS 64 /* keys of a tile */
 
 /* The state of a warp: 16 queries, and the current tile of keys. */
-template <int SIZE> struct forward {
-	/* output and scores; [column / 8][element], see the tiles header */
-	float o[8][4], s[SIZE / 8][4];
+struct forward {
+	float o[8][4], s[8][4]; /* output and scores; [column / 8][element], see the tiles header */
 	/* of rows group and group + 8: greatest score; sum of the weights in this lane */
 	float greatest[2], weights[2];
 	int query, key; /* first query of the warp, first key of the tile; in the sentence */
@@ -42,15 +38,14 @@ template <int SIZE> struct forward {
 };
 
 /* s = q kT / sqrt(64) * log2(e), so that exp_2() gives e^score; hidden keys get -infinity. */
-template <int SIZE>
-static __device__ __forceinline__ void
-forward_scores(struct forward<SIZE> *f, const uint32_t q[4][4], const uint16_t (*k)[PITCH],
-	       const struct attention_work &w, int n_k)
+static __device__ __forceinline__ void forward_scores(struct forward *f, const uint32_t q[4][4],
+						      const uint16_t (*k)[PITCH],
+						      const struct attention_work &w, int n_k)
 {
 	const int group = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
 
 #pragma unroll
-	for (int c = 0; c < SIZE / 16; c++) {
+	for (int c = 0; c < 4; c++) {
 #pragma unroll
 		for (int e = 0; e < 8; e++)
 			f->s[2 * c + e / 4][e % 4] = 0;
@@ -71,14 +66,14 @@ forward_scores(struct forward<SIZE> *f, const uint32_t q[4][4], const uint16_t (
 }
 
 /* s = e^(s - greatest); rescale o and weights if the maximum has grown. */
-template <int SIZE> static __device__ __forceinline__ void forward_softmax(struct forward<SIZE> *f)
+static __device__ __forceinline__ void forward_softmax(struct forward *f)
 {
 #pragma unroll
 	for (int half = 0; half < 2; half++) {
 		float greatest = f->greatest[half], old, zero;
 
 #pragma unroll
-		for (int i = 0; i < SIZE / 4; i++)
+		for (int i = 0; i < 16; i++)
 			greatest = fmaxf(greatest, f->s[i / 2][2 * half + i % 2]);
 		greatest = fmaxf(greatest, __shfl_xor_sync(ALL_LANES, greatest, 1));
 		greatest = fmaxf(greatest, __shfl_xor_sync(ALL_LANES, greatest, 2));
@@ -87,15 +82,13 @@ template <int SIZE> static __device__ __forceinline__ void forward_softmax(struc
 		f->greatest[half] = greatest;
 		f->weights[half] *= old;
 #pragma unroll
-		for (int i = 0; i < SIZE / 4; i++) {
+		for (int i = 0; i < 16; i++) {
 			float *s = &f->s[i / 2][2 * half + i % 2];
 
 			*s = exp_2(*s - zero);
 			f->weights[half] += *s;
-		}
-#pragma unroll
-		for (int i = 0; i < 16; i++)
 			f->o[i / 2][2 * half + i % 2] *= old;
+		}
 	}
 }
 
@@ -124,13 +117,12 @@ static __device__ __forceinline__ void forward_drop(float p[2][4], const struct 
 }
 
 /* o += dropout(p) v; the factor 1 / (1 - rate) is applied at the end. */
-template <int SIZE>
-static __device__ __forceinline__ void
-forward_values(struct forward<SIZE> *f, const uint16_t (*v)[PITCH], const struct attention_work &w,
-	       const struct sentence &s)
+static __device__ __forceinline__ void forward_values(struct forward *f, const uint16_t (*v)[PITCH],
+						      const struct attention_work &w,
+						      const struct sentence &s)
 {
 #pragma unroll
-	for (int c = 0; c < SIZE / 16; c++) {
+	for (int c = 0; c < 4; c++) {
 		uint32_t a[4];
 
 		if (c * 16 >= f->n_here)
@@ -143,10 +135,9 @@ forward_values(struct forward<SIZE> *f, const uint16_t (*v)[PITCH], const struct
 }
 
 /* Divide by the sums of weights; store the output and lse. */
-template <enum access A, int SIZE>
-static __device__ __forceinline__ void forward_finish(const struct forward<SIZE> *f,
-						      const struct attention_work &w,
-						      const struct sentence &s)
+template <enum access A>
+static __device__ __forceinline__ void
+forward_finish(const struct forward *f, const struct attention_work &w, const struct sentence &s)
 {
 	const int group = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
 	const int n = f->last_query - f->query;
@@ -167,53 +158,55 @@ static __device__ __forceinline__ void forward_finish(const struct forward<SIZE>
 	store_rows<A>(head_of(w.out, s.head, w.heads), row, n, f->o, factor);
 }
 
-/* One tile of queries of one head, from query `first` on, by N_WARPS warps. */
 template <enum access A, int N_WARPS>
-static __device__ __forceinline__ void forward_part(void *memory, const struct attention_work &w,
-						    const struct sentence &s, int first)
+static __global__ void __launch_bounds__(N_WARPS * 32, 16 / N_WARPS)
+	attention_tiles(struct attention_work w)
 {
-	enum { SIZE = N_WARPS * 16 };
-	const int warp = threadIdx.x / 32 % N_WARPS, part = threadIdx.x / 32 / N_WARPS,
-		  last_key = w.causal ? min(s.n_k, first + SIZE) : s.n_k;
-	struct forward_tiles<SIZE> &tiles = ((struct forward_tiles<SIZE> *)memory)[part];
+	kernel_begin();
+	SHARED(uint16_t, q, [N_WARPS * 16][PITCH]);
+	SHARED(uint16_t, k, [KEYS][PITCH]);
+	SHARED(uint16_t, v, [KEYS][PITCH]);
+	const struct sentence s = sentence_at(w, blockIdx.x);
 	const struct tensor all_k = head_of(w.k, s.head, w.heads),
 			    all_v = head_of(w.v, s.head, w.heads);
-	struct forward<SIZE> f = {
-		{}, {}, { -INFINITY, -INFINITY }, {}, first + warp * 16, 0, s.n_q, 0
-	};
+	const int first = blockIdx.y * N_WARPS * 16, warp = threadIdx.x / 32,
+		  last_key = w.causal ? min(s.n_k, first + N_WARPS * 16) : s.n_k;
+	struct forward f = { {}, {}, { -INFINITY, -INFINITY }, {}, first + warp * 16, 0, s.n_q, 0 };
 	int seen = w.causal ? min(s.n_k, f.query + 16) : s.n_k;
 	uint32_t left[4][4];
 
+	if (!HAS_TENSOR_CORES || first >= s.n_q || !is_for_block<N_WARPS>(s.n_q))
+		return;
 	if (f.query >= s.n_q)
 		seen = 0;
-	load_tile<A, SIZE>(tiles.q, head_of(w.q, s.head, w.heads), s.first_q + first,
-			   s.n_q - first);
-	load_tile<A, SIZE>(tiles.k, all_k, s.first_k, last_key);
+	load_tile<A>(q, head_of(w.q, s.head, w.heads), s.first_q + first, s.n_q - first,
+		     N_WARPS * 16);
+	load_tile<A>(k, all_k, s.first_k, last_key, KEYS);
 	copy_commit();
-	load_tile<A, SIZE>(tiles.v, all_v, s.first_k, last_key);
+	load_tile<A>(v, all_v, s.first_k, last_key, KEYS);
 	copy_commit();
 	copy_wait<1>();
 	__syncthreads();
-	load_left(left, tiles.q, warp * 16);
-	for (; f.key < last_key; f.key += SIZE) {
-		const int next = f.key + SIZE;
+	load_left(left, q, warp * 16);
+	for (; f.key < last_key; f.key += KEYS) {
+		const int next = f.key + KEYS;
 
 		f.n_here = seen - f.key;
 		if (f.n_here > 0)
-			forward_scores(&f, left, tiles.k, w, s.n_k);
+			forward_scores(&f, left, k, w, s.n_k);
 		__syncthreads(); /* all warps have read k */
 		if (next < last_key)
-			load_tile<A, SIZE>(tiles.k, all_k, s.first_k + next, last_key - next);
+			load_tile<A>(k, all_k, s.first_k + next, last_key - next, KEYS);
 		copy_commit();
 		copy_wait<1>();
 		__syncthreads(); /* v has arrived */
 		if (f.n_here > 0) {
 			forward_softmax(&f);
-			forward_values(&f, tiles.v, w, s);
+			forward_values(&f, v, w, s);
 		}
 		__syncthreads(); /* all warps have read v */
 		if (next < last_key)
-			load_tile<A, SIZE>(tiles.v, all_v, s.first_k + next, last_key - next);
+			load_tile<A>(v, all_v, s.first_k + next, last_key - next, KEYS);
 		copy_commit();
 		copy_wait<1>();
 		__syncthreads(); /* the next k has arrived */
@@ -223,33 +216,18 @@ static __device__ __forceinline__ void forward_part(void *memory, const struct a
 }
 
 template <enum access A>
-static __global__ void __launch_bounds__(BLOCK_WARPS * 32, 4)
-	attention_tiles(struct attention_work w)
-{
-	kernel_begin();
-	/* one part of 64 rows, two of 32, or four of 16: the same size */
-	SHARED(struct forward_tiles<BLOCK_WARPS * 16>, memory, [1]);
-	struct sentence s = sentence_at(w, blockIdx.x);
-	const int first = blockIdx.y * BLOCK_WARPS * 16, warps = warps_for_rows(s.n_q);
-
-	if (!HAS_TENSOR_CORES || first >= s.n_q || !part_takes_head(&s, w.heads, warps))
-		return;
-	if (warps == 1)
-		forward_part<A, 1>(memory, w, s, first);
-	else if (warps == 2)
-		forward_part<A, 2>(memory, w, s, first);
-	else
-		forward_part<A, BLOCK_WARPS>(memory, w, s, first);
-}
-
-template <enum access A>
 static void start_tiles(struct dev *d, const struct attention_work &w, struct attention_shape shape)
 {
-	const dim3 grid((unsigned)shape.n * (unsigned)shape.heads,
-			(unsigned)CEIL_DIV(shape.max_q, BLOCK_WARPS * 16));
-
 	assert(w.q.cols == (int64_t)w.heads * WIDTH && shape.max_k <= 4096);
-	LAUNCH(d, (attention_tiles<A>), grid, BLOCK_WARPS * 32, 0, w);
+	const unsigned items = (unsigned)shape.n * (unsigned)shape.heads;
+	const dim3 grid(items, (unsigned)CEIL_DIV(shape.max_q, 64));
+
+	if (shape.max_q <= 16)
+		LAUNCH(d, (attention_tiles<A, 1>), items, 32, 0, w);
+	else
+		LAUNCH(d, (attention_tiles<A, 2>), items, 64, 0, w);
+	if (shape.max_q > SHORT_ROWS)
+		LAUNCH(d, (attention_tiles<A, 4>), grid, 128, 0, w);
 }
 
 extern "C" void cuda_attention(struct dev *d, struct tensor out, float *lse, struct tensor q,

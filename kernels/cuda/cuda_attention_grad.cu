@@ -4,10 +4,9 @@
  *	p = e^(score - lse), dscore = p (m dout vT - delta) / sqrt(W), delta = dout . out
  *	dq = dscore k,  dk = dscoreT q,  dv = (m p)T dout
  *
- *	grid	x: sentence * heads + head
- *	block	4 warps: 1, 2 or 4 heads, by the length of the sentence (the tiles header); a part of the
- *		block computes all of dq, dk and dv of its head, with tiles of SIZE = 16 * warps keys and
- *		queries
+ *	grid	x: sentence * heads + head; a block computes all of dq, dk and dv of its item
+ *	block	1, 2 or 4 warps, by the length of the sentence (the tiles header); tiles of
+ *		SIZE = 16 * warps keys and queries
  *
  *	for each tile of keys:			a warp owns 16 keys: k, dk, dv in registers
  *	    for each tile of queries:
@@ -27,7 +26,7 @@
 
 #include <assert.h>
 
-/* Shared memory of one part of a block; SIZE keys and SIZE queries. */
+/* Shared memory of a block; SIZE keys and SIZE queries. */
 template <int SIZE> struct backward_tiles {
 	uint16_t k[SIZE][PITCH], v[SIZE][PITCH], q[SIZE][PITCH], dout[SIZE][PITCH];
 	uint16_t dscore[SIZE][SIZE + 8]; /* (keys, queries) */
@@ -51,11 +50,11 @@ static __device__ __forceinline__ void load_queries(struct backward_tiles<SIZE> 
 			    out = head_of(w.out, s.head, w.heads);
 	const int n = s.n_q - first;
 
-	load_tile<A, SIZE>(tiles.q, head_of(w.q, s.head, w.heads), s.first_q + first, n);
-	load_tile<A, SIZE>(tiles.dout, dout, s.first_q + first, n);
+	load_tile<A>(tiles.q, head_of(w.q, s.head, w.heads), s.first_q + first, n, SIZE);
+	load_tile<A>(tiles.dout, dout, s.first_q + first, n, SIZE);
 	copy_commit();
 #pragma unroll 2
-	for (int i = threadIdx.x % (SIZE * 2); i < SIZE * 8; i += SIZE * 2) {
+	for (int i = threadIdx.x; i < SIZE * 8; i += SIZE * 2) {
 		const int r = i / 8, c = i % 8;
 		const int64_t row = s.first_q + first + r;
 		float a[8], b[8], sum = 0;
@@ -88,7 +87,7 @@ backward_keep_mask(const struct attention_work &w, const struct sentence &s, int
 	const int lane = threadIdx.x % 32;
 	const int64_t row = s.first_q + query + lane % 16;
 	const struct rng_block b = rng_block_at(
-		drop_now(w.drop).key, attention_block(row, s.head, w.heads, key + lane / 16 * 8));
+		w.drop.key, attention_block(row, s.head, w.heads, key + lane / 16 * 8));
 	unsigned mine = 0;
 
 #pragma unroll
@@ -196,7 +195,7 @@ static __device__ __forceinline__ void
 backward_tile(struct backward *b, struct backward_tiles<SIZE> &tiles,
 	      const struct attention_work &w, const struct sentence &s, int key, int first)
 {
-	const int query = first + threadIdx.x / 32 * 16 % SIZE;
+	const int query = first + threadIdx.x / 32 * 16;
 	const int last_key = w.causal ? min(s.n_k - 1, first + SIZE - 1) : s.n_k - 1;
 	const float one[2] = { 1, 1 };
 	float acc[8][4] = {};
@@ -227,10 +226,10 @@ static __device__ __forceinline__ void load_keys(struct backward_tiles<SIZE> &ti
 						 const struct attention_work &w,
 						 const struct sentence &s, int first)
 {
-	load_tile<A, SIZE>(tiles.k, head_of(w.k, s.head, w.heads), s.first_k + first,
-			   s.n_k - first);
-	load_tile<A, SIZE>(tiles.v, head_of(w.v, s.head, w.heads), s.first_k + first,
-			   s.n_k - first);
+	load_tile<A>(tiles.k, head_of(w.k, s.head, w.heads), s.first_k + first, s.n_k - first,
+		     SIZE);
+	load_tile<A>(tiles.v, head_of(w.v, s.head, w.heads), s.first_k + first, s.n_k - first,
+		     SIZE);
 	copy_commit();
 }
 
@@ -246,23 +245,23 @@ static __device__ __forceinline__ void store_key_gradients(const struct backward
 	store_rows<A>(head_of(w.dv, s.head, w.heads), s.first_k + b.key, s.n_k - b.key, b.dv, one);
 }
 
-/*
- * One head, by N_WARPS warps. Not inlined: three copies in one kernel would need more registers than three
- * blocks of a multiprocessor have. For the same reason w stays where the launch has put it, in constant
- * memory (__grid_constant__).
- */
 template <enum access A, int N_WARPS>
-static __device__ __noinline__ void backward_part(void *memory, const struct attention_work &w,
-						  const struct sentence &s)
+static __global__ void __launch_bounds__(N_WARPS * 32, (A == ACCESS_BF16 ? 12 : 8) / N_WARPS)
+	attention_grad_tiles(struct attention_work w)
 {
+	kernel_begin();
 	enum { SIZE = N_WARPS * 16 };
-	const int warp = threadIdx.x / 32 % N_WARPS, part = threadIdx.x / 32 / N_WARPS;
-	struct backward_tiles<SIZE> &tiles = ((struct backward_tiles<SIZE> *)memory)[part];
+	SHARED(struct backward_tiles<SIZE>, memory, [1]);
+	struct backward_tiles<SIZE> &tiles = memory[0];
+	const struct sentence s = sentence_at(w, blockIdx.x);
 
-	for (int key = 0; key == 0 || key < s.n_k; key += SIZE) {
+	if ((!s.n_q && !s.n_k) || !is_for_block<N_WARPS>(max(s.n_q, s.n_k)))
+		return;
+	w.drop = drop_now(w.drop);
+	for (int key = 0; HAS_TENSOR_CORES && (key == 0 || key < s.n_k); key += SIZE) {
 		struct backward b = {};
 
-		b.key = key + warp * 16;
+		b.key = key + threadIdx.x / 32 * 16;
 		load_keys<A>(tiles, w, s, key);
 		for (int first = w.causal ? key : 0; first < s.n_q; first += SIZE)
 			backward_tile<A>(&b, tiles, w, s, key, first);
@@ -271,40 +270,24 @@ static __device__ __noinline__ void backward_part(void *memory, const struct att
 }
 
 template <enum access A>
-static __global__ void __launch_bounds__(BLOCK_WARPS * 32, A == ACCESS_BF16 ? 3 : 2)
-	attention_grad_tiles(const __grid_constant__ struct attention_work w)
-{
-	kernel_begin();
-	/* one part of 64 rows; two of 32 or four of 16 are smaller */
-	SHARED(struct backward_tiles<BLOCK_WARPS * 16>, memory, [1]);
-	struct sentence s = sentence_at(w, blockIdx.x);
-	const int warps = warps_for_rows(max(s.n_q, s.n_k));
-
-	static_assert(sizeof(*memory) >= 2 * sizeof(struct backward_tiles<32>) &&
-			      sizeof(*memory) >= 4 * sizeof(struct backward_tiles<16>),
-		      "all parts fit");
-	if (!HAS_TENSOR_CORES || (!s.n_q && !s.n_k) || !part_takes_head(&s, w.heads, warps))
-		return;
-	if (warps == 1)
-		backward_part<A, 1>(memory, w, s);
-	else if (warps == 2)
-		backward_part<A, 2>(memory, w, s);
-	else
-		backward_part<A, BLOCK_WARPS>(memory, w, s);
-}
-
-template <enum access A>
 static void start_grad_tiles(struct dev *d, struct attention_work w, struct attention_shape shape)
 {
+	const int32_t longest = MAX(shape.max_q, shape.max_k);
+	const unsigned grid = (unsigned)shape.n * (unsigned)shape.heads;
+
 	assert(w.q.cols == (int64_t)w.heads * WIDTH && shape.max_k <= 4096);
-	if (shape.max_k > BLOCK_WARPS * 16) { /* several tiles of keys: partial sums of dq */
+	if (shape.max_k > 64) { /* several tiles of keys: partial sums of dq */
 		w.scratch = (float *)cuda_get_scratch(d, CUDA_SCRATCH_ATTENTION,
 						      (size_t)(w.q.rows * w.q.cols), sizeof(float));
 		if (!w.scratch)
 			return;
 	}
-	LAUNCH(d, (attention_grad_tiles<A>), (unsigned)shape.n * (unsigned)shape.heads,
-	       BLOCK_WARPS * 32, 0, w);
+	if (longest <= 16)
+		LAUNCH(d, (attention_grad_tiles<A, 1>), grid, 32, 0, w);
+	else
+		LAUNCH(d, (attention_grad_tiles<A, 2>), grid, 64, 0, w);
+	if (longest > SHORT_ROWS)
+		LAUNCH(d, (attention_grad_tiles<A, 4>), grid, 128, 0, w);
 }
 
 extern "C" void cuda_attention_grad(struct dev *d, struct tensor dq, struct tensor dk,

@@ -13,14 +13,10 @@
  * So a row is spread over four neighbouring lanes; sums over a row take two shuffles. The same
  * layout, rounded to bf16, is the left operand of the next product: no detour by shared memory.
  *
- * A block has four warps, and a warp computes 16 rows. A sentence of up to 16 or 32 tokens needs one
- * or two warps for a head, so the block computes four or two heads of that sentence: its parts. The
- * blocks of the other heads return at once. The grid therefore depends on no length of a sentence,
- * which only the GPU knows, and short sentences leave no warp without work. All parts of a block
- * belong to the same sentence, so they take the same steps and meet at the same barriers.
- *
- * With an odd number of heads a part may have no head. It then computes the last head once more: the
- * same values go to the same places.
+ * A warp computes 16 rows, so a sentence of up to 32 tokens needs two warps, a longer one has blocks of
+ * four. Only the GPU knows how long each sentence is; the host knows the longest. If that is longer than
+ * 32, a kernel is started twice, with blocks of two and of four warps, and a block returns at once if the
+ * other start computes its sentence: is_for_block(). So short sentences leave no warp without work.
  */
 #ifndef WERKBANK_KERNELS_CUDA_CUDA_ATTENTION_TILES_CUH
 #define WERKBANK_KERNELS_CUDA_CUDA_ATTENTION_TILES_CUH
@@ -29,42 +25,16 @@
 
 #include <math.h>
 
-#define BLOCK_WARPS 4
-#define WIDTH	    64		/* columns of a head */
-#define PITCH	    (WIDTH + 8) /* of a row in shared memory: ldmatrix of 8 rows hits all banks once */
-#define LOG2E	    1.44269504088896340736f
-#define LN2	    0.69314718055994530942f
+#define WIDTH 64	  /* columns of a head */
+#define PITCH (WIDTH + 8) /* of a row in shared memory: ldmatrix of 8 rows hits all banks once */
+#define LN2   0.69314718055994530942f
 
-static __device__ __forceinline__ float exp_2(float x)
+#define SHORT_ROWS 32 /* at most so many rows are for two warps */
+
+/* Do blocks of N_WARPS warps compute a sentence of so many rows? One warp: no sentence has more than 16. */
+template <int N_WARPS> static __device__ __forceinline__ bool is_for_block(int rows)
 {
-#if defined(__CUDA_ARCH__)
-	float y;
-
-	asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-	return y;
-#else
-	return exp2f(x);
-#endif
-}
-
-/* The warps that compute `rows` rows of a head: 1, 2 or 4. */
-static __device__ __forceinline__ int warps_for_rows(int rows)
-{
-	return rows <= 16 ? 1 : rows <= 32 ? 2 : BLOCK_WARPS;
-}
-
-/*
- * The head that this thread's part of the block computes, if `warps` warps compute one. False: another
- * block computes the head of this one.
- */
-static __device__ __forceinline__ bool part_takes_head(struct sentence *s, int32_t heads, int warps)
-{
-	const int parts = BLOCK_WARPS / warps, part = (int)threadIdx.x / 32 / warps;
-
-	if (s->head % parts)
-		return false;
-	s->head = min(s->head + part, heads - 1);
-	return true;
+	return N_WARPS == 1 || (rows <= SHORT_ROWS) == (N_WARPS == 2);
 }
 
 /* Transpose a 4 x 4 matrix over four lanes: v[i] of lane t becomes v[t] of lane i. */
@@ -89,15 +59,14 @@ template <class T> static __device__ __forceinline__ void quad_transpose(T v[4])
 }
 
 /*
- * Load n rows of a head, from row `first`, into shared memory as bf16; rows n .. ROWS - 1 become 0. The
- * ROWS * 2 threads of a part of the block do it together. bf16 rows are copied asynchronously:
- * copy_commit(), copy_wait() and a barrier must follow.
+ * Load n rows of a head, from row `first`, into shared memory as bf16; rows n .. rows - 1 become 0.
+ * bf16 rows are copied asynchronously: copy_commit(), copy_wait() and a barrier must follow.
  */
-template <enum access A, int ROWS>
+template <enum access A>
 static __device__ __forceinline__ void load_tile(uint16_t (*tile)[PITCH], struct tensor t,
-						 int64_t first, int n)
+						 int64_t first, int n, int rows)
 {
-	for (int i = threadIdx.x % (ROWS * 2); i < ROWS * 8; i += ROWS * 2) {
+	for (int i = threadIdx.x; i < rows * 8; i += blockDim.x) {
 		const int r = i / 8, c = i % 8 * 8;
 		float v[8] = { 0 };
 

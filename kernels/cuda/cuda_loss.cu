@@ -41,22 +41,25 @@ struct logit_stats {
 	float greatest, exponentials, sum;
 };
 
-static __device__ __forceinline__ void add_eight_logits(struct logit_stats *s, const float v[8],
-							int n)
+/* v: the next eight logits, of which the first n exist; n > 0. */
+static __device__ __forceinline__ void add_eight_logits(struct logit_stats *s, float v[8], int n)
 {
 	float greatest = s->greatest;
 
+	if (n < 8) {
+#pragma unroll
+		for (int i = 0; i < 8; i++)
+			v[i] = i < n ? v[i] : LOWEST_SCORE;
+	}
 #pragma unroll
 	for (int i = 0; i < 8; i++)
-		greatest = fmaxf(greatest, i < n ? v[i] : LOWEST_SCORE);
-	s->exponentials *= __expf(s->greatest - greatest);
+		greatest = fmaxf(greatest, v[i]);
+	s->exponentials *= exp_2((s->greatest - greatest) * LOG2E);
 	s->greatest = greatest;
 #pragma unroll
 	for (int i = 0; i < 8; i++) {
-		if (i >= n)
-			continue;
-		s->exponentials += __expf(v[i] - greatest);
-		s->sum += v[i];
+		s->exponentials += exp_2((v[i] - greatest) * LOG2E); /* 0 of LOWEST_SCORE */
+		s->sum += n >= 8 || i < n ? v[i] : 0;
 	}
 }
 
@@ -83,8 +86,8 @@ static __device__ __forceinline__ float finish_loss(const struct loss_work &w, i
 						    struct logit_stats s, float at_target)
 {
 	const float greatest = block_max<N>(s.greatest),
-		    lse = greatest +
-			  logf(block_sum<N>(s.exponentials * __expf(s.greatest - greatest))),
+		    lse = greatest + logf(block_sum<N>(s.exponentials *
+						       exp_2((s.greatest - greatest) * LOG2E))),
 		    sum = block_sum<N>(s.sum);
 
 	if (threadIdx.x == 0) {
@@ -101,13 +104,20 @@ static __device__ __forceinline__ void store_loss_grad(const struct loss_work &w
 						       int col, float v[8], float lse,
 						       int32_t target)
 {
-	const float rest = w.smoothing / (float)w.n_real;
+	const float rest = w.smoothing / (float)w.n_real * w.grad_scale;
 
 #pragma unroll
-	for (int i = 0; i < 8; i++) {
-		const float y = col + i == target ? rest + (1 - w.smoothing) : rest;
-
-		v[i] = col + i < w.n_real ? (__expf(v[i] - lse) - y) * w.grad_scale : 0;
+	for (int i = 0; i < 8; i++)
+		v[i] = exp_2((v[i] - lse) * LOG2E) * w.grad_scale - rest;
+	if (target >= col && target < col + 8) {
+#pragma unroll
+		for (int i = 0; i < 8; i++)
+			v[i] -= col + i == target ? (1 - w.smoothing) * w.grad_scale : 0;
+	}
+	if (col + 8 > w.n_real) { /* padding columns */
+#pragma unroll
+		for (int i = 0; i < 8; i++)
+			v[i] = col + i < w.n_real ? v[i] : 0;
 	}
 	tensor_store8<A>(w.grad, row, col, v);
 }
@@ -168,7 +178,8 @@ static __global__ void __launch_bounds__(WIDE_THREADS, N > 8 ? 1 : 2)
 #pragma unroll
 	for (int i = 0; i < N; i++) {
 		bf16_unpack8(v, raw[i]);
-		add_eight_logits(&s, v, n_real - first - i * WIDE_COLUMNS);
+		if (first + i * WIDE_COLUMNS < n_real)
+			add_eight_logits(&s, v, n_real - first - i * WIDE_COLUMNS);
 	}
 	lse = finish_loss<WIDE_THREADS>(w, row, s, at_target);
 	if (w.grad_scale == 0)

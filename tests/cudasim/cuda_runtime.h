@@ -36,8 +36,6 @@
 #define __device__
 #define __host__
 #define __forceinline__ inline
-#define __noinline__
-#define __grid_constant__
 #define __launch_bounds__(...)
 #define __align__(n) alignas(n)
 

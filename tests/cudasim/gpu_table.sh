@@ -30,6 +30,11 @@ trap 'rm -rf "$tmp"' EXIT
 
 # threads_of KERNEL : threads of a block, as in the launch; default 256
 threads_of() {
+	case $1 in
+	attention*tiles*1\>) echo 32; return ;;
+	attention*tiles*2\>) echo 64; return ;;
+	attention*tiles*4\>) echo 128; return ;;
+	esac
 	case ${1%%<*} in
 	attention_*|copy_rows|step_weights|*_pieces) echo 128 ;;
 	norm_grad_rows) echo 64 ;;	# with 512 columns

@@ -237,7 +237,7 @@ mutant rng-step-point shared:cuda_point cuda_ops 's/d.key = dropout_key(d.key, d
 mutant rng-step-norm cuda_norm cuda_ops 's/w.drop = drop_now(w.drop);//' add_norm
 mutant rng-step-embed cuda_embed cuda_ops 's/drop = drop_now(drop);//' embed
 mutant rng-step-attention cuda_attention cuda_ops 's/drop_now(w.drop).key/w.drop.key/' attention
-mutant rng-step-attention-grad cuda_attention_grad cuda_ops 's/drop_now(w.drop).key/w.drop.key/' attention_grad
+mutant rng-step-attention-grad cuda_attention_grad cuda_ops 's/w.drop = drop_now(w.drop);//' attention_grad
 mutant rng-step-attention-any cuda_attention_any cuda_ops 's/w.drop = drop_now(w.drop);//' attention
 mutant target-of-nothing cuda_loss cuda_ops 's/if (target < 0)/if (target < -1)/' cross
 mutant graph-played-once cuda_graph cuda_graphs_end 's/if (g \&\& piece < g->n)/if (g \&\& piece < 1)/'

@@ -36,8 +36,10 @@ cuda_few_rows few_rows<bf16,1> 256 51
 cuda_few_rows few_rows<bf16,4> 256 26
 cuda_few_rows few_rows<f32,1> 256 52
 cuda_few_rows few_rows<f32,4> 256 20
-cuda_attention attention_tiles<bf16> 128 33
-cuda_attention_grad attention_grad_tiles<bf16> 128 38
+cuda_attention attention_tiles<bf16,1> 32 33
+cuda_attention attention_tiles<bf16,4> 128 33
+cuda_attention_grad attention_grad_tiles<bf16,1> 32 53
+cuda_attention_grad attention_grad_tiles<bf16,4> 128 38
 cuda_decode attention_step<bf16,8,4> 128 -
 cuda_decode attention_step<bf16,8,1> 32 -
 cuda_decode top_k<f32> 256 -
