@@ -5,7 +5,7 @@
  * The batch is packed, without padding: the rows of all sentences follow each other.
  *
  *	grid	x: sentence * heads + head	y: tile of queries of that sentence
- *	block	1, 2 or 4 warps, by the length of the sentence (the tiles header); a warp has 16 queries
+ *	block	1, 2 or 4 warps, by the longest sentence; a warp has 16 queries
  *
  *		   keys of the sentence, 64 at a time
  *	queries	 +-----------+-----------+
@@ -175,7 +175,7 @@ static __global__ void __launch_bounds__(N_WARPS * 32, 16 / N_WARPS)
 	int seen = w.causal ? min(s.n_k, f.query + 16) : s.n_k;
 	uint32_t left[4][4];
 
-	if (!HAS_TENSOR_CORES || first >= s.n_q || !is_for_block<N_WARPS>(s.n_q))
+	if (!HAS_TENSOR_CORES || first >= s.n_q)
 		return;
 	if (f.query >= s.n_q)
 		seen = 0;
@@ -219,14 +219,15 @@ template <enum access A>
 static void start_tiles(struct dev *d, const struct attention_work &w, struct attention_shape shape)
 {
 	assert(w.q.cols == (int64_t)w.heads * WIDTH && shape.max_k <= 4096);
-	const unsigned items = (unsigned)shape.n * (unsigned)shape.heads;
-	const dim3 grid(items, (unsigned)CEIL_DIV(shape.max_q, 64));
+	const int warps = shape.max_q <= 16 ? 1 : shape.max_q <= 32 ? 2 : 4;
+	const dim3 grid((unsigned)shape.n * (unsigned)shape.heads,
+			(unsigned)CEIL_DIV(shape.max_q, warps * 16));
 
-	if (shape.max_q <= 16)
-		LAUNCH(d, (attention_tiles<A, 1>), items, 32, 0, w);
+	if (warps == 1)
+		LAUNCH(d, (attention_tiles<A, 1>), grid, 32, 0, w);
+	else if (warps == 2)
+		LAUNCH(d, (attention_tiles<A, 2>), grid, 64, 0, w);
 	else
-		LAUNCH(d, (attention_tiles<A, 2>), items, 64, 0, w);
-	if (shape.max_q > SHORT_ROWS)
 		LAUNCH(d, (attention_tiles<A, 4>), grid, 128, 0, w);
 }
 

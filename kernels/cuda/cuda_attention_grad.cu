@@ -5,8 +5,7 @@
  *	dq = dscore k,  dk = dscoreT q,  dv = (m p)T dout
  *
  *	grid	x: sentence * heads + head; a block computes all of dq, dk and dv of its item
- *	block	1, 2 or 4 warps, by the length of the sentence (the tiles header); tiles of
- *		SIZE = 16 * warps keys and queries
+ *	block	1, 2 or 4 warps; tiles of SIZE = 16 * warps keys and queries
  *
  *	for each tile of keys:			a warp owns 16 keys: k, dk, dv in registers
  *	    for each tile of queries:
@@ -255,7 +254,7 @@ static __global__ void __launch_bounds__(N_WARPS * 32, (A == ACCESS_BF16 ? 12 : 
 	struct backward_tiles<SIZE> &tiles = memory[0];
 	const struct sentence s = sentence_at(w, blockIdx.x);
 
-	if ((!s.n_q && !s.n_k) || !is_for_block<N_WARPS>(max(s.n_q, s.n_k)))
+	if (!s.n_q && !s.n_k)
 		return;
 	w.drop = drop_now(w.drop);
 	for (int key = 0; HAS_TENSOR_CORES && (key == 0 || key < s.n_k); key += SIZE) {
@@ -284,9 +283,9 @@ static void start_grad_tiles(struct dev *d, struct attention_work w, struct atte
 	}
 	if (longest <= 16)
 		LAUNCH(d, (attention_grad_tiles<A, 1>), grid, 32, 0, w);
-	else
+	else if (longest <= 32)
 		LAUNCH(d, (attention_grad_tiles<A, 2>), grid, 64, 0, w);
-	if (longest > SHORT_ROWS)
+	else
 		LAUNCH(d, (attention_grad_tiles<A, 4>), grid, 128, 0, w);
 }
 

@@ -12,11 +12,6 @@
  *
  * So a row is spread over four neighbouring lanes; sums over a row take two shuffles. The same
  * layout, rounded to bf16, is the left operand of the next product: no detour by shared memory.
- *
- * A warp computes 16 rows, so a sentence of up to 32 tokens needs two warps, a longer one has blocks of
- * four. Only the GPU knows how long each sentence is; the host knows the longest. If that is longer than
- * 32, a kernel is started twice, with blocks of two and of four warps, and a block returns at once if the
- * other start computes its sentence: is_for_block(). So short sentences leave no warp without work.
  */
 #ifndef WERKBANK_KERNELS_CUDA_CUDA_ATTENTION_TILES_CUH
 #define WERKBANK_KERNELS_CUDA_CUDA_ATTENTION_TILES_CUH
@@ -28,14 +23,6 @@
 #define WIDTH 64	  /* columns of a head */
 #define PITCH (WIDTH + 8) /* of a row in shared memory: ldmatrix of 8 rows hits all banks once */
 #define LN2   0.69314718055994530942f
-
-#define SHORT_ROWS 32 /* at most so many rows are for two warps */
-
-/* Do blocks of N_WARPS warps compute a sentence of so many rows? One warp: no sentence has more than 16. */
-template <int N_WARPS> static __device__ __forceinline__ bool is_for_block(int rows)
-{
-	return N_WARPS == 1 || (rows <= SHORT_ROWS) == (N_WARPS == 2);
-}
 
 /* Transpose a 4 x 4 matrix over four lanes: v[i] of lane t becomes v[t] of lane i. */
 template <class T> static __device__ __forceinline__ void quad_transpose(T v[4])

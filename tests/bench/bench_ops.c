@@ -43,7 +43,7 @@ struct bench {
 	int n_words;
 	const struct ops *ops;		     /* of the backend */
 	const struct train_variant *variant; /* NULL: the backend's own way */
-	char gpu[96]; /* its name; "" on a CPU */
+	char gpu[96];			     /* its name; "" on a CPU */
 	struct roof roof;
 	char folder[200];
 };

@@ -145,7 +145,9 @@ mutant few-rows-halves cuda_few_rows cuda_ops 's/t < 2 ? sums/t < 3 ? sums/' lin
 mutant few-rows-edge cuda_few_rows cuda_ops 's/k >= r.cols/k > r.cols/' linear
 mutant few-rows-limit cuda_few_rows cuda_few_rows 's/p->out.rows > d->few_rows/p->out.rows >= d->few_rows/'
 mutant index-dropout shared:cuda_point cuda_ops 's/(row \* cols + col) >> 3/(row * cols + col + 8) >> 3/' relu
-mutant index-loss-last cuda_loss cuda_ops 's/col + i < w.n_real ? (__expf/col + i <= w.n_real ? (__expf/' cross
+mutant index-loss-last cuda_loss cuda_ops 's/col + i < w.n_real ? v\[i\]/col + i <= w.n_real ? v[i]/' cross
+mutant index-loss-behind cuda_loss cuda_ops 's/i < n ? v\[i\] : LOWEST/i <= n ? v[i] : LOWEST/' cross
+mutant index-loss-target cuda_loss cuda_ops 's/target < col + 8/target < col + 7/' cross
 mutant index-norm-last cuda_norm cuda_ops '/ norm_grad_rows(/,/^}/s/last = min(first + w.rows_per_part, w.dx.rows)/last = min(first + w.rows_per_part, w.dx.rows - 1)/' norm_grad
 mutant index-step-length cuda_decode cuda_ops 's/j < length\[row\]; h++/j <= length[row]; h++/' attention_step
 mutant index-top-ties cuda_decode cuda_ops 's/a.x == b.x \&\& a.id < b.id/a.x == b.x \&\& a.id > b.id/' top_k
