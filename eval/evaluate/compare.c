@@ -258,7 +258,7 @@ static int compare_systems(const struct conf *c, struct err *e)
 	return rc;
 }
 
-int compare_run(const struct conf *c, struct err *e)
+int compare_run(struct conf *c, struct err *e)
 {
 	if (c->run && c->reference.n)
 		return err_set(e, ERR_USAGE,

@@ -241,7 +241,7 @@ static void print_all(const struct score_ledger *ledgers, const struct segment_r
 	}
 }
 
-int score_ledger_run(const struct conf *c, struct err *e)
+int score_ledger_run(struct conf *c, struct err *e)
 {
 	struct score_ledger *ledgers = NULL;
 	struct buf text = { 0 };

@@ -218,20 +218,19 @@ struct score_run {
 	size_t n;
 };
 
-/* Opens the metrics that --metrics names, each once; by default the metric of the command. */
-static int open_score_metrics(struct score_run *r, enum metric_kind own, const struct conf *c,
-			      struct err *e)
+/* Opens the metrics that --metrics names, each once; by default that of the command. */
+static int open_score_metrics(struct score_run *r, const struct conf *c, struct err *e)
 {
 	static const char *const names[] = { "bleu", "chrf", "ter" }; /* as enum metric_kind */
 	bool is_open[ARRAY_LEN(names)] = { false };
 
 	for (size_t i = 0; i < MAX(c->metrics.n, 1); i++) {
-		size_t kind = own;
+		const char *name = c->metrics.n ? c->metrics.items[i] : c->command;
 		struct metric_options o;
+		size_t kind = 0;
 
-		for (size_t k = 0; c->metrics.n && k < ARRAY_LEN(names); k++)
-			if (!strcmp(c->metrics.items[i], names[k]))
-				kind = k;
+		while (kind + 1 < ARRAY_LEN(names) && strcmp(name, names[kind]) != 0)
+			kind++;
 		if (is_open[kind])
 			continue;
 		is_open[kind] = true;
@@ -351,7 +350,7 @@ static int apply_score_habits(struct conf *c, struct err *e)
 	return 0;
 }
 
-static int run_score_command(enum metric_kind kind, const struct conf *c, struct err *e)
+int score_tools_run(struct conf *c, struct err *e)
 {
 	struct score_run r = { .n = 0 };
 	struct conf_list references = { 0 }; /* owned array of borrowed names */
@@ -366,7 +365,7 @@ static int run_score_command(enum metric_kind kind, const struct conf *c, struct
 	if (!rc)
 		rc = segment_reader_open(&s, &files, e);
 	if (!rc)
-		rc = open_score_metrics(&r, kind, &files, e);
+		rc = open_score_metrics(&r, &files, e);
 	while (!rc && (rc = segment_reader_next(&s, e)) > 0) {
 		score_warnings_add(&warnings, &s.texts[0], &s.texts[1]);
 		rc = add_segment(&r, &s, e);
@@ -386,19 +385,4 @@ static int run_score_command(enum metric_kind kind, const struct conf *c, struct
 	score_warnings_free(&warnings);
 	segment_reader_close(&s);
 	return rc;
-}
-
-int score_tools_bleu(const struct conf *c, struct err *e)
-{
-	return run_score_command(METRIC_BLEU, c, e);
-}
-
-int score_tools_chrf(const struct conf *c, struct err *e)
-{
-	return run_score_command(METRIC_CHRF, c, e);
-}
-
-int score_tools_ter(const struct conf *c, struct err *e)
-{
-	return run_score_command(METRIC_TER, c, e);
 }

@@ -32,15 +32,8 @@ struct alias {
 };
 
 static const struct alias aliases[] = {
-#define CT2_TENSOR(group, kind, foreign_name, own_name)
 #define CT2_ALIAS(foreign_name, same) { foreign_name, same },
-#define CT2_NUMBER(foreign_name, type, value)
-#define CT2_POSITIONS(foreign_name)
 #include "eval/exchange/ct2.def"
-#undef CT2_TENSOR
-#undef CT2_ALIAS
-#undef CT2_NUMBER
-#undef CT2_POSITIONS
 };
 
 static const struct ct2_tensor_row {
@@ -50,14 +43,7 @@ static const struct ct2_tensor_row {
 } rows[] = {
 #define CT2_TENSOR(group, kind, foreign_name, own_name)                                            \
 	{ GROUP_##group, KIND_##kind, foreign_name, own_name },
-#define CT2_ALIAS(foreign_name, same)
-#define CT2_NUMBER(foreign_name, type, value)
-#define CT2_POSITIONS(foreign_name)
 #include "eval/exchange/ct2.def"
-#undef CT2_TENSOR
-#undef CT2_ALIAS
-#undef CT2_NUMBER
-#undef CT2_POSITIONS
 };
 
 /* ---- the list of variables ---------------------------------------------------------------- */
@@ -208,8 +194,6 @@ static int fill_list(struct ct2_variable_list *l, struct err *e)
 
 	if (model_params(l->shape, &l->params, &l->n_params, &floats, e) || add_tensors(l, e))
 		return e->code;
-#define CT2_TENSOR(group, kind, foreign_name, own_name)
-#define CT2_ALIAS(foreign_name, same)
 #define CT2_NUMBER(foreign_name, type, value)                                                      \
 	if (add_number(l, foreign_name, type, value, e))                                           \
 		return e->code;
@@ -217,10 +201,6 @@ static int fill_list(struct ct2_variable_list *l, struct err *e)
 	if (add_positions(l, foreign_name, e))                                                     \
 		return e->code;
 #include "eval/exchange/ct2.def"
-#undef CT2_TENSOR
-#undef CT2_ALIAS
-#undef CT2_NUMBER
-#undef CT2_POSITIONS
 	qsort(l->items, l->n, sizeof(*l->items), by_variable_name);
 	return 0;
 }

@@ -34,14 +34,7 @@ static const struct rule {
 	{ NAMING_ctranslate2, GROUP_##group, KIND_required,                                        \
 	  foreign_name,	      OF_##kind,     0,                                                    \
 	  OF_##kind,	      own_name,	     0 },
-#define CT2_ALIAS(foreign_name, same)
-#define CT2_NUMBER(foreign_name, type, value)
-#define CT2_POSITIONS(foreign_name)
 #include "eval/exchange/ct2.def"
-#undef CT2_TENSOR
-#undef CT2_ALIAS
-#undef CT2_NUMBER
-#undef CT2_POSITIONS
 };
 
 /* The tensors that show the sizes, by scheme. table NULL: the first table that no rule names. */
@@ -228,17 +221,10 @@ static int check_numbers(struct weight_map *t, struct err *e)
 			"or not in 1 to 128",
 			t->f->path);
 	t->shape.heads = (int32_t)heads;
-#define CT2_TENSOR(group, kind, foreign_name, own_name)
-#define CT2_ALIAS(foreign_name, same)
 #define CT2_NUMBER(foreign_name, type, value)                                                      \
 	if (check_number(t, foreign_name, value, e))                                               \
 		return e->code;
-#define CT2_POSITIONS(foreign_name)
 #include "eval/exchange/ct2.def"
-#undef CT2_TENSOR
-#undef CT2_ALIAS
-#undef CT2_NUMBER
-#undef CT2_POSITIONS
 	if (!import_find_tensor(t->f, "decoder/position_encodings/encodings"))
 		return err_set(e, ERR_DATA,
 			       "%s has no \"decoder/position_encodings/encodings\": without this "

@@ -255,21 +255,3 @@ void bleu_sacrebleu_signature(const struct bleu *b, const struct signature_trial
 		buf_printf(out, "[%.2f]", b->o.smooth_value);
 	signature_end(out);
 }
-
-int bleu_lists(const struct bleu_options *o, const char *const *hypotheses,
-	       const char *const *references, size_t n, struct bleu_score *score, struct err *e)
-{
-	struct bleu *b = bleu_new(o, e);
-	int rc = b ? 0 : e->code;
-
-	for (size_t i = 0; i < n && !rc; i++) {
-		struct score_text hypothesis = { hypotheses[i], strlen(hypotheses[i]) };
-		struct score_text reference = { references[i], strlen(references[i]) };
-
-		rc = bleu_add(b, &hypothesis, &reference, 1, e);
-	}
-	if (!rc)
-		bleu_score(b, score);
-	bleu_free(b);
-	return rc;
-}

@@ -85,8 +85,4 @@ void bleu_sacrebleu_signature(const struct bleu *b, const struct signature_trial
 
 void bleu_free(struct bleu *b);
 
-/* The score of n hypotheses, where hypothesis i has the one reference i. */
-int bleu_lists(const struct bleu_options *o, const char *const *hypotheses,
-	       const char *const *references, size_t n, struct bleu_score *score, struct err *e);
-
 #endif

@@ -85,7 +85,8 @@ uint64_t pcg64_u64(struct pcg64 *r)
 	return folded >> turn | folded << (-turn & 63);
 }
 
-uint32_t pcg64_u32(struct pcg64 *r)
+/* Half a number: the lower half first. */
+static uint32_t pcg64_u32(struct pcg64 *r)
 {
 	uint64_t both;
 

@@ -185,8 +185,8 @@ static int add_curve(struct answer *a, const struct curve_source *s, const struc
 	return 0;
 }
 
-static int find_answer(struct answer *a, const struct question *q, const struct evidence *v,
-		       struct err *e)
+static int answer_question(struct answer *a, const struct question *q, const struct evidence *v,
+			   struct err *e)
 {
 	*a = (struct answer){ .id = q->id,
 			      .question = q->text,
@@ -212,7 +212,7 @@ int answers_find(struct answers *a, const struct evidence *v, struct err *e)
 	if (!a->all)
 		return e->code;
 	for (size_t i = 0; i < ARRAY_LEN(questions); i++)
-		if (find_answer(&a->all[a->n++], &questions[i], v, e))
+		if (answer_question(&a->all[a->n++], &questions[i], v, e))
 			return e->code;
 	for (size_t i = 0; i < a->n; i++)
 		if (!questions[i].judge && !questions[i].find &&
@@ -288,7 +288,7 @@ void answers_free(struct answers *a)
 	*a = (struct answers){ 0 };
 }
 
-static void add_sentence(struct answer *a, const char *fmt, va_list ap)
+static void extend_sentence(struct answer *a, const char *fmt, va_list ap)
 {
 	const size_t n = strlen(a->sentence);
 
@@ -300,7 +300,7 @@ void answer_append(struct answer *a, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	add_sentence(a, fmt, ap);
+	extend_sentence(a, fmt, ap);
 	va_end(ap);
 }
 
@@ -311,7 +311,7 @@ void answer_yes(struct answer *a, bool is_clear, const char *fmt, ...)
 	a->verdict = VERDICT_YES;
 	a->confidence = is_clear ? CONFIDENCE_CLEAR : CONFIDENCE_LIKELY;
 	va_start(ap, fmt);
-	add_sentence(a, fmt, ap);
+	extend_sentence(a, fmt, ap);
 	va_end(ap);
 }
 
@@ -322,7 +322,7 @@ void answer_no(struct answer *a, bool is_clear, const char *fmt, ...)
 	a->verdict = VERDICT_NO;
 	a->confidence = is_clear ? CONFIDENCE_CLEAR : CONFIDENCE_LIKELY;
 	va_start(ap, fmt);
-	add_sentence(a, fmt, ap);
+	extend_sentence(a, fmt, ap);
 	va_end(ap);
 }
 
@@ -334,7 +334,7 @@ void answer_open(struct answer *a, const char *fmt, ...)
 	if (a->bad != VERDICT_STATEMENT)
 		a->confidence = CONFIDENCE_NONE;
 	va_start(ap, fmt);
-	add_sentence(a, fmt, ap);
+	extend_sentence(a, fmt, ap);
 	va_end(ap);
 }
 

@@ -34,8 +34,8 @@ static const char *const weights_names[] = { WEIGHTS_NUMBERS(EVIDENCE_NAME) };
 static const char *const host_names[] = { HOST_NUMBERS(EVIDENCE_NAME) };
 
 /* Reads the numbers that a point begins with. Its time becomes that of a clock that nobody set back. */
-static void read_numbers(const struct evidence *v, void *point, const char *const *names, size_t n,
-			 const struct json *record)
+static void read_point_numbers(const struct evidence *v, void *point, const char *const *names,
+			       size_t n, const struct json *record)
 {
 	double *values = point;
 
@@ -252,7 +252,7 @@ static int add_record_of_kind(struct evidence *v, const struct record_kind *k, c
 			return e->code;
 		memcpy(&points, base + k->list, sizeof(points));
 		point = points + *n * k->point_bytes;
-		read_numbers(v, point, k->names, k->n_names, r);
+		read_point_numbers(v, point, k->names, k->n_names, r);
 	}
 	if ((!k->take || k->take(v, point, r)) && point)
 		++*n;
@@ -271,7 +271,7 @@ static int add_weights_record(struct evidence *v, const struct json *r, struct e
 		if (mem_grow(&v->weights, &v->cap_weights, v->n_weights + 1, sizeof(*p), e))
 			return e->code;
 		p = &v->weights[v->n_weights];
-		read_numbers(v, p, weights_names, ARRAY_LEN(weights_names), r);
+		read_point_numbers(v, p, weights_names, ARRAY_LEN(weights_names), r);
 		snprintf(p->matrix, sizeof(p->matrix), "%.63s", name);
 		p->moved = json_number(value, NAN);
 		p->still = json_number(json_get(still, name), 0);

@@ -550,7 +550,8 @@ int engine_translate(struct engine *g, const struct decode_options *options,
 	return rc;
 }
 
-bool engine_word_continues(const struct engine *g, const int32_t *tokens, int32_t n, int32_t i)
+/* Does the word of token i continue in token i + 1? */
+static bool word_continues(const struct engine *g, const int32_t *tokens, int32_t n, int32_t i)
 {
 	assert(i >= 0 && i < n && (g->joins_next || g->starts_word));
 	if (g->joins_next)
@@ -564,7 +565,7 @@ static int32_t source_word(const struct engine *g, const struct engine_translati
 	int32_t word = 0;
 
 	for (int32_t i = 0; i < n && i < t->n_source; i++)
-		word += !engine_word_continues(g, t->source, t->n_source, i);
+		word += !word_continues(g, t->source, t->n_source, i);
 	return word;
 }
 
@@ -585,7 +586,7 @@ void engine_word_alignment(const struct engine *g, const struct engine_translati
 			is_listed |= source_word(g, t, h->aligned[j]) == word;
 		if (!is_listed)
 			buf_printf(out, "%s%d-%d", out->len > start ? " " : "", word, target);
-		if (!engine_word_continues(g, h->tokens, h->n, i)) {
+		if (!word_continues(g, h->tokens, h->n, i)) {
 			target++;
 			begin = i + 1;
 		}

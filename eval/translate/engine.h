@@ -105,13 +105,9 @@ int engine_translate(struct engine *g, const struct decode_options *o,
 		     struct engine_translation *translations, struct err *e);
 void engine_translations_free(struct engine_translation *translations, size_t n);
 
-/* Does the word of token i continue in token i + 1? */
-bool engine_word_continues(const struct engine *g, const int32_t *tokens, int32_t n, int32_t i);
-
 /*
  * Appends the word alignment of a hypothesis, "0-0 1-2 ...": source word - target word, numbered
- * from 0, by rising target word, each pair once. Words are joined from tokens, see
- * engine_word_continues(). The hypothesis must have alignments.
+ * from 0, by rising target word, each pair once. The hypothesis must have alignments.
  */
 void engine_word_alignment(const struct engine *g, const struct engine_translation *t,
 			   int32_t hypothesis, struct buf *out);

@@ -101,7 +101,7 @@ static void put_faults(const struct verified_folder *v, const char *kind, struct
 	buf_add_char(out, '\n');
 }
 
-int verify_run(const struct conf *c, struct err *e)
+int verify_run(struct conf *c, struct err *e)
 {
 	const char *name = c->arguments[0];
 	struct verified_folder v = { 0 };

@@ -17,7 +17,8 @@
 #define MANIFEST_MAX (64u << 20)
 #define STATE_MAX    (8u << 20)
 
-int verify_add_fault(struct verified_folder *v, const char *text, const char *cure, struct err *e)
+static int verify_add_fault(struct verified_folder *v, const char *text, const char *cure,
+			    struct err *e)
 {
 	struct verify_fault *f;
 

@@ -20,7 +20,6 @@ struct verified_folder {
 	int64_t files; /* that were checked */
 };
 
-int verify_add_fault(struct verified_folder *v, const char *text, const char *cure, struct err *e);
 void verified_folder_free(struct verified_folder *v);
 
 /* Each checks the folder v->folder and adds its faults; a returned failure is not of the folder. */
