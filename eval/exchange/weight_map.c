@@ -53,17 +53,35 @@ static const struct {
 
 /* ---- finding ----------------------------------------------------------- */
 
-/* The file's tensor of a layer; its name is written to name. NULL: the file does not have it. */
-static struct import_tensor *find_foreign_tensor(const struct weight_map *t, const char *pattern,
-						 int32_t layer, char name[256])
+void weight_layer_name(char *to, size_t size, const char *pattern, int32_t layer)
 {
 	const char *mark = strstr(pattern, "%d");
 
 	if (mark)
-		snprintf(name, 256, "%s%.*s%d%s", t->prefix, (int)(mark - pattern), pattern, layer,
-			 mark + 2);
+		snprintf(to, size, "%.*s%d%s", (int)(mark - pattern), pattern, layer, mark + 2);
 	else
-		snprintf(name, 256, "%s%s", t->prefix, pattern);
+		snprintf(to, size, "%s", pattern);
+}
+
+const struct model_param *weight_own_param(const struct model_param *params, size_t n,
+					   const char *pattern, int32_t layer)
+{
+	char name[64];
+
+	weight_layer_name(name, sizeof(name), pattern, layer);
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(params[i].name, name))
+			return &params[i];
+	return NULL;
+}
+
+/* The file's tensor of a layer; its name is written to name. NULL: the file does not have it. */
+static struct import_tensor *find_foreign_tensor(const struct weight_map *t, const char *pattern,
+						 int32_t layer, char name[256])
+{
+	const size_t n = (size_t)snprintf(name, 256, "%s", t->prefix);
+
+	weight_layer_name(name + n, 256 - n, pattern, layer);
 	return import_find_tensor(t->f, name);
 }
 
@@ -252,23 +270,6 @@ struct weight_loader {
 	float *row, *other; /* owned: scratch of d_model elements */
 };
 
-static const struct model_param *find_own_param(const struct weight_loader *k, const char *pattern,
-						int32_t layer)
-{
-	const char *mark = strstr(pattern, "%d");
-	char name[64];
-
-	if (mark)
-		snprintf(name, sizeof(name), "%.*s%d%s", (int)(mark - pattern), pattern, layer,
-			 mark + 2);
-	else
-		snprintf(name, sizeof(name), "%s", pattern);
-	for (size_t i = 0; i < k->n_params; i++)
-		if (!strcmp(k->params[i].name, name))
-			return &k->params[i];
-	return NULL;
-}
-
 static int wrong_shape(const struct weight_loader *k, const struct import_tensor *x, int64_t rows,
 		       int64_t cols, struct err *e)
 {
@@ -303,7 +304,7 @@ static int load_tensor_rows(struct weight_loader *k, const struct rule *r,
 			    const struct import_tensor *x, int32_t layer, struct err *e)
 {
 	const int64_t d = k->shape->d_model;
-	const struct model_param *p = find_own_param(k, r->own_name, layer);
+	const struct model_param *p = weight_own_param(k->params, k->n_params, r->own_name, layer);
 	int64_t rows, to;
 
 	if (!p)
@@ -369,7 +370,7 @@ static int load_all_rules(struct weight_loader *k, struct err *e)
 static int load_embedding_table(struct weight_loader *k, const int32_t *rows, struct err *e)
 {
 	const struct import_tensor *x = k->t->table;
-	const struct model_param *p = find_own_param(k, "embed", 0);
+	const struct model_param *p = weight_own_param(k->params, k->n_params, "embed", 0);
 	int32_t n = k->shape->real_vocabulary;
 
 	if (!rows && x->rows == k->shape->vocabulary)

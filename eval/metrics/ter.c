@@ -75,7 +75,7 @@ static int tokenize_text(struct ter *t, const struct score_text *text, bool is_r
 static int number_words(struct ter *t, const struct score_text *text, size_t at, struct err *e)
 {
 	if (tokenize_text(t, text, at > 0, &t->text, e) ||
-	    word_numbers_split(&t->words, buf_text(&t->text), t->text.len, &t->numbers,
+	    word_numbers_split(&t->words, buf_text(&t->text), t->text.len, false, &t->numbers,
 			       &t->n_numbers, &t->cap_numbers, e))
 		return e->code;
 	t->ends[at] = t->n_numbers;

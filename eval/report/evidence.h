@@ -24,15 +24,15 @@
  */
 /* clang-format off */
 #define TRAIN_NUMBERS(X) \
-	X(t) X(step) X(loss) X(nll) X(lr) X(grad_norm) X(source_tps) X(target_tps) X(step_s) X(epoch) \
-	X(input_s) X(compute_s) X(exposed_s) X(wait_s) X(update_s) X(sent_bytes)
+	X(t) X(step) X(loss) X(nll) X(lr) X(grad_norm) X(source_tps) X(target_tps) X(step_s) \
+	X(epoch) X(input_s) X(compute_s) X(exposed_s) X(wait_s) X(update_s) X(sent_bytes)
 #define EVAL_NUMBERS(X) X(t) X(step) X(bleu) X(dev_nll) X(train_nll) X(dev_ppl) X(seconds)
 #define SAVE_NUMBERS(X) X(t) X(step) X(bytes) X(seconds)
 #define RANK_NUMBERS(X) X(t) X(step) X(rank) X(compute_s) X(step_s) X(wait_s) X(input_s)
 #define WEIGHTS_NUMBERS(X) X(t) X(step) X(since)
 #define HOST_NUMBERS(X) \
-	X(t) X(step) X(cpu) X(waits_cpu) X(rx_bytes_s) X(tx_bytes_s) X(link_bytes_s) X(retransmits_s) \
-	X(tx_step_bytes)
+	X(t) X(step) X(cpu) X(waits_cpu) X(rx_bytes_s) X(tx_bytes_s) X(link_bytes_s) \
+	X(retransmits_s) X(tx_step_bytes)
 #define EVIDENCE_NUMBER(name) double name;
 /* clang-format on */
 

@@ -1,4 +1,5 @@
 /* verify_checks.c - what is checked in a model, a corpus and a run; see verify.h */
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,16 +18,24 @@
 #define MANIFEST_MAX (64u << 20)
 #define STATE_MAX    (8u << 20)
 
-static int verify_add_fault(struct verified_folder *v, const char *text, const char *cure,
-			    struct err *e)
+static int verify_add_fault(struct verified_folder *v, const char *cure, struct err *e,
+			    const char *fmt, ...) PRINTF_LIKE(4, 5);
+
+/* Adds a fault, in the words of fmt and its arguments. */
+static int verify_add_fault(struct verified_folder *v, const char *cure, struct err *e,
+			    const char *fmt, ...)
 {
 	struct verify_fault *f;
+	char text[1200];
+	va_list ap;
 
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
 	if (mem_grow(&v->faults, &v->cap, v->n + 1, sizeof(*v->faults), e))
 		return e->code;
-	f = &v->faults[v->n];
+	f = &v->faults[v->n++];
 	*f = (struct verify_fault){ mem_strdup(text, e), mem_strdup(cure, e) };
-	v->n++;
 	return f->text && f->cure ? 0 : e->code;
 }
 
@@ -53,7 +62,7 @@ static int check_model_folder(struct verified_folder *v, const char *folder, con
 	rc = buf_check(&faults, e);
 	for (line = !rc && faults.len ? strtok_r(faults.data, "\n", &rest) : NULL; line && !rc;
 	     line = strtok_r(NULL, "\n", &rest))
-		rc = verify_add_fault(v, line, cure, e);
+		rc = verify_add_fault(v, cure, e, "%s", line);
 	buf_free(&faults);
 	return rc;
 }
@@ -75,29 +84,28 @@ static int check_manifest_entry(struct verified_folder *v, const struct json *fi
 	const char *name = json_text(json_get(file, "name"), ""),
 		   *sum = json_text(json_get(file, "sha256"), "");
 	const int64_t bytes = json_integer(json_get(file, "bytes"), -1);
-	char hex[HASH_SHA256_HEX] = "", text[1200];
+	char hex[HASH_SHA256_HEX] = "";
 	struct err why = { 0 };
 	char *path;
 	int rc = 0;
 
 	if (!*name || *name == '/' || strstr(name, ".."))
-		return verify_add_fault(v, "manifest.json names a file outside of the corpus", cure,
-					e);
+		return verify_add_fault(v, cure, e,
+					"manifest.json names a file outside of the corpus");
 	path = file_path(e, "%s/%s", v->folder, name);
 	if (!path)
 		return e->code;
 	v->files++;
 	if (file_size(path) >= 0 && file_size(path) != bytes) {
-		snprintf(text, sizeof(text),
-			 "%s is damaged: it has %lld bytes, manifest.json says %lld", path,
-			 (long long)file_size(path), (long long)bytes);
-		rc = verify_add_fault(v, text, cure, e);
+		rc = verify_add_fault(v, cure, e,
+				      "%s is damaged: it has %lld bytes, manifest.json says %lld",
+				      path, (long long)file_size(path), (long long)bytes);
 	} else if (hash_file(path, hex, &why)) {
-		rc = verify_add_fault(v, why.text, cure, e);
+		rc = verify_add_fault(v, cure, e, "%s", why.text);
 	} else if (strcmp(hex, sum) != 0) {
-		snprintf(text, sizeof(text),
-			 "%s is damaged: its SHA-256 differs from that in manifest.json", path);
-		rc = verify_add_fault(v, text, cure, e);
+		rc = verify_add_fault(
+			v, cure, e, "%s is damaged: its SHA-256 differs from that in manifest.json",
+			path);
 	}
 	free(path);
 	return rc;
@@ -142,15 +150,15 @@ int verify_corpus(struct verified_folder *v, struct err *e)
 	if (!rc && !file_read_all(path, MANIFEST_MAX, &text, &why))
 		root = json_parse(buf_text(&text), text.len, &why);
 	if (!rc && !root)
-		rc = verify_add_fault(v, why.text, cure, e);
+		rc = verify_add_fault(v, cure, e, "%s", why.text);
 	if (root && format_check_version(root, &text_corpus_format, path, &why))
-		rc = verify_add_fault(v, why.text,
+		rc = verify_add_fault(v,
 				      "Prepare it again with this program, or use the newer one.",
-				      e);
+				      e, "%s", why.text);
 	for (size_t i = 0; !rc && i < json_len(json_get(root, "files")); i++)
 		rc = check_manifest_entry(v, json_at(json_get(root, "files"), i), cure, e);
 	if (!rc && root && !json_len(json_get(root, "files")))
-		rc = verify_add_fault(v, "manifest.json lists no files", cure, e);
+		rc = verify_add_fault(v, cure, e, "manifest.json lists no files");
 	json_free(root);
 	buf_free(&text);
 	free(path);
@@ -162,7 +170,7 @@ int verify_corpus(struct verified_folder *v, struct err *e)
 
 static int check_journal(struct verified_folder *v, const char *name, struct err *e)
 {
-	char *path = file_path(e, "%s/%s", v->folder, name), text[1200];
+	char *path = file_path(e, "%s/%s", v->folder, name);
 	struct journal_reader *r = path && file_exists(path) ? journal_reader_open(path, e) : NULL;
 	const struct json *record;
 	struct err why = { 0 };
@@ -172,13 +180,11 @@ static int check_journal(struct verified_folder *v, const char *name, struct err
 	while (r && (got = journal_next(r, &record, &why)) > 0)
 		;
 	if (got < 0)
-		rc = verify_add_fault(v, why.text, "Records cannot be rebuilt.", e);
-	else if (r && journal_bad_lines(r) > 0) {
-		snprintf(text, sizeof(text), "%s has %lld damaged lines", path,
-			 (long long)journal_bad_lines(r));
-		rc = verify_add_fault(v, text,
-				      "Records cannot be rebuilt; all readers skip such lines.", e);
-	}
+		rc = verify_add_fault(v, "Records cannot be rebuilt.", e, "%s", why.text);
+	else if (r && journal_bad_lines(r) > 0)
+		rc = verify_add_fault(v, "Records cannot be rebuilt; all readers skip such lines.",
+				      e, "%s has %lld damaged lines", path,
+				      (long long)journal_bad_lines(r));
 	journal_reader_free(r);
 	free(path);
 	return rc;
@@ -198,7 +204,8 @@ static int check_state_file(struct verified_folder *v, struct err *e)
 			root = json_parse(buf_text(&text), text.len, &why);
 		if (!root) {
 			err_prefix(&why, "%s", path);
-			rc = verify_add_fault(v, why.text, "The next training writes it again.", e);
+			rc = verify_add_fault(v, "The next training writes it again.", e, "%s",
+					      why.text);
 		}
 	}
 	json_free(root);
@@ -215,29 +222,26 @@ static int check_evaluations(struct verified_folder *v, struct err *e)
 
 	v->files++;
 	if (evaluations_read(v->folder, &list, &why))
-		rc = verify_add_fault(v, why.text,
-				      "Remove the file: the next evaluation begins a new list.", e);
+		rc = verify_add_fault(v, "Remove the file: the next evaluation begins a new list.",
+				      e, "%s", why.text);
 	evaluations_free(&list);
 	return rc;
 }
 
 static int check_link(struct verified_folder *v, const char *name, struct err *e)
 {
-	char *path, text[1200];
 	int64_t step;
+	char *path;
 	int rc = ckpt_link_step(v->folder, name, &step, e);
 
 	if (rc)
 		return rc;
 	path = file_path(e, "%s/checkpoints/%lld", v->folder, (long long)step);
 	rc = path ? 0 : e->code;
-	if (!rc && step >= 0 && !file_is_folder(path)) {
-		snprintf(text, sizeof(text),
-			 "%s/checkpoints/%s leads to step %lld, which is missing", v->folder, name,
-			 (long long)step);
-		rc = verify_add_fault(v, text,
-				      "The next saved checkpoint or evaluation sets it again.", e);
-	}
+	if (!rc && step >= 0 && !file_is_folder(path))
+		rc = verify_add_fault(v, "The next saved checkpoint or evaluation sets it again.",
+				      e, "%s/checkpoints/%s leads to step %lld, which is missing",
+				      v->folder, name, (long long)step);
 	free(path);
 	return rc;
 }
