@@ -14,11 +14,6 @@
 #include "share/base/text.h"
 #include "share/format/json.h"
 
-int heldout_print(struct buf *text, struct err *e)
-{
-	return file_put_stdout(text, e);
-}
-
 /*
  * The name of the evaluated weights if the checkpoint has both raw weights and their moving
  * average; else NULL.
@@ -164,7 +159,7 @@ int heldout_run_eval(struct conf *c, struct err *e)
 	if (!rc) {
 		eval_json(&h, nll, tokens, &l, &json);
 		eval_text(&h, nll, tokens, &l, &text);
-		rc = heldout_print(c->json ? &json : &text, e);
+		rc = file_put_stdout(c->json ? &json : &text, e);
 	}
 	if (!rc && path)
 		rc = file_write_buf(path, &json, e);
@@ -220,7 +215,8 @@ void heldout_records(const struct heldout *h, double dev_nll, double train_nll, 
 		sample_record(h, i, out);
 }
 
-static int evaluate_dev_set(struct heldout *h, double start, struct buf *out, struct err *e)
+/* start: seconds of the clock when the evaluation began. */
+static int evaluate_dev_set(struct heldout *h, const void *start, struct buf *out, struct err *e)
 {
 	double dev_nll, train_nll;
 	int64_t tokens;
@@ -228,7 +224,7 @@ static int evaluate_dev_set(struct heldout *h, double start, struct buf *out, st
 	if (heldout_decode(h, false, e) || heldout_nll(h, "dev.shard", 0, &dev_nll, &tokens, e) ||
 	    heldout_nll(h, "train.shard", HELDOUT_TRAIN_SAMPLE, &train_nll, &tokens, e))
 		return e->code;
-	heldout_records(h, dev_nll, train_nll, clock_mono_s() - start, out);
+	heldout_records(h, dev_nll, train_nll, clock_mono_s() - *(const double *)start, out);
 	return 0;
 }
 
@@ -237,25 +233,19 @@ int heldout_open_engine(struct engine *g, struct conf *c, struct err *e)
 	return engine_open(g, c, ENGINE_AS_TRAINED, e) ? e->code : engine_check(g, e);
 }
 
-int heldout_open_dev(struct heldout *h, struct engine *g, struct conf *c, struct err *e)
-{
-	int rc = heldout_open_engine(g, c, e);
-
-	return rc ? rc : heldout_open(h, g, "dev", c->eval_sentences, e);
-}
-
-static int evaluate_in_one_process(struct conf *c, struct err *e)
+int heldout_print_dev(struct conf *c, heldout_fill *fill, const void *arg, struct err *e)
 {
 	struct engine g;
 	struct heldout h = { 0 };
 	struct buf text = { 0 };
-	double start = clock_mono_s();
-	int rc = heldout_open_dev(&h, &g, c, e);
+	int rc = heldout_open_engine(&g, c, e);
 
 	if (!rc)
-		rc = evaluate_dev_set(&h, start, &text, e);
+		rc = heldout_open(&h, &g, "dev", c->eval_sentences, e);
 	if (!rc)
-		rc = heldout_print(&text, e);
+		rc = fill(&h, arg, &text, e);
+	if (!rc)
+		rc = file_put_stdout(&text, e);
 	buf_free(&text);
 	heldout_close(&h);
 	engine_close(&g);
@@ -264,7 +254,9 @@ static int evaluate_in_one_process(struct conf *c, struct err *e)
 
 int heldout_run_evaluate(struct conf *c, struct err *e)
 {
+	const double start = clock_mono_s();
+
 	return c->slice	  ? heldout_run_slice(c, e)
 	       : c->parts ? heldout_run_parts(c, e)
-			  : evaluate_in_one_process(c, e);
+			  : heldout_print_dev(c, evaluate_dev_set, &start, e);
 }

@@ -196,7 +196,6 @@ void bleu_of_sums(const struct bleu *b, const int64_t sums[BLEU_SUMS], struct bl
 void bleu_score(const struct bleu *b, struct bleu_score *score)
 {
 	bleu_of_sums(b, b->sums, score);
-	score->segments = b->segments;
 }
 
 static const char *const smoothings[] = { "exp", "none", "floor", "add-k" };

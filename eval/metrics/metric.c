@@ -85,24 +85,6 @@ int metric_add(struct metric *m, const struct score_text *hypothesis,
 	return 0;
 }
 
-double metric_score(const struct metric *m)
-{
-	struct bleu_score bleu;
-	struct chrf_score chrf;
-	struct ter_score ter;
-
-	if (m->bleu) {
-		bleu_score(m->bleu, &bleu);
-		return bleu.score;
-	}
-	if (m->chrf) {
-		chrf_score(m->chrf, &chrf);
-		return chrf.score;
-	}
-	ter_score(m->ter, &ter);
-	return ter.score;
-}
-
 double metric_of_sums(const struct metric *m, const int64_t *sums)
 {
 	struct bleu_score bleu;
@@ -113,6 +95,19 @@ double metric_of_sums(const struct metric *m, const int64_t *sums)
 		return ter_of_sums(m->ter, sums);
 	bleu_of_sums(m->bleu, sums, &bleu);
 	return bleu.score;
+}
+
+double metric_score(const struct metric *m)
+{
+	int64_t sums[METRIC_MAX_SUMS];
+	struct ter_score ter;
+
+	if (m->ter) { /* its length is a mean over references, which sums round */
+		ter_score(m->ter, &ter);
+		return ter.score;
+	}
+	metric_sums(m, sums);
+	return metric_of_sums(m, sums);
 }
 
 bool metric_less_is_better(const struct metric *m)

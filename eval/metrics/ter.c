@@ -122,8 +122,7 @@ static double edit_rate(int64_t edits, double length)
 
 void ter_score(const struct ter *t, struct ter_score *score)
 {
-	*score = (struct ter_score){ edit_rate(t->edits, t->length), t->edits, t->length,
-				     t->segments };
+	*score = (struct ter_score){ edit_rate(t->edits, t->length), t->edits, t->length };
 }
 
 void ter_sums(const struct ter *t, int64_t sums[TER_SUMS])

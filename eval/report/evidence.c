@@ -192,13 +192,10 @@ static bool take_event_record(struct evidence *v, void *point, const struct json
 			v->cooldown_from = json_number(json_get(r, "cooldown_from"), NAN);
 		v->cooldown_to = json_number(json_get(r, "cooldown_to"), NAN);
 	}
-	v->warnings += !strcmp(level, "warning");
 	v->skipped += strstr(json_text(json_get(r, "text"), ""), " is skipped: its ") != NULL;
-	if (!strcmp(level, "error")) {
-		v->errors++;
+	if (!strcmp(level, "error"))
 		snprintf(v->last_error, sizeof(v->last_error), "%.399s",
 			 json_text(json_get(r, "text"), ""));
-	}
 	return false;
 }
 
@@ -338,8 +335,6 @@ static int evidence_read_journal(struct evidence *v, struct err *e)
 			got = e->code;
 			break;
 		}
-	if (r)
-		v->bad_lines = journal_bad_lines(r);
 	journal_reader_free(r);
 	free(path);
 	return got ? got : number_hosts(v, e);

@@ -26,12 +26,12 @@
 #define TRAIN_NUMBERS(X) \
 	X(t) X(step) X(loss) X(nll) X(lr) X(grad_norm) X(source_tps) X(target_tps) X(step_s) \
 	X(epoch) X(input_s) X(compute_s) X(exposed_s) X(wait_s) X(update_s) X(sent_bytes)
-#define EVAL_NUMBERS(X) X(t) X(step) X(bleu) X(dev_nll) X(train_nll) X(dev_ppl) X(seconds)
+#define EVAL_NUMBERS(X) X(t) X(step) X(bleu) X(dev_nll) X(train_nll) X(seconds)
 #define SAVE_NUMBERS(X) X(t) X(step) X(bytes) X(seconds)
 #define RANK_NUMBERS(X) X(t) X(step) X(rank) X(compute_s) X(step_s) X(wait_s) X(input_s)
 #define WEIGHTS_NUMBERS(X) X(t) X(step) X(since)
 #define HOST_NUMBERS(X) \
-	X(t) X(step) X(cpu) X(waits_cpu) X(rx_bytes_s) X(tx_bytes_s) X(link_bytes_s) \
+	X(t) X(step) X(cpu) X(waits_cpu) X(tx_bytes_s) X(link_bytes_s) \
 	X(retransmits_s) X(tx_step_bytes)
 #define EVIDENCE_NUMBER(name) double name;
 /* clang-format on */
@@ -99,7 +99,7 @@ struct evidence {
 	double set_back_s;	/* by which the clock was set back; added to t of later records */
 	double stop_step;	/* of the last stop record; NAN without one */
 	double lost_s;		/* spent on steps that were repeated after a restart */
-	int64_t warnings, errors, nonfinite, bad_lines;
+	int64_t nonfinite;
 	int64_t skipped;    /* steps that were skipped because a number was not finite */
 	bool has_plan;	    /* the recipe or a start record holds the options of the run */
 	char reason[16];    /* how the last attempt stopped; "" without a stop record */

@@ -435,6 +435,19 @@ static int encode_source_line(struct engine *g, const struct engine_line *line,
 	return 0;
 }
 
+char *engine_text_of(const struct engine *g, const int32_t *tokens, int32_t n, struct err *e)
+{
+	struct buf text = { 0 };
+	char *raw = NULL;
+
+	if (!pipeline_decode(g->pipeline, SIDE_TARGET, tokens, (size_t)n, &text, e)) {
+		buf_add(&text, "", 0); /* an empty text needs an allocated string too */
+		raw = buf_detach(&text, e);
+	}
+	buf_free(&text);
+	return raw;
+}
+
 /* Fills t->texts with the raw text of the hypotheses. */
 static int write_texts(struct engine *g, struct engine_translation *t, struct err *e)
 {
@@ -443,15 +456,8 @@ static int write_texts(struct engine *g, struct engine_translation *t, struct er
 		return e->code;
 	for (int32_t h = 0; h < t->result.n; h++) {
 		const struct decode_hypothesis *y = &t->result.hypotheses[h];
-		struct buf text = { 0 };
 
-		if (pipeline_decode(g->pipeline, SIDE_TARGET, y->tokens, (size_t)y->n, &text, e)) {
-			buf_free(&text);
-			return e->code;
-		}
-		buf_add(&text, "", 0); /* an empty translation needs an allocated string too */
-		t->texts[h] = buf_detach(&text, e);
-		if (!t->texts[h])
+		if (!(t->texts[h] = engine_text_of(g, y->tokens, y->n, e)))
 			return e->code;
 	}
 	return 0;

@@ -105,6 +105,9 @@ int engine_translate(struct engine *g, const struct decode_options *o,
 		     struct engine_translation *translations, struct err *e);
 void engine_translations_free(struct engine_translation *translations, size_t n);
 
+/* The raw text of n target tokens, which the caller frees; NULL: failure. */
+char *engine_text_of(const struct engine *g, const int32_t *tokens, int32_t n, struct err *e);
+
 /*
  * Appends the word alignment of a hypothesis, "0-0 1-2 ...": source word - target word, numbered
  * from 0, by rising target word, each pair once. The hypothesis must have alignments.
