@@ -73,9 +73,8 @@ static int print_score(struct buf *text, struct err *e)
 /* The confidence interval of --confidence. */
 struct confidence_report {
 	bool is_wanted;
-	int width; /* digits after the point */
-	int64_t draws;
-	uint64_t seed;
+	int width;			/* digits after the point */
+	struct signature_trials trials; /* draws and seed; bs 0: not wanted */
 	struct score_confidence c;
 };
 
@@ -84,35 +83,17 @@ static int measure_confidence(struct confidence_report *d, const struct metric *
 {
 	*d = (struct confidence_report){ .is_wanted = c->confidence,
 					 .width = (int)c->width,
-					 .draws = c->resamples ? c->resamples : RESAMPLE_DRAWS,
-					 .seed = (uint64_t)c->resample_seed };
-	return d->is_wanted ? resample_confidence(m, d->seed, d->draws, &d->c, e) : 0;
+					 .trials.seed = (uint64_t)c->resample_seed };
+	if (d->is_wanted)
+		d->trials.bs = c->resamples ? c->resamples : RESAMPLE_DRAWS;
+	return d->is_wanted ? resample_confidence(m, d->trials.seed, d->trials.bs, &d->c, e) : 0;
 }
 
 static void confidence_text(struct buf *out, const struct confidence_report *d)
 {
 	if (d->is_wanted)
 		buf_printf(out, "mean of %lld resamples %.*f \xC2\xB1 %.*f (95 %%)\n",
-			   (long long)d->draws, d->width, d->c.mean, d->width, d->c.interval);
-}
-
-/* Appends the signature in sacreBLEU's form; nothing if sacreBLEU has no such score. */
-static void sacrebleu_signature(struct buf *out, const struct metric *m,
-				const struct confidence_report *d)
-{
-	struct signature_trials trials = { d->is_wanted ? d->draws : 0, 0, d->seed };
-
-	metric_sacrebleu_signature(m, &trials, out);
-}
-
-/* Appends the signature of the score and of the resampling. */
-static void score_signature(struct buf *out, const struct metric *m,
-			    const struct confidence_report *d)
-{
-	metric_signature(m, out);
-	if (d->is_wanted)
-		buf_printf(out, "|bs:%lld|seed:%llu", (long long)d->draws,
-			   (unsigned long long)d->seed);
+			   (long long)d->trials.bs, d->width, d->c.mean, d->width, d->c.interval);
 }
 
 static void bleu_members(struct json_writer *w, const struct metric *m)
@@ -149,8 +130,9 @@ static void score_print_json(const struct metric *m, const struct confidence_rep
 	struct buf name = { 0 }, signature = { 0 }, foreign = { 0 };
 
 	metric_name(m, &name);
-	score_signature(&signature, m, d);
-	sacrebleu_signature(&foreign, m, d);
+	metric_signature(m, &signature);
+	signature_add_trials(&d->trials, &signature);
+	metric_sacrebleu_signature(m, &d->trials, &foreign);
 	json_open(&w, '{');
 	json_put_str(&w, "name", buf_text(&name));
 	json_put_real(&w, "score", metric_score(m));
@@ -203,8 +185,9 @@ static void score_print_text(const struct metric *m, const struct confidence_rep
 	}
 	buf_add_char(out, '\n');
 	confidence_text(out, d);
-	score_signature(out, m, d);
-	sacrebleu_signature(&foreign, m, d);
+	metric_signature(m, out);
+	signature_add_trials(&d->trials, out);
+	metric_sacrebleu_signature(m, &d->trials, &foreign);
 	if (foreign.len) {
 		buf_add_char(out, '\n');
 		buf_add(out, foreign.data, foreign.len);
