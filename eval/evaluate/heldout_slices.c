@@ -199,7 +199,7 @@ static int open_engine_once(struct slice_merge *m, struct conf *c, struct err *e
 {
 	if (m->is_open)
 		return 0;
-	free(m->engine.folder);
+	free(m->engine.models[0].folder);
 	m->is_open = true;
 	return heldout_open_engine(&m->engine, c, e);
 }
@@ -236,10 +236,11 @@ static int open_without_weights(struct slice_merge *m, struct conf *c, struct er
 	int rc;
 
 	g->conf = c;
-	g->folder = ckpt_resolve(c, e);
-	if (!g->folder || ckpt_read_state(g->folder, false, &g->state, e))
+	g->n_models = 1;
+	g->models[0].folder = ckpt_resolve(c, e);
+	if (!g->models[0].folder || ckpt_read_state(g->models[0].folder, false, &g->state, e))
 		return e->code;
-	recipe = file_path(e, "%s/recipe.ini", g->folder);
+	recipe = file_path(e, "%s/recipe.ini", g->models[0].folder);
 	rc = recipe ? conf_load_recipe(c, recipe, e) : e->code;
 	free(recipe);
 	if (!rc)

@@ -20,7 +20,7 @@
  */
 static const char *name_of_weights(const struct heldout *h)
 {
-	const struct ckpt_source own = { h->engine->folder, true };
+	const struct ckpt_source own = { h->engine->models[0].folder, true };
 
 	if (!strcmp(ckpt_weights_name(&own), "model.safetensors"))
 		return NULL;
@@ -36,9 +36,9 @@ static void eval_json(const struct heldout *h, double nll, int64_t tokens,
 	json_open(&w, '{');
 	json_put_real(&w, "t", floor(clock_wall_s()));
 	json_put_str(&w, "set", h->set);
-	json_put_str(&w, "model", h->engine->folder);
+	json_put_str(&w, "model", h->engine->models[0].folder);
 	json_put_int(&w, "step", h->engine->state.step);
-	json_put_int(&w, "models", 1 + h->engine->n_members);
+	json_put_int(&w, "models", h->engine->n_models);
 	json_put_int(&w, "sentences", h->n);
 	json_put_int(&w, "beam", c->beam);
 	json_put_real(&w, "alpha", c->alpha);
@@ -75,9 +75,9 @@ static void eval_text(const struct heldout *h, double nll, int64_t tokens,
 		   (long long)h->engine->conf->beam);
 	if (name_of_weights(h))
 		buf_printf(out, ", weights %s", name_of_weights(h));
-	if (h->engine->n_members)
-		buf_printf(out, ", with %d more model%s", h->engine->n_members,
-			   text_plural(h->engine->n_members));
+	if (h->engine->n_models > 1)
+		buf_printf(out, ", with %d more model%s", h->engine->n_models - 1,
+			   text_plural(h->engine->n_models - 1));
 	buf_add_str(out, "\nBLEU ");
 	score_tools_bleu_text(out, &h->bleu, 2);
 	buf_printf(out, " (%s)", engine_precision(h->engine->conf));
@@ -108,7 +108,7 @@ static int set_nll(const struct heldout *h, struct metric *pseudo, double *nll, 
 	*nll = NAN;
 	*tokens = 0;
 	/* not for ensembles: model_evaluate() measures a single model */
-	if (!rc && !h->engine->n_members && file_exists(path))
+	if (!rc && h->engine->n_models == 1 && file_exists(path))
 		rc = pseudo ? heldout_teacher_forced(h, name, pseudo, nll, tokens, e)
 			    : heldout_nll(h, name, 0, nll, tokens, e);
 	free(name);

@@ -20,29 +20,25 @@
 #include "train/ckpt/ckpt.h"
 #include "train/model/model.h"
 
-/* A further model of an ensemble. */
-struct engine_member {
+/* One of the models that translate together. */
+struct engine_model {
 	char *folder;		     /* owned */
 	struct safetensors *weights; /* owned; NULL: the model has copied its weights */
 	struct model *model;	     /* owned */
-	struct ckpt_check *check;    /* owned; NULL: the checksum is verified */
+	struct ckpt_check *check;    /* owned: hash check of the folder; NULL: it has ended */
 };
 
 struct engine {
-	struct conf *conf; /* borrowed */
-	char *folder;	   /* owned: the model folder */
-	struct ckpt_state state;
+	struct conf *conf;			       /* borrowed */
+	struct engine_model models[DECODE_MAX_MODELS]; /* (n_models); several: an ensemble */
+	int32_t n_models;
+	struct ckpt_state state;     /* of the first model */
 	struct pipeline *pipeline;   /* owned */
-	struct safetensors *weights; /* owned; NULL: the model has copied its weights */
-	struct model *model;	     /* owned: the main model */
-	struct engine_member members[DECODE_MAX_MODELS - 1]; /* (n_members) */
-	int32_t n_members;
 	bool *joins_next;	     /* (real vocabulary) owned, BPE; see struct decode_options */
 	bool *starts_word;	     /* (real vocabulary) owned, SentencePiece; the other is NULL */
 	struct shortlist *shortlist; /* owned; NULL: none */
 	struct decoder *decoder;     /* owned */
-	struct ckpt_check *check;    /* owned: hash check of the folder; NULL: it has ended */
-	struct err fault;	     /* result of the ended hash check */
+	struct err fault;	     /* result of the ended hash checks */
 	int32_t capacity;	     /* tokens of a batch, including </s> */
 };
 

@@ -350,7 +350,7 @@ static int read_alternatives_request(struct serve_request *x, const struct json 
 static int read_attention_request(struct serve_request *x, const struct engine *g,
 				  const struct json *request, struct err *e)
 {
-	const struct model_shape *shape = model_get_shape(g->model);
+	const struct model_shape *shape = model_get_shape(g->models[0].model);
 	const struct json *wanted = json_get(request, "attention");
 	const int64_t layer = json_integer(json_get(wanted, "layer"), shape->decoder_layers);
 	const int64_t head = json_integer(json_get(wanted, "head"), 0);
@@ -537,8 +537,8 @@ static void write_ready_line(const struct serve_context *s, struct buf *out)
 	json_put_int(&w, "beam", o->beam);
 	json_put_real(&w, "alpha", o->alpha);
 	json_put_bool(&w, "keeps_lines", passages_keep_lines(s->passages));
-	json_put_int(&w, "decoder_layers", model_get_shape(g->model)->decoder_layers);
-	json_put_int(&w, "heads", model_get_shape(g->model)->heads);
+	json_put_int(&w, "decoder_layers", model_get_shape(g->models[0].model)->decoder_layers);
+	json_put_int(&w, "heads", model_get_shape(g->models[0].model)->heads);
 	json_close(&w, '}');
 	buf_add_char(out, '\n');
 }
