@@ -17,54 +17,9 @@
 #include "share/conf/conf.h"
 #include "share/guard/terminal_text.h"
 
-static int bleu_command(struct conf *c, struct err *e)
-{
-	return score_tools_bleu(c, e);
-}
-
-static int chrf_command(struct conf *c, struct err *e)
-{
-	return score_tools_chrf(c, e);
-}
-
-static int ter_command(struct conf *c, struct err *e)
-{
-	return score_tools_ter(c, e);
-}
-
-static int compare_command(struct conf *c, struct err *e)
-{
-	return compare_run(c, e);
-}
-
-static int score_ledger_command(struct conf *c, struct err *e)
-{
-	return score_ledger_run(c, e);
-}
-
 static int translate_command(struct conf *c, struct err *e)
 {
 	return c->serve ? serve_run(c, e) : translate_run(c, e);
-}
-
-static int average_command(struct conf *c, struct err *e)
-{
-	return average_run(c, e);
-}
-
-static int export_command(struct conf *c, struct err *e)
-{
-	return model_export_run(c, e);
-}
-
-static int import_command(struct conf *c, struct err *e)
-{
-	return import_run(c, e);
-}
-
-static int verify_command(struct conf *c, struct err *e)
-{
-	return verify_run(c, e);
 }
 
 static const struct {
@@ -72,18 +27,18 @@ static const struct {
 	int (*run)(struct conf *c, struct err *e);
 } commands[] = {
 	/* clang-format off */
-	{ "average", average_command },
-	{ "bleu", bleu_command },
-	{ "chrf", chrf_command },
-	{ "compare", compare_command },
+	{ "average", average_run },
+	{ "bleu", score_tools_run },
+	{ "chrf", score_tools_run },
+	{ "compare", compare_run },
 	{ "eval", heldout_run_eval },
-	{ "export", export_command },
-	{ "import", import_command },
-	{ "ledger", score_ledger_command },
+	{ "export", model_export_run },
+	{ "import", import_run },
+	{ "ledger", score_ledger_run },
 	{ "report", report_run },
-	{ "ter", ter_command },
+	{ "ter", score_tools_run },
 	{ "translate", translate_command },
-	{ "verify", verify_command },
+	{ "verify", verify_run },
 	{ "_evaluate", heldout_run_evaluate },
 	/* clang-format on */
 };

@@ -62,7 +62,7 @@ static int find_model_folders(const struct conf *c, char ***folders, size_t *n, 
 	return ckpt_resolve_newest(c, c->last ? c->last : DEFAULT_LAST, folders, n, e);
 }
 
-int average_run(const struct conf *c, struct err *e)
+int average_run(struct conf *c, struct err *e)
 {
 	char **folders = NULL;
 	size_t n = 0;

@@ -11,6 +11,6 @@
 #include "share/base/err.h"
 #include "share/conf/conf.h"
 
-int average_run(const struct conf *c, struct err *e);
+int average_run(struct conf *c, struct err *e);
 
 #endif

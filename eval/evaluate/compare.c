@@ -91,27 +91,25 @@ static const char *describe_difference(const struct comparison *x, size_t i)
 	return gain > 0 ? "better" : "worse";
 }
 
-static void compare_signature(const struct comparison *x, struct buf *out)
+/* The signature of the scores and the test; sacreBLEU names the draws of the intervals too. */
+static void compare_signatures(const struct comparison *x, struct buf *own, struct buf *sacrebleu)
 {
-	metric_signature(&x->systems[0].metric, out);
-	buf_printf(out, "|%s:%lld|seed:%llu", x->test == TEST_BOOTSTRAP ? "bs" : "ar",
-		   (long long)x->trials, (unsigned long long)x->seed);
-}
-
-/* Appends the signature in sacreBLEU's form; nothing if sacreBLEU has no such score. */
-static void compare_sacrebleu_signature(const struct comparison *x, struct buf *out)
-{
+	const struct metric *m = &x->systems[0].metric;
 	struct signature_trials trials = { x->draws, 0, x->seed };
 
 	if (x->test != TEST_BOOTSTRAP)
 		trials.ar = x->trials;
-	metric_sacrebleu_signature(&x->systems[0].metric, &trials, out);
+	metric_sacrebleu_signature(m, &trials, sacrebleu);
+	metric_signature(m, own);
+	if (x->test != TEST_BOOTSTRAP)
+		trials.bs = 0;
+	signature_add_trials(&trials, own);
 }
 
 static void compare_print_json(const struct comparison *x, struct buf *out)
 {
 	struct json_writer w = { .out = out };
-	struct buf text = { 0 };
+	struct buf text = { 0 }, foreign = { 0 };
 
 	json_open(&w, '{');
 	metric_name(&x->systems[0].metric, &text);
@@ -136,14 +134,13 @@ static void compare_print_json(const struct comparison *x, struct buf *out)
 	}
 	json_close(&w, ']');
 	buf_clear(&text);
-	compare_signature(x, &text);
+	compare_signatures(x, &text, &foreign);
 	json_put_str(&w, "signature", buf_text(&text));
-	buf_clear(&text);
-	compare_sacrebleu_signature(x, &text);
-	if (text.len)
-		json_put_str(&w, "sacrebleu_signature", buf_text(&text));
+	if (foreign.len)
+		json_put_str(&w, "sacrebleu_signature", buf_text(&foreign));
 	json_close(&w, '}');
 	buf_free_part(&text, out);
+	buf_free_part(&foreign, out);
 }
 
 static void add_padded(struct buf *out, const char *text, size_t width)
@@ -181,8 +178,7 @@ static void compare_print_text(const struct comparison *x, struct buf *out)
 			buf_printf(out, "  %9.4f  %s", s->p, describe_difference(x, i));
 		buf_add_char(out, '\n');
 	}
-	compare_signature(x, out);
-	compare_sacrebleu_signature(x, &foreign);
+	compare_signatures(x, out, &foreign);
 	if (foreign.len) {
 		buf_add_char(out, '\n');
 		buf_add(out, foreign.data, foreign.len);
@@ -258,7 +254,7 @@ static int compare_systems(const struct conf *c, struct err *e)
 	return rc;
 }
 
-int compare_run(const struct conf *c, struct err *e)
+int compare_run(struct conf *c, struct err *e)
 {
 	if (c->run && c->reference.n)
 		return err_set(e, ERR_USAGE,

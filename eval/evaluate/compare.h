@@ -12,6 +12,6 @@
  * (resample.h) and the references c->reference; prints to standard output. With c->run the systems
  * are runs, see compare_runs.h.
  */
-int compare_run(const struct conf *c, struct err *e);
+int compare_run(struct conf *c, struct err *e);
 
 #endif

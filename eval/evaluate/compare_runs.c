@@ -70,18 +70,21 @@ static int set_system_options(struct conf *k, const struct conf *c, const char *
 	return rc;
 }
 
-static int write_reference_lines(const char *path, char *const *lines, int64_t n, struct err *e)
+static void join_lines(struct buf *out, char *const *lines, int64_t n)
+{
+	for (int64_t i = 0; i < n; i++) {
+		buf_add_str(out, lines[i]);
+		buf_add_char(out, '\n');
+	}
+}
+
+static int write_lines(const char *path, char *const *lines, int64_t n, struct err *e)
 {
 	struct buf text = { 0 };
 	int rc;
 
-	for (int64_t i = 0; i < n; i++) {
-		buf_add_str(&text, lines[i]);
-		buf_add_char(&text, '\n');
-	}
-	rc = buf_check(&text, e);
-	if (!rc)
-		rc = file_write_all(path, text.data, text.len, e);
+	join_lines(&text, lines, n);
+	rc = file_write_buf(path, &text, e);
 	buf_free(&text);
 	return rc;
 }
@@ -90,29 +93,21 @@ static int write_reference_lines(const char *path, char *const *lines, int64_t n
 static int use_references(struct compare_runs *f, const struct heldout *h, const char *name,
 			  struct err *e)
 {
-	struct buf first = { 0 };
-	size_t at = 0;
-	bool is_equal = true;
+	struct buf first = { 0 }, own = { 0 };
 	int rc;
 
 	if (!f->reference) {
 		f->reference = file_path(e, "%s/reference", f->folder.temporary);
-		return f->reference ? write_reference_lines(f->reference, h->references, h->n, e)
-				    : e->code;
+		return f->reference ? write_lines(f->reference, h->references, h->n, e) : e->code;
 	}
-	rc = file_read_all(f->reference, 0, &first, e);
-	for (int64_t i = 0; !rc && is_equal && i < h->n; i++) {
-		size_t n = strlen(h->references[i]);
-
-		is_equal = first.len - at > n && !memcmp(first.data + at, h->references[i], n) &&
-			   first.data[at + n] == '\n';
-		at += n + 1;
-	}
-	if (!rc && (!is_equal || at != first.len))
+	join_lines(&own, h->references, h->n);
+	rc = buf_check(&own, e) ? e->code : file_read_all(f->reference, 0, &first, e);
+	if (!rc && strcmp(buf_text(&own), buf_text(&first)) != 0)
 		rc = err_set(e, ERR_DATA,
 			     "%s and %s have different references in the set %s: their scores "
 			     "cannot be compared",
 			     f->names[0], name, h->set);
+	buf_free(&own);
 	buf_free(&first);
 	return rc;
 }
@@ -170,7 +165,7 @@ static int add_system(struct compare_runs *f, const struct conf *c, const char *
 		rc = heldout_translate(&h, (struct heldout_slice){ 0, 1 },
 				       isatty(STDERR_FILENO) && !c->quiet, e);
 	if (!rc)
-		rc = write_reference_lines(f->paths[f->n - 1], h.hypotheses, h.n, e);
+		rc = write_lines(f->paths[f->n - 1], h.hypotheses, h.n, e);
 	heldout_close(&h);
 	if (is_open)
 		engine_close(&g);

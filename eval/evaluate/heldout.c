@@ -377,8 +377,8 @@ static int evaluate_batch(struct batch_measurement *m, const struct batch *b,
 			  struct model_sums *sums, struct err *e)
 {
 	if (!m->pseudo)
-		return model_evaluate(m->g->model, b, 0, sums, e);
-	if (model_predict(m->g->model, b, m->best, sums, e))
+		return model_evaluate(m->g->models[0].model, b, 0, sums, e);
+	if (model_predict(m->g->models[0].model, b, m->best, sums, e))
 		return e->code;
 	return score_forced(m, b, e);
 }

@@ -114,12 +114,13 @@ int heldout_run_evaluate(struct conf *c, struct err *e);
 int heldout_run_slice(struct conf *c, struct err *e);
 int heldout_run_parts(struct conf *c, struct err *e);
 
-/* heldout_tools.c: open the model as it was trained and its development set; write records. */
+/* heldout_tools.c: opens the model as it was trained. */
 int heldout_open_engine(struct engine *g, struct conf *c, struct err *e);
-int heldout_open_dev(struct heldout *h, struct engine *g, struct conf *c, struct err *e);
+/* Opens the model and its development set, and prints what fill appends to out. */
+typedef int heldout_fill(struct heldout *h, const void *arg, struct buf *out, struct err *e);
+int heldout_print_dev(struct conf *c, heldout_fill *fill, const void *arg, struct err *e);
 #define HELDOUT_TRAIN_SAMPLE 500 /* training pairs whose NLL is measured */
 void heldout_records(const struct heldout *h, double dev_nll, double train_nll, double seconds,
 		     struct buf *out);
-int heldout_print(struct buf *text, struct err *e);
 
 #endif

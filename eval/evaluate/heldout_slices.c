@@ -82,9 +82,9 @@ static void write_batch_lines(const struct heldout_batches *b, const char *shard
 	close_json_line(w);
 }
 
-static int evaluate_slice(struct heldout *h, struct heldout_slice slice, struct buf *out,
-			  struct err *e)
+static int evaluate_slice(struct heldout *h, const void *arg, struct buf *out, struct err *e)
 {
+	const struct heldout_slice slice = *(const struct heldout_slice *)arg;
 	struct json_writer w = { .out = out };
 	int rc = heldout_translate(h, slice, false, e);
 
@@ -110,22 +110,10 @@ static int evaluate_slice(struct heldout *h, struct heldout_slice slice, struct 
 int heldout_run_slice(struct conf *c, struct err *e)
 {
 	struct heldout_slice slice;
-	struct engine g;
-	struct heldout h = { 0 };
-	struct buf text = { 0 };
-	int rc;
 
 	if (read_slice(c->slice, &slice, e))
 		return e->code;
-	rc = heldout_open_dev(&h, &g, c, e);
-	if (!rc)
-		rc = evaluate_slice(&h, slice, &text, e);
-	if (!rc)
-		rc = heldout_print(&text, e);
-	buf_free(&text);
-	heldout_close(&h);
-	engine_close(&g);
-	return rc;
+	return heldout_print_dev(c, evaluate_slice, &slice, e);
 }
 
 /* ---- merging all slices ------------------------------------------------ */
@@ -211,7 +199,7 @@ static int open_engine_once(struct slice_merge *m, struct conf *c, struct err *e
 {
 	if (m->is_open)
 		return 0;
-	free(m->engine.folder);
+	free(m->engine.models[0].folder);
 	m->is_open = true;
 	return heldout_open_engine(&m->engine, c, e);
 }
@@ -248,10 +236,11 @@ static int open_without_weights(struct slice_merge *m, struct conf *c, struct er
 	int rc;
 
 	g->conf = c;
-	g->folder = ckpt_resolve(c, e);
-	if (!g->folder || ckpt_read_state(g->folder, false, &g->state, e))
+	g->n_models = 1;
+	g->models[0].folder = ckpt_resolve(c, e);
+	if (!g->models[0].folder || ckpt_read_state(g->models[0].folder, false, &g->state, e))
 		return e->code;
-	recipe = file_path(e, "%s/recipe.ini", g->folder);
+	recipe = file_path(e, "%s/recipe.ini", g->models[0].folder);
 	rc = recipe ? conf_load_recipe(c, recipe, e) : e->code;
 	free(recipe);
 	if (!rc)
@@ -282,7 +271,7 @@ int heldout_run_parts(struct conf *c, struct err *e)
 
 	if (!rc) {
 		heldout_records(&m.h, nll[0], nll[1], clock_mono_s() - start, &text);
-		rc = heldout_print(&text, e);
+		rc = file_put_stdout(&text, e);
 	}
 	buf_free(&text);
 	heldout_close(&m.h);

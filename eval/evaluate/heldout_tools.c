@@ -14,18 +14,13 @@
 #include "share/base/text.h"
 #include "share/format/json.h"
 
-int heldout_print(struct buf *text, struct err *e)
-{
-	return file_put_stdout(text, e);
-}
-
 /*
  * The name of the evaluated weights if the checkpoint has both raw weights and their moving
  * average; else NULL.
  */
 static const char *name_of_weights(const struct heldout *h)
 {
-	const struct ckpt_source own = { h->engine->folder, true };
+	const struct ckpt_source own = { h->engine->models[0].folder, true };
 
 	if (!strcmp(ckpt_weights_name(&own), "model.safetensors"))
 		return NULL;
@@ -41,9 +36,9 @@ static void eval_json(const struct heldout *h, double nll, int64_t tokens,
 	json_open(&w, '{');
 	json_put_real(&w, "t", floor(clock_wall_s()));
 	json_put_str(&w, "set", h->set);
-	json_put_str(&w, "model", h->engine->folder);
+	json_put_str(&w, "model", h->engine->models[0].folder);
 	json_put_int(&w, "step", h->engine->state.step);
-	json_put_int(&w, "models", 1 + h->engine->n_members);
+	json_put_int(&w, "models", h->engine->n_models);
 	json_put_int(&w, "sentences", h->n);
 	json_put_int(&w, "beam", c->beam);
 	json_put_real(&w, "alpha", c->alpha);
@@ -80,9 +75,9 @@ static void eval_text(const struct heldout *h, double nll, int64_t tokens,
 		   (long long)h->engine->conf->beam);
 	if (name_of_weights(h))
 		buf_printf(out, ", weights %s", name_of_weights(h));
-	if (h->engine->n_members)
-		buf_printf(out, ", with %d more model%s", h->engine->n_members,
-			   text_plural(h->engine->n_members));
+	if (h->engine->n_models > 1)
+		buf_printf(out, ", with %d more model%s", h->engine->n_models - 1,
+			   text_plural(h->engine->n_models - 1));
 	buf_add_str(out, "\nBLEU ");
 	score_tools_bleu_text(out, &h->bleu, 2);
 	buf_printf(out, " (%s)", engine_precision(h->engine->conf));
@@ -113,7 +108,7 @@ static int set_nll(const struct heldout *h, struct metric *pseudo, double *nll, 
 	*nll = NAN;
 	*tokens = 0;
 	/* not for ensembles: model_evaluate() measures a single model */
-	if (!rc && !h->engine->n_members && file_exists(path))
+	if (!rc && h->engine->n_models == 1 && file_exists(path))
 		rc = pseudo ? heldout_teacher_forced(h, name, pseudo, nll, tokens, e)
 			    : heldout_nll(h, name, 0, nll, tokens, e);
 	free(name);
@@ -164,7 +159,7 @@ int heldout_run_eval(struct conf *c, struct err *e)
 	if (!rc) {
 		eval_json(&h, nll, tokens, &l, &json);
 		eval_text(&h, nll, tokens, &l, &text);
-		rc = heldout_print(c->json ? &json : &text, e);
+		rc = file_put_stdout(c->json ? &json : &text, e);
 	}
 	if (!rc && path)
 		rc = file_write_buf(path, &json, e);
@@ -220,7 +215,8 @@ void heldout_records(const struct heldout *h, double dev_nll, double train_nll, 
 		sample_record(h, i, out);
 }
 
-static int evaluate_dev_set(struct heldout *h, double start, struct buf *out, struct err *e)
+/* start: seconds of the clock when the evaluation began. */
+static int evaluate_dev_set(struct heldout *h, const void *start, struct buf *out, struct err *e)
 {
 	double dev_nll, train_nll;
 	int64_t tokens;
@@ -228,7 +224,7 @@ static int evaluate_dev_set(struct heldout *h, double start, struct buf *out, st
 	if (heldout_decode(h, false, e) || heldout_nll(h, "dev.shard", 0, &dev_nll, &tokens, e) ||
 	    heldout_nll(h, "train.shard", HELDOUT_TRAIN_SAMPLE, &train_nll, &tokens, e))
 		return e->code;
-	heldout_records(h, dev_nll, train_nll, clock_mono_s() - start, out);
+	heldout_records(h, dev_nll, train_nll, clock_mono_s() - *(const double *)start, out);
 	return 0;
 }
 
@@ -237,25 +233,19 @@ int heldout_open_engine(struct engine *g, struct conf *c, struct err *e)
 	return engine_open(g, c, ENGINE_AS_TRAINED, e) ? e->code : engine_check(g, e);
 }
 
-int heldout_open_dev(struct heldout *h, struct engine *g, struct conf *c, struct err *e)
-{
-	int rc = heldout_open_engine(g, c, e);
-
-	return rc ? rc : heldout_open(h, g, "dev", c->eval_sentences, e);
-}
-
-static int evaluate_in_one_process(struct conf *c, struct err *e)
+int heldout_print_dev(struct conf *c, heldout_fill *fill, const void *arg, struct err *e)
 {
 	struct engine g;
 	struct heldout h = { 0 };
 	struct buf text = { 0 };
-	double start = clock_mono_s();
-	int rc = heldout_open_dev(&h, &g, c, e);
+	int rc = heldout_open_engine(&g, c, e);
 
 	if (!rc)
-		rc = evaluate_dev_set(&h, start, &text, e);
+		rc = heldout_open(&h, &g, "dev", c->eval_sentences, e);
 	if (!rc)
-		rc = heldout_print(&text, e);
+		rc = fill(&h, arg, &text, e);
+	if (!rc)
+		rc = file_put_stdout(&text, e);
 	buf_free(&text);
 	heldout_close(&h);
 	engine_close(&g);
@@ -264,7 +254,9 @@ static int evaluate_in_one_process(struct conf *c, struct err *e)
 
 int heldout_run_evaluate(struct conf *c, struct err *e)
 {
+	const double start = clock_mono_s();
+
 	return c->slice	  ? heldout_run_slice(c, e)
 	       : c->parts ? heldout_run_parts(c, e)
-			  : evaluate_in_one_process(c, e);
+			  : heldout_print_dev(c, evaluate_dev_set, &start, e);
 }

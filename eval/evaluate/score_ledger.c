@@ -147,7 +147,7 @@ static void score_row_signature(const struct score_ledger *l, int i, struct buf 
 		buf_printf(out, "|text:moses-%s", l->language);
 	if (i == LEDGER_PSEUDO)
 		buf_add_str(out, "|text:pieces|teacher-forced:yes");
-	buf_printf(out, "|bs:%lld|seed:%llu", (long long)l->draws, (unsigned long long)l->seed);
+	signature_add_trials(&(struct signature_trials){ l->draws, 0, l->seed }, out);
 }
 
 void score_ledger_text(const struct score_ledger *l, struct buf *out)
@@ -241,7 +241,7 @@ static void print_all(const struct score_ledger *ledgers, const struct segment_r
 	}
 }
 
-int score_ledger_run(const struct conf *c, struct err *e)
+int score_ledger_run(struct conf *c, struct err *e)
 {
 	struct score_ledger *ledgers = NULL;
 	struct buf text = { 0 };

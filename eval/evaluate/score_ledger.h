@@ -64,6 +64,6 @@ void score_ledger_json(const struct score_ledger *l, struct json_writer *w);
 void score_ledger_close(struct score_ledger *l);
 
 /* The command "ledger": scores each file of c->arguments against c->reference; prints a table. */
-int score_ledger_run(const struct conf *c, struct err *e);
+int score_ledger_run(struct conf *c, struct err *e);
 
 #endif

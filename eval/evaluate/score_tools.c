@@ -73,9 +73,8 @@ static int print_score(struct buf *text, struct err *e)
 /* The confidence interval of --confidence. */
 struct confidence_report {
 	bool is_wanted;
-	int width; /* digits after the point */
-	int64_t draws;
-	uint64_t seed;
+	int width;			/* digits after the point */
+	struct signature_trials trials; /* draws and seed; bs 0: not wanted */
 	struct score_confidence c;
 };
 
@@ -84,35 +83,17 @@ static int measure_confidence(struct confidence_report *d, const struct metric *
 {
 	*d = (struct confidence_report){ .is_wanted = c->confidence,
 					 .width = (int)c->width,
-					 .draws = c->resamples ? c->resamples : RESAMPLE_DRAWS,
-					 .seed = (uint64_t)c->resample_seed };
-	return d->is_wanted ? resample_confidence(m, d->seed, d->draws, &d->c, e) : 0;
+					 .trials.seed = (uint64_t)c->resample_seed };
+	if (d->is_wanted)
+		d->trials.bs = c->resamples ? c->resamples : RESAMPLE_DRAWS;
+	return d->is_wanted ? resample_confidence(m, d->trials.seed, d->trials.bs, &d->c, e) : 0;
 }
 
 static void confidence_text(struct buf *out, const struct confidence_report *d)
 {
 	if (d->is_wanted)
 		buf_printf(out, "mean of %lld resamples %.*f \xC2\xB1 %.*f (95 %%)\n",
-			   (long long)d->draws, d->width, d->c.mean, d->width, d->c.interval);
-}
-
-/* Appends the signature in sacreBLEU's form; nothing if sacreBLEU has no such score. */
-static void sacrebleu_signature(struct buf *out, const struct metric *m,
-				const struct confidence_report *d)
-{
-	struct signature_trials trials = { d->is_wanted ? d->draws : 0, 0, d->seed };
-
-	metric_sacrebleu_signature(m, &trials, out);
-}
-
-/* Appends the signature of the score and of the resampling. */
-static void score_signature(struct buf *out, const struct metric *m,
-			    const struct confidence_report *d)
-{
-	metric_signature(m, out);
-	if (d->is_wanted)
-		buf_printf(out, "|bs:%lld|seed:%llu", (long long)d->draws,
-			   (unsigned long long)d->seed);
+			   (long long)d->trials.bs, d->width, d->c.mean, d->width, d->c.interval);
 }
 
 static void bleu_members(struct json_writer *w, const struct metric *m)
@@ -149,8 +130,9 @@ static void score_print_json(const struct metric *m, const struct confidence_rep
 	struct buf name = { 0 }, signature = { 0 }, foreign = { 0 };
 
 	metric_name(m, &name);
-	score_signature(&signature, m, d);
-	sacrebleu_signature(&foreign, m, d);
+	metric_signature(m, &signature);
+	signature_add_trials(&d->trials, &signature);
+	metric_sacrebleu_signature(m, &d->trials, &foreign);
 	json_open(&w, '{');
 	json_put_str(&w, "name", buf_text(&name));
 	json_put_real(&w, "score", metric_score(m));
@@ -203,8 +185,9 @@ static void score_print_text(const struct metric *m, const struct confidence_rep
 	}
 	buf_add_char(out, '\n');
 	confidence_text(out, d);
-	score_signature(out, m, d);
-	sacrebleu_signature(&foreign, m, d);
+	metric_signature(m, out);
+	signature_add_trials(&d->trials, out);
+	metric_sacrebleu_signature(m, &d->trials, &foreign);
 	if (foreign.len) {
 		buf_add_char(out, '\n');
 		buf_add(out, foreign.data, foreign.len);
@@ -218,20 +201,19 @@ struct score_run {
 	size_t n;
 };
 
-/* Opens the metrics that --metrics names, each once; by default the metric of the command. */
-static int open_score_metrics(struct score_run *r, enum metric_kind own, const struct conf *c,
-			      struct err *e)
+/* Opens the metrics that --metrics names, each once; by default that of the command. */
+static int open_score_metrics(struct score_run *r, const struct conf *c, struct err *e)
 {
 	static const char *const names[] = { "bleu", "chrf", "ter" }; /* as enum metric_kind */
 	bool is_open[ARRAY_LEN(names)] = { false };
 
 	for (size_t i = 0; i < MAX(c->metrics.n, 1); i++) {
-		size_t kind = own;
+		const char *name = c->metrics.n ? c->metrics.items[i] : c->command;
 		struct metric_options o;
+		size_t kind = 0;
 
-		for (size_t k = 0; c->metrics.n && k < ARRAY_LEN(names); k++)
-			if (!strcmp(c->metrics.items[i], names[k]))
-				kind = k;
+		while (kind + 1 < ARRAY_LEN(names) && strcmp(name, names[kind]) != 0)
+			kind++;
 		if (is_open[kind])
 			continue;
 		is_open[kind] = true;
@@ -351,7 +333,7 @@ static int apply_score_habits(struct conf *c, struct err *e)
 	return 0;
 }
 
-static int run_score_command(enum metric_kind kind, const struct conf *c, struct err *e)
+int score_tools_run(struct conf *c, struct err *e)
 {
 	struct score_run r = { .n = 0 };
 	struct conf_list references = { 0 }; /* owned array of borrowed names */
@@ -366,7 +348,7 @@ static int run_score_command(enum metric_kind kind, const struct conf *c, struct
 	if (!rc)
 		rc = segment_reader_open(&s, &files, e);
 	if (!rc)
-		rc = open_score_metrics(&r, kind, &files, e);
+		rc = open_score_metrics(&r, &files, e);
 	while (!rc && (rc = segment_reader_next(&s, e)) > 0) {
 		score_warnings_add(&warnings, &s.texts[0], &s.texts[1]);
 		rc = add_segment(&r, &s, e);
@@ -386,19 +368,4 @@ static int run_score_command(enum metric_kind kind, const struct conf *c, struct
 	score_warnings_free(&warnings);
 	segment_reader_close(&s);
 	return rc;
-}
-
-int score_tools_bleu(const struct conf *c, struct err *e)
-{
-	return run_score_command(METRIC_BLEU, c, e);
-}
-
-int score_tools_chrf(const struct conf *c, struct err *e)
-{
-	return run_score_command(METRIC_CHRF, c, e);
-}
-
-int score_tools_ter(const struct conf *c, struct err *e)
-{
-	return run_score_command(METRIC_TER, c, e);
 }

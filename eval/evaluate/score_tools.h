@@ -14,9 +14,7 @@
  * Scores c->arguments[0] (none or "-": standard input; or --input) against the references of c;
  * prints to standard output.
  */
-int score_tools_bleu(const struct conf *c, struct err *e);
-int score_tools_chrf(const struct conf *c, struct err *e);
-int score_tools_ter(const struct conf *c, struct err *e);
+int score_tools_run(struct conf *c, struct err *e);
 
 /*
  * Writes the members "counts", "totals", "precisions", "bp", "ratio", "hypothesis_length" and

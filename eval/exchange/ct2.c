@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "eval/exchange/weight_map.h"
 #include "kernels/ops/ops.h"
 #include "share/base/mem.h"
 
@@ -32,15 +33,8 @@ struct alias {
 };
 
 static const struct alias aliases[] = {
-#define CT2_TENSOR(group, kind, foreign_name, own_name)
 #define CT2_ALIAS(foreign_name, same) { foreign_name, same },
-#define CT2_NUMBER(foreign_name, type, value)
-#define CT2_POSITIONS(foreign_name)
 #include "eval/exchange/ct2.def"
-#undef CT2_TENSOR
-#undef CT2_ALIAS
-#undef CT2_NUMBER
-#undef CT2_POSITIONS
 };
 
 static const struct ct2_tensor_row {
@@ -50,14 +44,7 @@ static const struct ct2_tensor_row {
 } rows[] = {
 #define CT2_TENSOR(group, kind, foreign_name, own_name)                                            \
 	{ GROUP_##group, KIND_##kind, foreign_name, own_name },
-#define CT2_ALIAS(foreign_name, same)
-#define CT2_NUMBER(foreign_name, type, value)
-#define CT2_POSITIONS(foreign_name)
 #include "eval/exchange/ct2.def"
-#undef CT2_TENSOR
-#undef CT2_ALIAS
-#undef CT2_NUMBER
-#undef CT2_POSITIONS
 };
 
 /* ---- the list of variables ---------------------------------------------------------------- */
@@ -72,17 +59,6 @@ struct ct2_variable_list {
 	bool int8;
 };
 
-/* Replaces %d in the pattern by the layer's number. */
-static void name_of_layer(char *to, size_t size, const char *pattern, int32_t layer)
-{
-	const char *mark = strstr(pattern, "%d");
-
-	if (mark)
-		snprintf(to, size, "%.*s%d%s", (int)(mark - pattern), pattern, layer, mark + 2);
-	else
-		snprintf(to, size, "%s", pattern);
-}
-
 /* Appends a variable; valid until the next call. NULL: out of memory. */
 static struct ct2_variable *add_ct2_variable(struct ct2_variable_list *l, const char *pattern,
 					     int32_t layer, struct err *e)
@@ -93,16 +69,8 @@ static struct ct2_variable *add_ct2_variable(struct ct2_variable_list *l, const 
 		return NULL;
 	v = &l->items[l->n++];
 	*v = (struct ct2_variable){ .type = FLOAT };
-	name_of_layer(v->name, sizeof(v->name), pattern, layer);
+	weight_layer_name(v->name, sizeof(v->name), pattern, layer);
 	return v;
-}
-
-static const struct model_param *find_ct2_param(const struct ct2_variable_list *l, const char *name)
-{
-	for (size_t i = 0; i < l->n_params; i++)
-		if (!strcmp(l->params[i].name, name))
-			return &l->params[i];
-	return NULL;
 }
 
 /* Appends NAME_scale for the last variable. */
@@ -125,18 +93,16 @@ static int add_tensor(struct ct2_variable_list *l, const struct ct2_tensor_row *
 		      struct err *e)
 {
 	const int64_t d = l->shape->d_model;
-	const struct model_param *p;
+	const struct model_param *p =
+		weight_own_param(l->params, l->n_params, row->own_name, layer);
 	struct ct2_variable *v;
-	char name[64];
 
-	name_of_layer(name, sizeof(name), row->own_name, layer);
-	p = find_ct2_param(l, name);
 	if (!p)
-		return err_set(e, ERR_INTERNAL, "the model has no tensor \"%s\"", name);
+		return err_set(e, ERR_INTERNAL, "the model has no tensor \"%s\"", row->own_name);
 	v = add_ct2_variable(l, row->foreign_name, layer, e);
 	if (!v)
 		return e->code;
-	v->data = safetensors_get(l->weights, name, p->rows, p->cols, e);
+	v->data = safetensors_get(l->weights, p->name, p->rows, p->cols, e);
 	if (!v->data)
 		return e->code;
 	v->n_dims = row->kind == KIND_vector ? 1 : 2;
@@ -208,8 +174,6 @@ static int fill_list(struct ct2_variable_list *l, struct err *e)
 
 	if (model_params(l->shape, &l->params, &l->n_params, &floats, e) || add_tensors(l, e))
 		return e->code;
-#define CT2_TENSOR(group, kind, foreign_name, own_name)
-#define CT2_ALIAS(foreign_name, same)
 #define CT2_NUMBER(foreign_name, type, value)                                                      \
 	if (add_number(l, foreign_name, type, value, e))                                           \
 		return e->code;
@@ -217,10 +181,6 @@ static int fill_list(struct ct2_variable_list *l, struct err *e)
 	if (add_positions(l, foreign_name, e))                                                     \
 		return e->code;
 #include "eval/exchange/ct2.def"
-#undef CT2_TENSOR
-#undef CT2_ALIAS
-#undef CT2_NUMBER
-#undef CT2_POSITIONS
 	qsort(l->items, l->n, sizeof(*l->items), by_variable_name);
 	return 0;
 }

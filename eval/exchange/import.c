@@ -17,15 +17,6 @@
 #include "share/workspace/paths.h"
 #include "train/record/openseq2seq.h"
 
-static int write_into(const char *folder, const char *name, struct buf *text, struct err *e)
-{
-	char *path = file_path(e, "%s/%s", folder, name);
-	int rc = path ? file_write_buf(path, text, e) : e->code;
-
-	free(path);
-	return rc;
-}
-
 static int write_import_state(const char *folder, const struct openseq2seq *seen, struct err *e)
 {
 	struct buf text = { 0 };
@@ -38,7 +29,7 @@ static int write_import_state(const char *folder, const struct openseq2seq *seen
 	json_put_str(&w, "event", "imported from a log of OpenSeq2Seq");
 	json_close(&w, '}');
 	buf_add_char(&text, '\n');
-	rc = write_into(folder, "state.json", &text, e);
+	rc = file_write_into(folder, "state.json", &text, e);
 	buf_free(&text);
 	return rc;
 }
@@ -97,7 +88,12 @@ static int recognise_file(const char *path, enum import_kind *kind, struct err *
 	return rc;
 }
 
-int import_recognise(const char *path, enum import_kind *kind, char **file, struct err *e)
+/*
+ * Recognises a file by its first bytes, or the weights file in a folder. *file: its path, freed by
+ * the caller (NULL after some failures). ERR_NOINPUT: no such path; ERR_USAGE: a folder without
+ * weights; ERR_DATA: a known format that cannot be imported, with advice.
+ */
+static int recognise_import(const char *path, enum import_kind *kind, char **file, struct err *e)
 {
 	static const char *const names[] = { "model.bin", "model.safetensors", "model.npz" };
 	struct stat st;
@@ -159,7 +155,7 @@ static int import_log(const struct conf *c, struct err *e)
 	if (!rc)
 		rc = outfolder_open(&out, to, beside, e);
 	if (!rc)
-		rc = write_into(out.temporary, "journal.jsonl", &journal, e);
+		rc = file_write_into(out.temporary, "journal.jsonl", &journal, e);
 	if (!rc)
 		rc = write_import_state(out.temporary, &seen, e);
 	if (!rc)
@@ -176,9 +172,9 @@ static int import_log(const struct conf *c, struct err *e)
 
 int import_run(struct conf *c, struct err *e)
 {
-	enum import_kind kind;
+	enum import_kind kind = IMPORT_LOG;
 	char *file;
-	int rc = import_recognise(c->arguments[0], &kind, &file, e);
+	int rc = recognise_import(c->arguments[0], &kind, &file, e);
 
 	if (!rc)
 		rc = kind == IMPORT_LOG ? import_log(c, e) : import_model(c, kind, file, e);

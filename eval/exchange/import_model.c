@@ -412,17 +412,6 @@ static int write_model(struct model_import *m, struct err *e)
 	return p ? 0 : e->code;
 }
 
-static int write_imported_text(const struct model_import *m, const char *name, struct buf *text,
-			       struct err *e)
-{
-	char *path = file_path(e, "%s/%s", m->result.temporary, name);
-	int rc = path ? file_write_buf(path, text, e) : e->code;
-
-	free(path);
-	buf_free(text);
-	return rc;
-}
-
 /* Adds the files of a run: two links, recipe, state, and a journal that names the origin. */
 static int write_run(struct model_import *m, struct err *e)
 {
@@ -453,11 +442,11 @@ static int write_run(struct model_import *m, struct err *e)
 	buf_add_char(&state, '\n');
 	conf_write_recipe(m->c, &recipe);
 	if (!rc)
-		rc = write_imported_text(m, "journal.jsonl", &journal, e);
+		rc = file_write_into(m->result.temporary, "journal.jsonl", &journal, e);
 	if (!rc)
-		rc = write_imported_text(m, "state.json", &state, e);
+		rc = file_write_into(m->result.temporary, "state.json", &state, e);
 	if (!rc)
-		rc = write_imported_text(m, "recipe.ini", &recipe, e);
+		rc = file_write_into(m->result.temporary, "recipe.ini", &recipe, e);
 	buf_free(&journal);
 	buf_free(&state);
 	buf_free(&recipe);

@@ -24,13 +24,6 @@
 
 enum import_kind { IMPORT_LOG, IMPORT_SAFETENSORS, IMPORT_CTRANSLATE2 };
 
-/*
- * Recognises a file by its first bytes, or the weights file in a folder. *file: its path, freed by
- * the caller (NULL after some failures). ERR_NOINPUT: no such path; ERR_USAGE: a folder without
- * weights; ERR_DATA: a known format that cannot be imported, with advice.
- */
-int import_recognise(const char *path, enum import_kind *kind, char **file, struct err *e);
-
 /* Imports the weights in file. Sets the sizes in c, which becomes the recipe of the model. */
 int import_model(struct conf *c, enum import_kind kind, const char *file, struct err *e);
 

@@ -23,21 +23,11 @@ struct model_export {
 	bool int8;
 };
 
-static int write_ct2_text(const struct model_export *x, const char *name, struct buf *text,
-			  struct err *e)
-{
-	char *path = file_path(e, "%s/%s", x->out.temporary, name);
-	int rc = path ? file_write_buf(path, text, e) : e->code;
-
-	free(path);
-	buf_free(text);
-	return rc;
-}
-
 static int write_ct2_config(const struct model_export *x, struct err *e)
 {
 	struct buf text = { 0 };
 	struct json_writer w = { .out = &text };
+	int rc;
 
 	json_open(&w, '{');
 	json_put_bool(&w, "add_source_bos", false);
@@ -51,20 +41,25 @@ static int write_ct2_config(const struct model_export *x, struct err *e)
 	json_put_str(&w, "unk_token", vocab_piece(x->vocab, TOKEN_UNKNOWN));
 	json_close(&w, '}');
 	buf_add_char(&text, '\n');
-	return write_ct2_text(x, "config.json", &text, e);
+	rc = file_write_into(x->out.temporary, "config.json", &text, e);
+	buf_free(&text);
+	return rc;
 }
 
 static int write_ct2_vocabulary(const struct model_export *x, struct err *e)
 {
 	struct buf text = { 0 };
 	struct json_writer w = { .out = &text };
+	int rc;
 
 	json_open(&w, '[');
 	for (int32_t i = 0; i < x->state.shape.real_vocabulary; i++)
 		json_str(&w, vocab_piece(x->vocab, i));
 	json_close(&w, ']');
 	buf_add_char(&text, '\n');
-	return write_ct2_text(x, "shared_vocabulary.json", &text, e);
+	rc = file_write_into(x->out.temporary, "shared_vocabulary.json", &text, e);
+	buf_free(&text);
+	return rc;
 }
 
 static int write_ct2_weights(const struct model_export *x, struct err *e)
@@ -157,7 +152,7 @@ int model_export_ctranslate2(const struct ckpt_source *from, bool int8, const ch
 	return rc;
 }
 
-int model_export_run(const struct conf *c, struct err *e)
+int model_export_run(struct conf *c, struct err *e)
 {
 	struct ckpt_source from;
 	char *folder;

@@ -20,7 +20,7 @@
 #include "train/ckpt/ckpt.h"
 
 /* Exports the model or the records that c names, by --format. 0 or a negative code. */
-int model_export_run(const struct conf *c, struct err *e);
+int model_export_run(struct conf *c, struct err *e);
 
 /* Exports a model folder to a folder that must not exist or must be empty. */
 int model_export_ctranslate2(const struct ckpt_source *from, bool int8, const char *to,

@@ -34,14 +34,7 @@ static const struct rule {
 	{ NAMING_ctranslate2, GROUP_##group, KIND_required,                                        \
 	  foreign_name,	      OF_##kind,     0,                                                    \
 	  OF_##kind,	      own_name,	     0 },
-#define CT2_ALIAS(foreign_name, same)
-#define CT2_NUMBER(foreign_name, type, value)
-#define CT2_POSITIONS(foreign_name)
 #include "eval/exchange/ct2.def"
-#undef CT2_TENSOR
-#undef CT2_ALIAS
-#undef CT2_NUMBER
-#undef CT2_POSITIONS
 };
 
 /* The tensors that show the sizes, by scheme. table NULL: the first table that no rule names. */
@@ -60,17 +53,35 @@ static const struct {
 
 /* ---- finding ----------------------------------------------------------- */
 
-/* The file's tensor of a layer; its name is written to name. NULL: the file does not have it. */
-static struct import_tensor *find_foreign_tensor(const struct weight_map *t, const char *pattern,
-						 int32_t layer, char name[256])
+void weight_layer_name(char *to, size_t size, const char *pattern, int32_t layer)
 {
 	const char *mark = strstr(pattern, "%d");
 
 	if (mark)
-		snprintf(name, 256, "%s%.*s%d%s", t->prefix, (int)(mark - pattern), pattern, layer,
-			 mark + 2);
+		snprintf(to, size, "%.*s%d%s", (int)(mark - pattern), pattern, layer, mark + 2);
 	else
-		snprintf(name, 256, "%s%s", t->prefix, pattern);
+		snprintf(to, size, "%s", pattern);
+}
+
+const struct model_param *weight_own_param(const struct model_param *params, size_t n,
+					   const char *pattern, int32_t layer)
+{
+	char name[64];
+
+	weight_layer_name(name, sizeof(name), pattern, layer);
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(params[i].name, name))
+			return &params[i];
+	return NULL;
+}
+
+/* The file's tensor of a layer; its name is written to name. NULL: the file does not have it. */
+static struct import_tensor *find_foreign_tensor(const struct weight_map *t, const char *pattern,
+						 int32_t layer, char name[256])
+{
+	const size_t n = (size_t)snprintf(name, 256, "%s", t->prefix);
+
+	weight_layer_name(name + n, 256 - n, pattern, layer);
 	return import_find_tensor(t->f, name);
 }
 
@@ -228,17 +239,10 @@ static int check_numbers(struct weight_map *t, struct err *e)
 			"or not in 1 to 128",
 			t->f->path);
 	t->shape.heads = (int32_t)heads;
-#define CT2_TENSOR(group, kind, foreign_name, own_name)
-#define CT2_ALIAS(foreign_name, same)
 #define CT2_NUMBER(foreign_name, type, value)                                                      \
 	if (check_number(t, foreign_name, value, e))                                               \
 		return e->code;
-#define CT2_POSITIONS(foreign_name)
 #include "eval/exchange/ct2.def"
-#undef CT2_TENSOR
-#undef CT2_ALIAS
-#undef CT2_NUMBER
-#undef CT2_POSITIONS
 	if (!import_find_tensor(t->f, "decoder/position_encodings/encodings"))
 		return err_set(e, ERR_DATA,
 			       "%s has no \"decoder/position_encodings/encodings\": without this "
@@ -265,23 +269,6 @@ struct weight_loader {
 	float *arena;
 	float *row, *other; /* owned: scratch of d_model elements */
 };
-
-static const struct model_param *find_own_param(const struct weight_loader *k, const char *pattern,
-						int32_t layer)
-{
-	const char *mark = strstr(pattern, "%d");
-	char name[64];
-
-	if (mark)
-		snprintf(name, sizeof(name), "%.*s%d%s", (int)(mark - pattern), pattern, layer,
-			 mark + 2);
-	else
-		snprintf(name, sizeof(name), "%s", pattern);
-	for (size_t i = 0; i < k->n_params; i++)
-		if (!strcmp(k->params[i].name, name))
-			return &k->params[i];
-	return NULL;
-}
 
 static int wrong_shape(const struct weight_loader *k, const struct import_tensor *x, int64_t rows,
 		       int64_t cols, struct err *e)
@@ -317,7 +304,7 @@ static int load_tensor_rows(struct weight_loader *k, const struct rule *r,
 			    const struct import_tensor *x, int32_t layer, struct err *e)
 {
 	const int64_t d = k->shape->d_model;
-	const struct model_param *p = find_own_param(k, r->own_name, layer);
+	const struct model_param *p = weight_own_param(k->params, k->n_params, r->own_name, layer);
 	int64_t rows, to;
 
 	if (!p)
@@ -383,7 +370,7 @@ static int load_all_rules(struct weight_loader *k, struct err *e)
 static int load_embedding_table(struct weight_loader *k, const int32_t *rows, struct err *e)
 {
 	const struct import_tensor *x = k->t->table;
-	const struct model_param *p = find_own_param(k, "embed", 0);
+	const struct model_param *p = weight_own_param(k->params, k->n_params, "embed", 0);
 	int32_t n = k->shape->real_vocabulary;
 
 	if (!rows && x->rows == k->shape->vocabulary)

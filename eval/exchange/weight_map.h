@@ -38,4 +38,10 @@ int weight_map_open(struct weight_map *t, struct import_reader *f, struct err *e
 int weight_map_load(struct weight_map *t, const struct model_shape *shape, const int32_t *rows,
 		    float *arena, struct err *e);
 
+/* Writes the name of a tensor: the pattern, with the number of the layer for its %d, if it has one. */
+void weight_layer_name(char *to, size_t size, const char *pattern, int32_t layer);
+/* Werkbank's tensor of this name; NULL: params (n) has none. */
+const struct model_param *weight_own_param(const struct model_param *params, size_t n,
+					   const char *pattern, int32_t layer);
+
 #endif

@@ -82,27 +82,6 @@ static void split_compounds(const struct buf *tokens, struct buf *out)
 	}
 }
 
-/* Appends the numbers of the words, split at ASCII white space like Perl's split() on bytes. */
-static int split_bytes(struct bleu *b, const char *text, size_t n, struct err *e)
-{
-	for (size_t i = 0; i < n;) {
-		size_t end = i;
-		uint32_t number;
-
-		while (end < n && !is_ascii_space(text[end]))
-			end++;
-		if (end > i) {
-			if (word_numbers_get(&b->words, text + i, end - i, &number, e) ||
-			    mem_grow(&b->symbols, &b->cap_symbols, b->n_symbols + 1,
-				     sizeof(*b->symbols), e))
-				return e->code;
-			b->symbols[b->n_symbols++] = number;
-		}
-		i = end + 1;
-	}
-	return 0;
-}
-
 /* Fills b->symbols with the numbers of the text's tokens. */
 static int bleu_split_text(struct bleu *b, const struct score_text *t, struct err *e)
 {
@@ -118,10 +97,9 @@ static int bleu_split_text(struct bleu *b, const struct score_text *t, struct er
 	}
 	if (buf_check(&b->tokens, e) || buf_check(tokens, e))
 		return e->code;
-	if (b->o.tokenizer == SCORE_MULTI_BLEU)
-		return split_bytes(b, buf_text(tokens), tokens->len, e);
-	return word_numbers_split(&b->words, buf_text(tokens), tokens->len, &b->symbols,
-				  &b->n_symbols, &b->cap_symbols, e);
+	return word_numbers_split(&b->words, buf_text(tokens), tokens->len,
+				  b->o.tokenizer == SCORE_MULTI_BLEU, &b->symbols, &b->n_symbols,
+				  &b->cap_symbols, e);
 }
 
 int bleu_add(struct bleu *b, const struct score_text *hypothesis,
@@ -218,7 +196,6 @@ void bleu_of_sums(const struct bleu *b, const int64_t sums[BLEU_SUMS], struct bl
 void bleu_score(const struct bleu *b, struct bleu_score *score)
 {
 	bleu_of_sums(b, b->sums, score);
-	score->segments = b->segments;
 }
 
 static const char *const smoothings[] = { "exp", "none", "floor", "add-k" };
@@ -254,22 +231,4 @@ void bleu_sacrebleu_signature(const struct bleu *b, const struct signature_trial
 	if (has_smooth_value(b))
 		buf_printf(out, "[%.2f]", b->o.smooth_value);
 	signature_end(out);
-}
-
-int bleu_lists(const struct bleu_options *o, const char *const *hypotheses,
-	       const char *const *references, size_t n, struct bleu_score *score, struct err *e)
-{
-	struct bleu *b = bleu_new(o, e);
-	int rc = b ? 0 : e->code;
-
-	for (size_t i = 0; i < n && !rc; i++) {
-		struct score_text hypothesis = { hypotheses[i], strlen(hypotheses[i]) };
-		struct score_text reference = { references[i], strlen(references[i]) };
-
-		rc = bleu_add(b, &hypothesis, &reference, 1, e);
-	}
-	if (!rc)
-		bleu_score(b, score);
-	bleu_free(b);
-	return rc;
 }

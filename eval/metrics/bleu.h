@@ -53,7 +53,6 @@ struct bleu_score {
 	double precisions[BLEU_ORDER];		     /* 0..100, smoothed */
 	double bp;				     /* brevity penalty */
 	int64_t hypothesis_length, reference_length; /* tokens */
-	int64_t segments;
 };
 
 struct bleu;
@@ -71,7 +70,7 @@ void bleu_score(const struct bleu *b, struct bleu_score *score);
 
 /* The numbers that the score is computed from: sums over the segments so far. */
 void bleu_sums(const struct bleu *b, int64_t sums[BLEU_SUMS]);
-/* Computes the score from sums of statistics, with the options of b; segments stays 0. */
+/* Computes the score from sums of statistics, with the options of b. */
 void bleu_of_sums(const struct bleu *b, const int64_t sums[BLEU_SUMS], struct bleu_score *score);
 
 /* Appends "werkbank|bleu|refs:1|case:mixed|tok:13a|smooth:exp|v:0.1". */
@@ -84,9 +83,5 @@ void bleu_sacrebleu_signature(const struct bleu *b, const struct signature_trial
 			      struct buf *out);
 
 void bleu_free(struct bleu *b);
-
-/* The score of n hypotheses, where hypothesis i has the one reference i. */
-int bleu_lists(const struct bleu_options *o, const char *const *hypotheses,
-	       const char *const *references, size_t n, struct bleu_score *score, struct err *e);
 
 #endif

@@ -215,7 +215,6 @@ void chrf_score(const struct chrf *c, struct chrf_score *score)
 	score->score = f_score(c, &c->sum);
 	score->orders = c->o.char_order + c->o.word_order;
 	score->counts = c->sum;
-	score->segments = c->segments;
 }
 
 size_t chrf_sums(const struct chrf *c, int64_t sums[CHRF_MAX_SUMS])

@@ -38,7 +38,6 @@ struct chrf_score {
 	double score; /* 0..100 */
 	int orders;
 	struct chrf_counts counts;
-	int64_t segments;
 };
 
 struct chrf;

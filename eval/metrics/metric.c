@@ -53,7 +53,7 @@ void metric_close(struct metric *m)
 	memset(m, 0, sizeof(*m));
 }
 
-static void total_metric_sums(const struct metric *m, int64_t *sums)
+void metric_sums(const struct metric *m, int64_t *sums)
 {
 	if (m->bleu)
 		bleu_sums(m->bleu, sums);
@@ -73,34 +73,16 @@ int metric_add(struct metric *m, const struct score_text *hypothesis,
 	if (!mem_mul(m->n + 1, m->width, &want) ||
 	    mem_grow(&m->rows, &m->cap, want, sizeof(*m->rows), e))
 		return err_set(e, ERR_NOMEM, "cannot allocate memory for %zu segments", m->n + 1);
-	total_metric_sums(m, before);
+	metric_sums(m, before);
 	if (m->bleu   ? bleu_add(m->bleu, hypothesis, references, n, e)
 	    : m->chrf ? chrf_add(m->chrf, hypothesis, references, n, e)
 		      : ter_add(m->ter, hypothesis, references, n, e))
 		return e->code;
-	total_metric_sums(m, after);
+	metric_sums(m, after);
 	row = m->rows + m->n++ * m->width;
 	for (size_t i = 0; i < m->width; i++)
 		row[i] = after[i] - before[i];
 	return 0;
-}
-
-double metric_score(const struct metric *m)
-{
-	struct bleu_score bleu;
-	struct chrf_score chrf;
-	struct ter_score ter;
-
-	if (m->bleu) {
-		bleu_score(m->bleu, &bleu);
-		return bleu.score;
-	}
-	if (m->chrf) {
-		chrf_score(m->chrf, &chrf);
-		return chrf.score;
-	}
-	ter_score(m->ter, &ter);
-	return ter.score;
 }
 
 double metric_of_sums(const struct metric *m, const int64_t *sums)
@@ -113,6 +95,19 @@ double metric_of_sums(const struct metric *m, const int64_t *sums)
 		return ter_of_sums(m->ter, sums);
 	bleu_of_sums(m->bleu, sums, &bleu);
 	return bleu.score;
+}
+
+double metric_score(const struct metric *m)
+{
+	int64_t sums[METRIC_MAX_SUMS];
+	struct ter_score ter;
+
+	if (m->ter) { /* its length is a mean over references, which sums round */
+		ter_score(m->ter, &ter);
+		return ter.score;
+	}
+	metric_sums(m, sums);
+	return metric_of_sums(m, sums);
 }
 
 bool metric_less_is_better(const struct metric *m)

@@ -51,6 +51,8 @@ int metric_add(struct metric *m, const struct score_text *hypothesis,
 	       const struct score_text *references, size_t n, struct err *e);
 
 double metric_score(const struct metric *m);
+/* The sum of all rows: width numbers. */
+void metric_sums(const struct metric *m, int64_t *sums);
 /* Computes the score from a sum of rows. */
 double metric_of_sums(const struct metric *m, const int64_t *sums);
 bool metric_less_is_better(const struct metric *m);

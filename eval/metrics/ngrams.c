@@ -169,25 +169,27 @@ int word_numbers_get(struct word_numbers *w, const char *word, size_t n, uint32_
 }
 
 /* Bytes of the white space at text + i; 0: none. Most bytes need no decoding. */
-static inline size_t blank_at(const char *text, size_t i, size_t n)
+static inline size_t blank_at(const char *text, size_t i, size_t n, bool ascii)
 {
 	unsigned char c = (unsigned char)text[i];
 
+	if (ascii)
+		return c == ' ' || (c >= '\t' && c <= '\r');
 	return c > ' ' && c < 0xC2 ? 0 : unicode_space(text + i, n - i);
 }
 
-int word_numbers_split(struct word_numbers *w, const char *text, size_t n, uint32_t **symbols,
-		       size_t *n_symbols, size_t *cap, struct err *e)
+int word_numbers_split(struct word_numbers *w, const char *text, size_t n, bool ascii,
+		       uint32_t **symbols, size_t *n_symbols, size_t *cap, struct err *e)
 {
 	for (size_t i = 0; i < n;) {
-		size_t blank = blank_at(text, i, n), end = i + 1;
+		size_t blank = blank_at(text, i, n, ascii), end = i + 1;
 		uint32_t number;
 
 		if (blank) {
 			i += blank;
 			continue;
 		}
-		while (end < n && !blank_at(text, end, n))
+		while (end < n && !blank_at(text, end, n, ascii))
 			end++;
 		if (word_numbers_get(w, text + i, end - i, &number, e) ||
 		    mem_grow(symbols, cap, *n_symbols + 1, sizeof(**symbols), e))

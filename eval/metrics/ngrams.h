@@ -11,6 +11,7 @@
 #ifndef WERKBANK_EVAL_METRICS_NGRAMS_H
 #define WERKBANK_EVAL_METRICS_NGRAMS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -63,9 +64,12 @@ struct word_numbers {
 int word_numbers_get(struct word_numbers *w, const char *word, size_t n, uint32_t *number,
 		     struct err *e);
 
-/* Appends the numbers of a text's words (split at white space) to *symbols, with mem_grow(). */
-int word_numbers_split(struct word_numbers *w, const char *text, size_t n, uint32_t **symbols,
-		       size_t *n_symbols, size_t *cap, struct err *e);
+/*
+ * Appends the numbers of a text's words to *symbols, with mem_grow(). Words are split at white space; ascii:
+ * at that of ASCII only, like Perl's split() on bytes.
+ */
+int word_numbers_split(struct word_numbers *w, const char *text, size_t n, bool ascii,
+		       uint32_t **symbols, size_t *n_symbols, size_t *cap, struct err *e);
 
 void word_numbers_free(struct word_numbers *w);
 

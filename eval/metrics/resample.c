@@ -85,7 +85,8 @@ uint64_t pcg64_u64(struct pcg64 *r)
 	return folded >> turn | folded << (-turn & 63);
 }
 
-uint32_t pcg64_u32(struct pcg64 *r)
+/* Half a number: the lower half first. */
+static uint32_t pcg64_u32(struct pcg64 *r)
 {
 	uint64_t both;
 
@@ -289,14 +290,6 @@ static int64_t *subset_sums(const struct metric *a, const struct metric *b, size
 	return table;
 }
 
-static void all_sums(const struct metric *m, int64_t *sums)
-{
-	memset(sums, 0, m->width * sizeof(*sums));
-	for (size_t i = 0; i < m->n; i++)
-		for (size_t k = 0; k < m->width; k++)
-			sums[k] += m->rows[i * m->width + k];
-}
-
 int resample_randomisation(const struct metric *a, const struct metric *b, uint64_t seed,
 			   int64_t shuffles, double *p, struct err *e)
 {
@@ -315,8 +308,8 @@ int resample_randomisation(const struct metric *a, const struct metric *b, uint6
 		free(table);
 		return e->code;
 	}
-	all_sums(a, sums_a);
-	all_sums(b, sums_b);
+	metric_sums(a, sums_a);
+	metric_sums(b, sums_b);
 	pcg64_seed(&r, seed);
 	for (int64_t t = 0; t < shuffles; t++) {
 		memcpy(one, sums_b, width * sizeof(*one));

@@ -33,7 +33,6 @@ struct pcg64 {
 
 void pcg64_seed(struct pcg64 *r, uint64_t seed);
 uint64_t pcg64_u64(struct pcg64 *r);
-uint32_t pcg64_u32(struct pcg64 *r);		   /* half a number: the lower half first */
 uint32_t pcg64_below(struct pcg64 *r, uint32_t n); /* n > 0; unbiased (Lemire 2019) */
 uint32_t pcg64_coins(struct pcg64 *r, int n);	   /* n <= 32 bits, the first one lowest */
 

@@ -46,7 +46,7 @@ void score_scratch_free(struct score_scratch *s);
 
 /*
  * Appends the tokens of a line of well-formed UTF-8 to out, separated by one or more white-space
- * characters (unicode_is_space()). The caller checks for lack of memory with buf_check(out).
+ * characters (unicode_space()). The caller checks for lack of memory with buf_check(out).
  */
 void score_tokenize(enum score_tokenizer t, bool lowercase, const char *line, size_t n,
 		    struct score_scratch *s, struct buf *out);

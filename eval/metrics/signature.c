@@ -5,6 +5,11 @@
 void signature_begin(size_t references, const struct signature_trials *t, struct buf *out)
 {
 	buf_printf(out, "nrefs:%zu", references);
+	signature_add_trials(t, out);
+}
+
+void signature_add_trials(const struct signature_trials *t, struct buf *out)
+{
 	if (t->bs)
 		buf_printf(out, "|bs:%lld", (long long)t->bs);
 	if (t->ar)

@@ -26,6 +26,8 @@ struct signature_trials {
 /* Appends "nrefs:1", and "|bs:1000|ar:10000|seed:12345" as far as there are trials. */
 void signature_begin(size_t references, const struct signature_trials *t, struct buf *out);
 /* Appends "|version:werkbank-...". */
+/* Appends "|bs:1000|ar:10000|seed:12345", without the members that are 0; nothing without trials. */
+void signature_add_trials(const struct signature_trials *t, struct buf *out);
 void signature_end(struct buf *out);
 
 /* ERR_DATA: n is 0, or the preceding segments (0 or more) had another number of references. */

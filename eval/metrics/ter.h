@@ -23,7 +23,6 @@ struct ter_score {
 	double score; /* 0: equal to a reference; 100: as many edits as reference words */
 	int64_t edits;
 	double reference_length; /* words: sum over segments of the mean over references */
-	int64_t segments;
 };
 
 struct ter;

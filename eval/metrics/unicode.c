@@ -1,12 +1,15 @@
 /* unicode.c - searches the tables of unicode.def; see unicode.h */
 #include "eval/metrics/unicode.h"
 
+#include <stdlib.h>
+
 #include "share/base/text.h"
 #include "share/base/util.h"
 
 enum { P = UNICODE_P, S = UNICODE_S, N = UNICODE_N };
 
-static const struct {
+/* Each row of a table begins with the range of its code points; rows are sorted. */
+static const struct class_row {
 	uint32_t first, last, class;
 } classes[] = {
 #define CLASS(class, first, last) { first, last, class },
@@ -14,7 +17,7 @@ static const struct {
 #undef CLASS
 };
 
-static const struct {
+static const struct lower_row {
 	uint32_t first, last, stride;
 	int32_t delta;
 } lower[] = {
@@ -23,13 +26,24 @@ static const struct {
 #undef LOWER
 };
 
-static const struct {
-	uint32_t kind, first, last;
+static const struct case_row {
+	uint32_t first, last, kind;
 } cased[] = {
-#define CASED(kind, first, last) { kind, first, last },
+#define CASED(kind, first, last) { first, last, kind },
 #include "eval/metrics/unicode.def"
 #undef CASED
 };
+
+static int compare_to_range(const void *code_point, const void *row)
+{
+	const uint32_t c = *(const uint32_t *)code_point, *range = row;
+
+	return c < range[0] ? -1 : c > range[1];
+}
+
+/* The row of a table whose range has the code point; NULL: none. */
+#define FIND_ROW(table, c)                                                                         \
+	bsearch(&(c), table, ARRAY_LEN(table), sizeof(*(table)), compare_to_range)
 
 static enum unicode_class ascii_class(uint32_t c)
 {
@@ -54,24 +68,15 @@ static enum unicode_class ascii_class(uint32_t c)
 
 enum unicode_class unicode_class(uint32_t c)
 {
-	size_t low = 0, high = ARRAY_LEN(classes);
+	const struct class_row *row;
 
 	if (c < 0x80)
 		return ascii_class(c);
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (c > classes[middle].last)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == ARRAY_LEN(classes) || c < classes[low].first)
-		return UNICODE_OTHER;
-	return (enum unicode_class)classes[low].class;
+	row = FIND_ROW(classes, c);
+	return row ? (enum unicode_class)row->class : UNICODE_OTHER;
 }
 
-bool unicode_is_space(uint32_t c)
+static bool unicode_is_space(uint32_t c)
 {
 	if (c < 0x80)
 		return c == ' ' || (c >= 9 && c <= 13) || (c >= 0x1C && c <= 0x1F);
@@ -110,22 +115,12 @@ size_t unicode_trimmed(const char *text, size_t n)
 
 static uint32_t lower_of(uint32_t c)
 {
-	size_t low = 0, high = ARRAY_LEN(lower);
+	const struct lower_row *row;
 
 	if (c < 0x80)
 		return c >= 'A' && c <= 'Z' ? c + 32 : c;
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (c > lower[middle].last)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == ARRAY_LEN(lower) || c < lower[low].first ||
-	    (c - lower[low].first) % lower[low].stride)
-		return c;
-	return (uint32_t)((int32_t)c + lower[low].delta);
+	row = FIND_ROW(lower, c);
+	return row && (c - row->first) % row->stride == 0 ? (uint32_t)((int32_t)c + row->delta) : c;
 }
 
 /*
@@ -134,17 +129,9 @@ static uint32_t lower_of(uint32_t c)
  */
 static uint32_t case_kind(uint32_t c)
 {
-	size_t low = 0, high = ARRAY_LEN(cased);
+	const struct case_row *row = FIND_ROW(cased, c);
 
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (c > cased[middle].last)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < ARRAY_LEN(cased) && c >= cased[low].first ? cased[low].kind : 0;
+	return row ? row->kind : 0;
 }
 
 /*

@@ -18,8 +18,6 @@ enum unicode_class { UNICODE_OTHER, UNICODE_P, UNICODE_S, UNICODE_N };
 /* Punctuation (P), symbol (S), number (N) or another class. */
 enum unicode_class unicode_class(uint32_t c);
 
-bool unicode_is_space(uint32_t c);
-
 /* Bytes of the white-space character at text; 0 if the character is no white space. n >= 1. */
 size_t unicode_space(const char *text, size_t n);
 

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "eval/report/signs.h"
 #include "share/base/mem.h"
 #include "share/base/number_format.h"
 #include "share/base/statistics.h"
@@ -18,63 +17,100 @@
  * short_name: the problem in a few words. An illness keeps the model from learning well; the other
  * problems cost quality or time.
  */
-static const struct {
-	const char *id, *question;
-	answer_fn *find;	 /* NULL: answer_healthy(), which reads the other answers */
+static const struct question {
+	const char *id, *text;
+	judge_fn *judge; /* or find; both NULL: answer_healthy(), which reads the other answers */
+	find_fn *find;
 	enum answer_verdict bad; /* see struct answer */
 	const char *short_name;
 	bool is_illness;
 } questions[] = {
-	{ "duration", "How long did it take, and where did the time go?", answer_duration,
+	{ "duration", "How long did it take, and where did the time go?", answer_duration, NULL,
 	  VERDICT_STATEMENT, NULL, false },
-	{ "healthy", "Is the run healthy?", NULL, VERDICT_NO, NULL, false },
-	{ "diverged", "Did training diverge?", answer_diverged, VERDICT_YES, "diverged", true },
-	{ "fully-trained", "Is the model fully trained?", answer_fully_trained, VERDICT_NO,
+	{ "healthy", "Is the run healthy?", NULL, NULL, VERDICT_NO, NULL, false },
+	{ "diverged", "Did training diverge?", answer_diverged, NULL, VERDICT_YES, "diverged",
+	  true },
+	{ "fully-trained", "Is the model fully trained?", NULL, answer_fully_trained, VERDICT_NO,
 	  "not fully trained", false },
-	{ "stopped-early", "Did the run end before its planned steps?", answer_stopped_early,
+	{ "stopped-early", "Did the run end before its planned steps?", answer_stopped_early, NULL,
 	  VERDICT_YES, "ended before its planned steps", false },
-	{ "overfitting", "Does it overfit?", answer_overfitting, VERDICT_YES, "overfitting", true },
-	{ "stable", "Was training stable?", answer_stable, VERDICT_NO, "not stable", false },
-	{ "rate-too-large", "Was the learning rate too large?", answer_rate_too_large, VERDICT_YES,
-	  "learning rate too large", true },
-	{ "rate-too-small", "Was the learning rate too small?", answer_rate_too_small, VERDICT_YES,
-	  "learning rate too small", true },
-	{ "model-too-small", "Is the model too small?", answer_model_too_small, VERDICT_YES,
+	{ "overfitting", "Does it overfit?", answer_overfitting, NULL, VERDICT_YES, "overfitting",
+	  true },
+	{ "stable", "Was training stable?", answer_stable, NULL, VERDICT_NO, "not stable", false },
+	{ "rate-too-large", "Was the learning rate too large?", answer_rate_too_large, NULL,
+	  VERDICT_YES, "learning rate too large", true },
+	{ "rate-too-small", "Was the learning rate too small?", answer_rate_too_small, NULL,
+	  VERDICT_YES, "learning rate too small", true },
+	{ "model-too-small", "Is the model too small?", answer_model_too_small, NULL, VERDICT_YES,
 	  "model too small", true },
-	{ "data-problem", "Is there a problem of the data?", answer_data_problem, VERDICT_YES,
+	{ "data-problem", "Is there a problem of the data?", answer_data_problem, NULL, VERDICT_YES,
 	  "data problem", true },
-	{ "regularisation", "Is the regularisation too strong?", answer_regularisation, VERDICT_YES,
-	  "regularisation too strong", true },
+	{ "regularisation", "Is the regularisation too strong?", answer_regularisation, NULL,
+	  VERDICT_YES, "regularisation too strong", true },
 	{ "dev-in-train", "Is the development set part of the training text?", answer_dev_in_train,
-	  VERDICT_YES, "development set in the training text", true },
-	{ "dead-part", "Is a part of the model dead?", answer_dead_part, VERDICT_YES,
+	  NULL, VERDICT_YES, "development set in the training text", true },
+	{ "dead-part", "Is a part of the model dead?", NULL, answer_dead_part, VERDICT_YES,
 	  "dead part of the model", true },
-	{ "vocabulary-small", "Is the vocabulary too small?", answer_vocabulary_small, VERDICT_YES,
-	  "vocabulary too small", true },
-	{ "gpus-used", "Were the GPUs really used?", answer_gpus_used, VERDICT_NO,
+	{ "vocabulary-small", "Is the vocabulary too small?", answer_vocabulary_small, NULL,
+	  VERDICT_YES, "vocabulary too small", true },
+	{ "gpus-used", "Were the GPUs really used?", answer_gpus_used, NULL, VERDICT_NO,
 	  "GPUs hardly used", false },
-	{ "network-bound", "Is the network the bottleneck?", answer_network_bound, VERDICT_YES,
-	  "network is the bottleneck", false },
-	{ "input-bound", "Did training wait for its data?", answer_input_bound, VERDICT_YES,
+	{ "network-bound", "Is the network the bottleneck?", NULL, answer_network_bound,
+	  VERDICT_YES, "network is the bottleneck", false },
+	{ "input-bound", "Did training wait for its data?", answer_input_bound, NULL, VERDICT_YES,
 	  "waits for its data", false },
-	{ "cpu-starved", "Did training wait for processors?", answer_cpu_starved, VERDICT_YES,
+	{ "cpu-starved", "Did training wait for processors?", NULL, answer_cpu_starved, VERDICT_YES,
 	  "waits for processors", false },
-	{ "checkpoint-bound", "Did checkpoints hold up training?", answer_checkpoint_bound,
+	{ "checkpoint-bound", "Did checkpoints hold up training?", answer_checkpoint_bound, NULL,
 	  VERDICT_YES, "waits for checkpoints", false },
-	{ "stragglers", "Did one rank slow down the others?", answer_stragglers, VERDICT_YES,
+	{ "stragglers", "Did one rank slow down the others?", NULL, answer_stragglers, VERDICT_YES,
 	  "one rank is late", false },
-	{ "learning-rate", "Which learning-rate schedule is this?", answer_learning_rate,
+	{ "learning-rate", "Which learning-rate schedule is this?", answer_learning_rate, NULL,
 	  VERDICT_STATEMENT, NULL, false },
-	{ "data-size", "How big was the training set?", answer_data_size, VERDICT_STATEMENT, NULL,
-	  false },
-	{ "checkpoint-contents", "What is in a checkpoint?", answer_checkpoint_contents,
-	  VERDICT_STATEMENT, NULL, false },
-	{ "checkpoint-size", "How big is a checkpoint?", answer_checkpoint_size, VERDICT_STATEMENT,
+	{ "data-size", "How big was the training set?", answer_data_size, NULL, VERDICT_STATEMENT,
 	  NULL, false },
-	{ "step-time", "How long does a step take?", answer_step_time, VERDICT_STATEMENT, NULL,
-	  false },
-	{ "network-correlation", "How does the step time depend on the network?",
+	{ "checkpoint-contents", "What is in a checkpoint?", NULL, answer_checkpoint_contents,
+	  VERDICT_STATEMENT, NULL, false },
+	{ "checkpoint-size", "How big is a checkpoint?", NULL, answer_checkpoint_size,
+	  VERDICT_STATEMENT, NULL, false },
+	{ "step-time", "How long does a step take?", answer_step_time, NULL, VERDICT_STATEMENT,
+	  NULL, false },
+	{ "network-correlation", "How does the step time depend on the network?", NULL,
 	  answer_correlation, VERDICT_STATEMENT, NULL, false },
+};
+
+#define POINTS(list, type, y)                                                                      \
+	offsetof(struct evidence, list), offsetof(struct evidence, n_##list), sizeof(struct type), \
+		offsetof(struct type, step), offsetof(struct type, y)
+
+/* The plots: the curves of a question, each a number of all points of a list, over the step. */
+static const struct curve_source {
+	const char *id, *y_name, *name;
+	size_t list, n, point_bytes, step, y; /* offsets in struct evidence and in a point */
+} curve_sources[] = {
+	{ "diverged", "training loss", "training loss", POINTS(train, train_point, loss) },
+	{ "fully-trained", "nats per token", "development NLL",
+	  POINTS(evals, eval_point, dev_nll) },
+	{ "overfitting", "nats per token, without dropout and smoothing", "development",
+	  POINTS(evals, eval_point, dev_nll) },
+	{ "overfitting", "nats per token, without dropout and smoothing", "sample of training",
+	  POINTS(evals, eval_point, train_nll) },
+	{ "stable", "gradient norm", "gradient norm", POINTS(train, train_point, grad_norm) },
+	{ "gpus-used", "utilisation of the GPUs", "utilisation",
+	  POINTS(host, host_point, gpu_util) },
+	{ "network-bound", "seconds per step", "step", POINTS(train, train_point, step_s) },
+	{ "network-bound", "seconds per step", "computing", POINTS(train, train_point, compute_s) },
+	{ "network-bound", "seconds per step", "waiting for reductions",
+	  POINTS(train, train_point, exposed_s) },
+	{ "input-bound", "seconds per step", "step", POINTS(train, train_point, step_s) },
+	{ "input-bound", "seconds per step", "waiting for a batch",
+	  POINTS(train, train_point, input_s) },
+	{ "cpu-starved", "share of the time", "some task waits for a processor",
+	  POINTS(host, host_point, waits_cpu) },
+	{ "checkpoint-bound", "seconds per checkpoint", "saving",
+	  POINTS(saves, save_point, seconds) },
+	{ "learning-rate", "learning rate", "learning rate", POINTS(train, train_point, lr) },
+	{ "step-time", "seconds per step", "step", POINTS(train, train_point, step_s) },
 };
 
 const char *answer_verdict_name(enum answer_verdict v)
@@ -126,6 +162,47 @@ static void find_early(struct answers *a, const struct evidence *v)
 		 text_plural((double)v->n_train), v->n_evals, text_plural((double)v->n_evals));
 }
 
+/* Adds a curve if it has a point. */
+static int add_curve(struct answer *a, const struct curve_source *s, const struct evidence *v,
+		     struct err *e)
+{
+	struct answer_plot_curve *c = &a->curves[a->n_curves];
+	const char *base = (const char *)v;
+	const void *points;
+	size_t n;
+
+	assert(a->n_curves < ANSWER_MAX_CURVES);
+	memcpy(&points, base + s->list, sizeof(points));
+	memcpy(&n, base + s->n, sizeof(n));
+	if (evidence_get_series(&c->points, points, n, s->point_bytes, s->step, s->y, e))
+		return e->code;
+	c->name = s->name;
+	a->y_name = s->y_name;
+	if (c->points.n)
+		a->n_curves++;
+	else
+		free(c->points.x);
+	return 0;
+}
+
+static int answer_question(struct answer *a, const struct question *q, const struct evidence *v,
+			   struct err *e)
+{
+	*a = (struct answer){ .id = q->id,
+			      .question = q->text,
+			      .bad = q->bad,
+			      .short_name = q->short_name,
+			      .is_illness = q->is_illness };
+	if (q->bad == VERDICT_STATEMENT)
+		a->verdict = VERDICT_STATEMENT;
+	for (size_t i = 0; i < ARRAY_LEN(curve_sources); i++)
+		if (!strcmp(curve_sources[i].id, q->id) && add_curve(a, &curve_sources[i], v, e))
+			return e->code;
+	if (q->judge)
+		q->judge(a, v);
+	return q->find ? q->find(a, v, e) : 0;
+}
+
 int answers_find(struct answers *a, const struct evidence *v, struct err *e)
 {
 	a->n = 0;
@@ -134,19 +211,12 @@ int answers_find(struct answers *a, const struct evidence *v, struct err *e)
 	a->all = mem_alloc(ARRAY_LEN(questions), sizeof(*a->all), e);
 	if (!a->all)
 		return e->code;
-	for (size_t i = 0; i < ARRAY_LEN(questions); i++) {
-		struct answer *one = &a->all[a->n++];
-
-		one->id = questions[i].id;
-		one->question = questions[i].question;
-		one->bad = questions[i].bad;
-		one->short_name = questions[i].short_name;
-		one->is_illness = questions[i].is_illness;
-		if (questions[i].find && questions[i].find(one, v, e))
+	for (size_t i = 0; i < ARRAY_LEN(questions); i++)
+		if (answer_question(&a->all[a->n++], &questions[i], v, e))
 			return e->code;
-	}
 	for (size_t i = 0; i < a->n; i++)
-		if (!questions[i].find && answer_healthy(&a->all[i], v, a, e))
+		if (!questions[i].judge && !questions[i].find &&
+		    answer_healthy(&a->all[i], v, a, e))
 			return e->code;
 	return 0;
 }
@@ -218,28 +288,53 @@ void answers_free(struct answers *a)
 	*a = (struct answers){ 0 };
 }
 
-void answer_append(struct answer *a, enum answer_verdict v, const char *fmt, ...)
+static void extend_sentence(struct answer *a, const char *fmt, va_list ap)
 {
-	size_t n = strlen(a->sentence);
+	const size_t n = strlen(a->sentence);
+
+	vsnprintf(a->sentence + n, sizeof(a->sentence) - n, fmt, ap);
+}
+
+void answer_append(struct answer *a, const char *fmt, ...)
+{
 	va_list ap;
 
-	a->verdict = v;
 	va_start(ap, fmt);
-	vsnprintf(a->sentence + n, sizeof(a->sentence) - n, fmt, ap);
+	extend_sentence(a, fmt, ap);
 	va_end(ap);
 }
 
-void answer_judge(struct answer *a, enum answer_verdict v, enum answer_confidence c,
-		  const char *fmt, ...)
+void answer_yes(struct answer *a, bool is_clear, const char *fmt, ...)
 {
-	size_t n = strlen(a->sentence);
 	va_list ap;
 
-	assert((v == VERDICT_UNKNOWN) == (c == CONFIDENCE_NONE));
-	a->verdict = v;
-	a->confidence = c;
+	a->verdict = VERDICT_YES;
+	a->confidence = is_clear ? CONFIDENCE_CLEAR : CONFIDENCE_LIKELY;
 	va_start(ap, fmt);
-	vsnprintf(a->sentence + n, sizeof(a->sentence) - n, fmt, ap);
+	extend_sentence(a, fmt, ap);
+	va_end(ap);
+}
+
+void answer_no(struct answer *a, bool is_clear, const char *fmt, ...)
+{
+	va_list ap;
+
+	a->verdict = VERDICT_NO;
+	a->confidence = is_clear ? CONFIDENCE_CLEAR : CONFIDENCE_LIKELY;
+	va_start(ap, fmt);
+	extend_sentence(a, fmt, ap);
+	va_end(ap);
+}
+
+void answer_open(struct answer *a, const char *fmt, ...)
+{
+	va_list ap;
+
+	a->verdict = VERDICT_UNKNOWN;
+	if (a->bad != VERDICT_STATEMENT)
+		a->confidence = CONFIDENCE_NONE;
+	va_start(ap, fmt);
+	extend_sentence(a, fmt, ap);
 	va_end(ap);
 }
 
@@ -269,22 +364,6 @@ void answer_add_text(struct answer *a, const char *name, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(f->text, sizeof(f->text), fmt, ap);
 	va_end(ap);
-}
-
-int answer_add_curve(struct answer *a, const char *name, const void *array, size_t n, size_t size,
-		     size_t x_offset, size_t y_offset, struct err *e)
-{
-	struct answer_plot_curve *c = &a->curves[a->n_curves];
-
-	assert(a->n_curves < ANSWER_MAX_CURVES);
-	if (evidence_get_series(&c->points, array, n, size, x_offset, y_offset, e))
-		return e->code;
-	c->name = name;
-	if (c->points.n)
-		a->n_curves++;
-	else
-		free(c->points.x);
-	return 0;
 }
 
 /* The mean of the double at this offset over the points where it is finite; NAN without any. */

@@ -53,7 +53,7 @@ struct answer {
 	char sentence[800];
 	struct named_fact facts[ANSWER_MAX_FACTS];
 	size_t n_facts;
-	const char *x_name, *y_name; /* axes of the plot: string constants */
+	const char *y_name; /* of the plot, over the step: a constant */
 	struct answer_plot_curve curves[ANSWER_MAX_CURVES];
 	size_t n_curves;
 };
@@ -97,39 +97,38 @@ const char *answer_confidence_note(const struct answer *a);
 
 /* ---- for answers_*.c ---- */
 
-/* Fills *a from v. Missing evidence is a verdict; only lack of memory is a failure. */
-typedef int answer_fn(struct answer *a, const struct evidence *v, struct err *e);
+/*
+ * Each fills *a from v; missing evidence is a verdict. The functions with e fail if memory is short. The
+ * curves of the table are in *a already. A question without verdict is a statement at first.
+ */
+typedef void judge_fn(struct answer *a, const struct evidence *v);
+typedef int find_fn(struct answer *a, const struct evidence *v, struct err *e);
 
-answer_fn answer_duration, answer_diverged, answer_fully_trained, answer_stopped_early,
-	answer_overfitting, answer_stable, answer_rate_too_large, answer_rate_too_small,
-	answer_model_too_small, answer_data_problem, answer_regularisation, answer_dev_in_train,
-	answer_learning_rate, answer_gpus_used, answer_network_bound, answer_input_bound,
-	answer_cpu_starved, answer_checkpoint_bound, answer_dead_part, answer_vocabulary_small,
-	answer_stragglers, answer_step_time, answer_correlation, answer_data_size,
-	answer_checkpoint_contents, answer_checkpoint_size;
+judge_fn answer_duration, answer_diverged, answer_stopped_early, answer_overfitting, answer_stable,
+	answer_rate_too_large, answer_rate_too_small, answer_model_too_small, answer_data_problem,
+	answer_regularisation, answer_dev_in_train, answer_learning_rate, answer_gpus_used,
+	answer_input_bound, answer_checkpoint_bound, answer_vocabulary_small, answer_step_time,
+	answer_data_size;
+find_fn answer_fully_trained, answer_network_bound, answer_cpu_starved, answer_dead_part,
+	answer_stragglers, answer_correlation, answer_checkpoint_contents, answer_checkpoint_size;
 
 /* Judges the run by the other answers, which are all found. */
 int answer_healthy(struct answer *a, const struct evidence *v, const struct answers *others,
 		   struct err *e);
 
-/* Sets the verdict and appends to the sentence (cut off at its size). */
-void answer_append(struct answer *a, enum answer_verdict v, const char *fmt, ...) PRINTF_LIKE(3, 4);
-/* Sets verdict and confidence and appends to the sentence. */
-void answer_judge(struct answer *a, enum answer_verdict v, enum answer_confidence c,
-		  const char *fmt, ...) PRINTF_LIKE(4, 5);
+/* How sure a yes or no is; most callers give a condition that makes it clear. */
+enum { LIKELY, CLEAR };
+/* Each sets the verdict and appends to the sentence (cut off at its size); open: not enough data. */
+void answer_yes(struct answer *a, bool is_clear, const char *fmt, ...) PRINTF_LIKE(3, 4);
+void answer_no(struct answer *a, bool is_clear, const char *fmt, ...) PRINTF_LIKE(3, 4);
+void answer_open(struct answer *a, const char *fmt, ...) PRINTF_LIKE(2, 3);
+/* Appends to the sentence. */
+void answer_append(struct answer *a, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /* If training diverged: gives the verdict v with the reason, and returns true. */
-struct learning_signs;
 bool answer_if_diverged(struct answer *a, enum answer_verdict v, const struct learning_signs *s);
 /* Adds a number with its unit; a value that is not finite is unknown and left out. */
 void answer_add_fact(struct answer *a, const char *name, double value, const char *unit);
 void answer_add_text(struct answer *a, const char *name, const char *fmt, ...) PRINTF_LIKE(3, 4);
-
-/* Adds a curve from two double members x and y of an array of the evidence. */
-#define ANSWER_ADD_CURVE(a, name, array, n, type, x, y, e)                                         \
-	answer_add_curve(a, name, array, n, sizeof(struct type), offsetof(struct type, x),         \
-			 offsetof(struct type, y), e)
-int answer_add_curve(struct answer *a, const char *name, const void *array, size_t n, size_t size,
-		     size_t x_offset, size_t y_offset, struct err *e);
 
 /* Each member's mean over the later half of the train records: the start-up phase is left out. */
 struct train_point answer_steady_means(const struct evidence *v);

@@ -60,36 +60,32 @@ static void write_run_outlook(struct answer *a, const struct evidence *v, double
 	char eta[ANSWER_TEXT];
 
 	if (!strcmp(v->reason, "finished"))
-		answer_append(a, VERDICT_STATEMENT, "; the run is finished%s%s.",
-			      *v->end.text ? ": " : "", v->end.text);
+		answer_append(a, "; the run is finished%s%s.", *v->end.text ? ": " : "",
+			      v->end.text);
 	else if (!strcmp(v->reason, "asked"))
-		answer_append(a, VERDICT_STATEMENT,
-			      "; the run was stopped on request and can be resumed.");
+		answer_append(a, "; the run was stopped on request and can be resumed.");
 	else if (!strcmp(v->reason, "diverged"))
-		answer_append(a, VERDICT_STATEMENT,
-			      "; the run was stopped, because training diverged.");
+		answer_append(a, "; the run was stopped, because training diverged.");
 	else if (!strcmp(v->reason, "failed"))
-		answer_append(a, VERDICT_STATEMENT, "; the run failed: %.200s", v->last_error);
+		answer_append(a, "; the run failed: %.200s", v->last_error);
 	else
-		answer_append(a, VERDICT_STATEMENT,
-			      "; training the remaining %s step%s takes %s at this rate.",
+		answer_append(a, "; training the remaining %s step%s takes %s at this rate.",
 			      COUNT_TEXT(MAX(left, 0)), text_plural(MAX(left, 0)),
 			      answer_seconds(eta, MAX(left, 0) * mean.step_s));
 }
 
-int answer_duration(struct answer *a, const struct evidence *v, struct err *e)
+void answer_duration(struct answer *a, const struct evidence *v)
 {
 	const struct run_times t = find_times(v);
 	double step = v->n_train ? v->train[v->n_train - 1].step : 0, tokens = 0;
 	char text[ANSWER_TEXT];
 
-	(void)e;
 	for (size_t i = 0; i < v->n_train; i++)
 		if (isfinite(v->train[i].target_tps) && isfinite(v->train[i].step_s))
 			tokens += v->train[i].target_tps * v->train[i].step_s * v->train[i].steps;
 	if (!v->n_train || !(t.wall > 0)) {
-		answer_append(a, VERDICT_UNKNOWN, "The journal records no step.");
-		return 0;
+		answer_open(a, "The journal records no step.");
+		return;
 	}
 	answer_add_fact(a, "wall clock", t.wall, "s");
 	answer_add_fact(a, "training steps", t.training, "s");
@@ -103,19 +99,18 @@ int answer_duration(struct answer *a, const struct evidence *v, struct err *e)
 	answer_add_fact(a, "attempts", (double)v->n_attempts, "");
 	answer_add_fact(a, "steps", step, "");
 	answer_add_fact(a, "target tokens", tokens, "tokens");
-	answer_append(a, VERDICT_STATEMENT,
-		      "The run took %s for %s step%s and %s target tokens in %zu attempt%s; "
-		      "%.0f %% of this time was training",
+	answer_append(a,
+		      "The run took %s for %s step%s and %s target tokens in %zu attempt%s; %.0f "
+		      "%% of this time was training",
 		      answer_seconds(text, t.wall), COUNT_TEXT(step), text_plural(step),
 		      COUNT_TEXT(tokens), v->n_attempts, text_plural(v->n_attempts),
 		      100 * t.training / t.wall);
 	write_run_outlook(a, v, step);
 	if (v->set_back_s >= NOTABLE_S)
-		answer_append(a, VERDICT_STATEMENT,
+		answer_append(a,
 			      " The clock was set back by %s during the run, so the run may have "
 			      "taken longer.",
 			      answer_seconds(text, v->set_back_s));
-	return 0;
 }
 
 /* ---- data -------------------------------------------------------------- */
@@ -153,7 +148,7 @@ static double file_bytes(const struct json *manifest, const char *name)
 	return NAN;
 }
 
-int answer_data_size(struct answer *a, const struct evidence *v, struct err *e)
+void answer_data_size(struct answer *a, const struct evidence *v)
 {
 	const struct json *m = v->manifest, *dropped = json_get(m, "dropped"), *value;
 	double raw = source_bytes(m, "train"), read = number_at(m, "pairs", "read", NULL),
@@ -161,10 +156,9 @@ int answer_data_size(struct answer *a, const struct evidence *v, struct err *e)
 	char text[ANSWER_TEXT], name[48];
 	const char *rule;
 
-	(void)e;
 	if (!m) {
-		answer_append(a, VERDICT_UNKNOWN, "%s", evidence_no_manifest(v));
-		return 0;
+		answer_open(a, "%s", evidence_no_manifest(v));
+		return;
 	}
 	answer_add_fact(a, "raw text, source and target", raw, "bytes");
 	answer_add_fact(a, "pairs read", read, "lines");
@@ -180,16 +174,15 @@ int answer_data_size(struct answer *a, const struct evidence *v, struct err *e)
 	answer_add_fact(a, "target tokens", number_at(m, "tokens", "train", "target"), "tokens");
 	answer_add_fact(a, "train.shard", file_bytes(m, "train.shard"), "bytes");
 	answer_add_fact(a, "epochs", v->n_train ? v->train[v->n_train - 1].epoch : NAN, "");
-	answer_append(a, VERDICT_STATEMENT,
+	answer_append(a,
 		      "The raw text of %s holds %s sentence pair%s; %s pairs were kept, with %s "
 		      "source and %s target tokens,",
 		      answer_bytes(text, raw), COUNT_TEXT(read), text_plural(read),
 		      COUNT_TEXT(kept), COUNT_TEXT(number_at(m, "tokens", "train", "source")),
 		      COUNT_TEXT(number_at(m, "tokens", "train", "target")));
-	answer_append(a, VERDICT_STATEMENT, " in a file of %s. Training read this file %.2f times.",
+	answer_append(a, " in a file of %s. Training read this file %.2f times.",
 		      answer_bytes(text, file_bytes(m, "train.shard")),
 		      v->n_train ? v->train[v->n_train - 1].epoch : 0);
-	return 0;
 }
 
 /* ---- checkpoints ------------------------------------------------------- */
@@ -199,8 +192,8 @@ static const struct {
 	const char *name, *content;
 } files[] = {
 	{ "model.safetensors", "the model's weights, fp32 (TensorFlow: part of .data)" },
-	{ "training.safetensors", "the weights that training continues from, if model.safetensors "
-				  "holds their average" },
+	{ "training.safetensors",
+	  "the weights that training continues from, if model.safetensors holds their average" },
 	{ "optimizer.safetensors", "Adam's two moments, fp32 (TensorFlow: part of .data)" },
 	{ "state.json", "step, data position, seed, best BLEU (TensorFlow: .index and more)" },
 	{ "SHA256SUMS", "checksum of each file; sha256sum -c verifies them" },
@@ -254,14 +247,13 @@ int answer_checkpoint_contents(struct answer *a, const struct evidence *v, struc
 				files[i].content);
 	}
 	if (!n)
-		answer_append(a, VERDICT_UNKNOWN, "The run has no complete checkpoint.");
+		answer_open(a, "The run has no complete checkpoint.");
 	else
-		answer_append(
-			a, VERDICT_STATEMENT,
-			"A checkpoint has %zu files and needs no file from elsewhere: weights, "
-			"optimizer, training state, vocabulary, word splitting, recipe and "
-			"checksums.",
-			n);
+		answer_append(a,
+			      "A checkpoint has %zu files and needs no file from elsewhere: "
+			      "weights, optimizer, training state, vocabulary, word splitting, "
+			      "recipe and checksums.",
+			      n);
 	return 0;
 }
 
@@ -285,13 +277,13 @@ int answer_checkpoint_size(struct answer *a, const struct evidence *v, struct er
 		answer_add_fact(a, "optimizer", moments, "bytes");
 		answer_add_fact(a, "all files", total, "bytes");
 		answer_add_fact(a, "parameters", v->parameters, "");
-		answer_append(a, VERDICT_STATEMENT,
-			      "A checkpoint takes %s, of which %s are weights and %s are Adam's "
-			      "moments.",
-			      answer_bytes(text[0], total), answer_bytes(text[1], model),
-			      answer_bytes(text[2], moments));
+		answer_append(
+			a,
+			"A checkpoint takes %s, of which %s are weights and %s are Adam's moments.",
+			answer_bytes(text[0], total), answer_bytes(text[1], model),
+			answer_bytes(text[2], moments));
 	} else {
-		answer_append(a, VERDICT_UNKNOWN, "The run has no complete checkpoint.");
+		answer_open(a, "The run has no complete checkpoint.");
 	}
 	return 0;
 }

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "eval/report/answers.h"
-#include "eval/report/signs.h"
 #include "share/base/number_format.h"
 #include "share/base/text.h"
 
@@ -18,17 +17,17 @@
 
 bool answer_if_diverged(struct answer *a, enum answer_verdict v, const struct learning_signs *s)
 {
-	const char *word = s->diverged == DIVERGENCE_CLEAR ? "Training" : "Training probably";
+	const bool is_clear = s->diverged == DIVERGENCE_CLEAR;
+	const char *word = is_clear ? "Training" : "Training probably";
 
 	if (s->diverged == DIVERGENCE_NONE)
 		return false;
-	answer_judge(a, v,
-		     v == VERDICT_UNKNOWN	       ? CONFIDENCE_NONE
-		     : s->diverged == DIVERGENCE_CLEAR ? CONFIDENCE_CLEAR
-						       : CONFIDENCE_LIKELY,
-		     "%s diverged: %s.", word, s->divergence);
 	if (v == VERDICT_UNKNOWN)
-		answer_append(a, v, " For a diverged run this question has no answer.");
+		answer_open(a, "%s diverged: %s. For a diverged run this question has no answer.",
+			    word, s->divergence);
+	else
+		(v == VERDICT_YES ? answer_yes : answer_no)(a, is_clear, "%s diverged: %s.", word,
+							    s->divergence);
 	return true;
 }
 
@@ -149,23 +148,23 @@ static void answer_from_training_nll(struct answer *a, const struct evidence *v,
 	const bool has_trend = s->n_train >= SIGNS_MIN_RECORDS && s->trend.high < -STEEP;
 
 	if (has_trend && s->last_step < (double)v->recipe.warmup)
-		answer_judge(a, VERDICT_NO, CONFIDENCE_CLEAR,
-			     "The run ended at step %s, before the end of the warm-up (%s "
-			     "step%s), and the training NLL (%.3f) still falls.",
-			     COUNT_TEXT(s->last_step), COUNT_TEXT(v->recipe.warmup),
-			     text_plural(v->recipe.warmup), s->end);
+		answer_no(a, CLEAR,
+			  "The run ended at step %s, before the end of the warm-up (%s step%s), "
+			  "and the training NLL (%.3f) still falls.",
+			  COUNT_TEXT(s->last_step), COUNT_TEXT(v->recipe.warmup),
+			  text_plural(v->recipe.warmup), s->end);
 	else if (has_trend)
-		answer_judge(a, VERDICT_NO, CONFIDENCE_LIKELY,
-			     "The journal holds only %zu evaluation%s, but the training NLL "
-			     "still falls by "
-			     "%.3f nats per doubling of the steps (95 %% interval: %.3f to %.3f).",
-			     s->n_evals, text_plural(s->n_evals), -s->trend.median, -s->trend.high,
-			     -s->trend.low);
+		answer_no(
+			a, LIKELY,
+			"The journal holds only %zu evaluation%s, but the training NLL still falls "
+			"by %.3f nats per doubling of the steps (95 %% interval: %.3f to %.3f).",
+			s->n_evals, text_plural(s->n_evals), -s->trend.median, -s->trend.high,
+			-s->trend.low);
 	else
-		answer_judge(a, VERDICT_UNKNOWN, CONFIDENCE_NONE,
-			     "The journal holds %zu evaluation%s with a development NLL; at least "
-			     "%d are needed to see whether the loss still falls.",
-			     s->n_evals, text_plural(s->n_evals), SIGNS_MIN_EVALS);
+		answer_open(a,
+			    "The journal holds %zu evaluation%s with a development NLL; at least "
+			    "%d are needed to see whether the loss still falls.",
+			    s->n_evals, text_plural(s->n_evals), SIGNS_MIN_EVALS);
 }
 
 /* Answers by the slopes of NLL and BLEU over the last evaluations, and their intervals. */
@@ -176,48 +175,41 @@ static void answer_from_tail(struct answer *a, const struct evidence *v, const s
 
 	write_gain_outlook(outlook, sizeof(outlook), bound_bleu_gain(v, t));
 	if (t->nll.high < 0 && t->nll.median < -FLAT / 2)
-		answer_judge(a, VERDICT_NO,
-			     t->nll.high < -FLAT ? CONFIDENCE_CLEAR : CONFIDENCE_LIKELY,
-			     "The development NLL still falls by %.3f nats per doubling of the "
-			     "steps (95 %% interval: %.3f to %.3f); %s.",
-			     -t->nll.median, -t->nll.high, -t->nll.low, outlook);
+		answer_no(a, t->nll.high < -FLAT,
+			  "The development NLL still falls by %.3f nats per doubling of the steps "
+			  "(95 %% interval: %.3f to %.3f); %s.",
+			  -t->nll.median, -t->nll.high, -t->nll.low, outlook);
 	else if (t->nll.low > 0)
-		answer_judge(a, VERDICT_YES, CONFIDENCE_LIKELY,
-			     "The development NLL rises in the last %zu evaluations, by %.3f nats "
-			     "per doubling of the steps (95 %% interval: %.3f to %.3f): its "
-			     "minimum is passed.",
-			     t->n, t->nll.median, t->nll.low, t->nll.high);
+		answer_yes(a, LIKELY,
+			   "The development NLL rises in the last %zu evaluations, by %.3f nats "
+			   "per doubling of the steps (95 %% interval: %.3f to %.3f): its minimum "
+			   "is passed.",
+			   t->n, t->nll.median, t->nll.low, t->nll.high);
 	else if (t->nll.low > -FLAT && !is_bleu_rising)
-		answer_judge(a, VERDICT_YES, CONFIDENCE_LIKELY,
-			     "In the last %zu evaluations, the development NLL falls by at most "
-			     "%.3f nats per doubling of the steps, and BLEU gains no more than its "
-			     "noise; %s.",
-			     t->n, MAX(-t->nll.low, 0), outlook);
+		answer_yes(a, LIKELY,
+			   "In the last %zu evaluations, the development NLL falls by at most %.3f "
+			   "nats per doubling of the steps, and BLEU gains no more than its noise; "
+			   "%s.",
+			   t->n, MAX(-t->nll.low, 0), outlook);
 	else
-		answer_judge(a, VERDICT_UNKNOWN, CONFIDENCE_NONE,
-			     "The development NLL has no clear trend: %+.3f nats per doubling of "
-			     "the steps, and the 95 %% interval (%+.3f to %+.3f) allows a fall and "
-			     "a rise.",
-			     t->nll.median, t->nll.low, t->nll.high);
+		answer_open(
+			a,
+			"The development NLL has no clear trend: %+.3f nats per doubling of the "
+			"steps, and the 95 %% interval (%+.3f to %+.3f) allows a fall and a rise.",
+			t->nll.median, t->nll.low, t->nll.high);
 }
 
 int answer_fully_trained(struct answer *a, const struct evidence *v, struct err *e)
 {
 	const size_t waited = evals_since_gain(v->evals, v->n_evals);
-	struct learning_signs s;
+	const struct learning_signs *s = &v->signs;
 	struct tail t;
 
-	a->x_name = "step";
-	a->y_name = "nats per token";
-	if (ANSWER_ADD_CURVE(a, "development NLL", v->evals, v->n_evals, eval_point, step, dev_nll,
-			     e))
-		return e->code;
-	find_learning_signs(&s, v);
-	answer_add_fact(a, "evaluations", (double)s.n_evals, "");
-	if (answer_if_diverged(a, VERDICT_NO, &s))
+	answer_add_fact(a, "evaluations", (double)s->n_evals, "");
+	if (answer_if_diverged(a, VERDICT_NO, s))
 		return 0;
-	if (s.n_evals < SIGNS_MIN_EVALS) {
-		answer_from_training_nll(a, v, &s);
+	if (s->n_evals < SIGNS_MIN_EVALS) {
+		answer_from_training_nll(a, v, s);
 		return 0;
 	}
 	if (find_tail(&t, v, e))
@@ -225,16 +217,16 @@ int answer_fully_trained(struct answer *a, const struct evidence *v, struct err 
 	answer_add_fact(a, "evaluations since the loss fell by more than 0.1 %", (double)waited,
 			"");
 	add_slope_facts(a, v, &t);
-	if (s.end > SIGNS_UNIGRAM * s.ln_vocabulary)
-		answer_judge(a, VERDICT_NO, CONFIDENCE_CLEAR,
-			     "The training NLL is still %.3f, which is %.0f %% of a uniform guess "
-			     "(ln V = %.3f): the model knows little more than token frequencies.",
-			     s.end, 100 * s.end / s.ln_vocabulary, s.ln_vocabulary);
+	if (s->end > SIGNS_UNIGRAM * s->ln_vocabulary)
+		answer_no(a, CLEAR,
+			  "The training NLL is still %.3f, which is %.0f %% of a uniform guess (ln "
+			  "V = %.3f): the model knows little more than token frequencies.",
+			  s->end, 100 * s->end / s->ln_vocabulary, s->ln_vocabulary);
 	else if (waited >= PATIENCE)
-		answer_judge(a, VERDICT_YES, CONFIDENCE_CLEAR,
-			     "The development NLL has not fallen by more than 0.1 %% for %zu "
-			     "evaluations.",
-			     waited);
+		answer_yes(a, CLEAR,
+			   "The development NLL has not fallen by more than 0.1 %% for %zu "
+			   "evaluations.",
+			   waited);
 	else
 		answer_from_tail(a, v, &t);
 	return 0;
@@ -246,130 +238,111 @@ static void describe_no_overfitting(struct answer *a, const struct learning_sign
 {
 	const double rise = s->dev_last / s->dev_lowest - 1;
 	const bool is_small = s->gap <= SIGNS_OVERFIT_GAP;
-	const enum answer_confidence c =
-		is_small && s->n_evals >= SIGNS_MIN_EVALS ? CONFIDENCE_CLEAR : CONFIDENCE_LIKELY;
+	const bool is_clear = is_small && s->n_evals >= SIGNS_MIN_EVALS;
 
 	if (rise < 0.0005) /* would print as 0.0 % */
-		answer_judge(a, VERDICT_NO, c, "The development NLL is at its minimum (%.3f)",
-			     s->dev_last);
+		answer_no(a, is_clear, "The development NLL is at its minimum (%.3f)", s->dev_last);
 	else
-		answer_judge(a, VERDICT_NO, c,
-			     "The development NLL (%.3f) is only %.1f %% above its minimum",
-			     s->dev_last, 100 * rise);
-	answer_append(a, VERDICT_NO, "; the gap to the NLL of training sentences is %.3f nats.",
+		answer_no(a, is_clear,
+			  "The development NLL (%.3f) is only %.1f %% above its minimum",
+			  s->dev_last, 100 * rise);
+	answer_append(a, "; the gap to the NLL of training sentences is %.3f nats.",
 		      s->dev_last - s->train_last);
 	if (!is_small)
-		answer_append(a, VERDICT_NO, " This gap is large: watch the next evaluations.");
+		answer_append(a, " This gap is large: watch the next evaluations.");
 }
 
 static void judge_overfitting(struct answer *a, const struct learning_signs *s)
 {
 	bool is_clear;
 	const enum overfitting found = learning_judge_overfitting(s, &is_clear);
-	const enum answer_confidence confidence = is_clear ? CONFIDENCE_CLEAR : CONFIDENCE_LIKELY;
 
 	if (found == OVERFIT_UNKNOWN)
-		answer_judge(a, VERDICT_UNKNOWN, CONFIDENCE_NONE,
-			     "%zu evaluation%s measured the NLL of development sentences, and the "
-			     "NLL of training sentences is %s; at least %d evaluations with both "
-			     "are needed.",
-			     s->n_evals, text_plural(s->n_evals),
-			     isnan(s->gap) ? "missing" : "known", SIGNS_OVERFIT_AFTER);
+		answer_open(a,
+			    "%zu evaluation%s measured the NLL of development sentences, and the "
+			    "NLL of training sentences is %s; at least %d evaluations with both "
+			    "are needed.",
+			    s->n_evals, text_plural(s->n_evals),
+			    isnan(s->gap) ? "missing" : "known", SIGNS_OVERFIT_AFTER);
 	else if (found == OVERFIT_FOREIGN)
-		answer_judge(a, VERDICT_UNKNOWN, CONFIDENCE_NONE,
-			     "The gap between development and training NLL was %.3f nats already "
-			     "in epoch %.1f, before the model could memorise pairs: the two sets "
-			     "differ, so their gap (%.3f) does not show overfitting.",
-			     s->early_gap, s->early_epoch, s->gap);
+		answer_open(a,
+			    "The gap between development and training NLL was %.3f nats already in "
+			    "epoch %.1f, before the model could memorise pairs: the two sets "
+			    "differ, so their gap (%.3f) does not show overfitting.",
+			    s->early_gap, s->early_epoch, s->gap);
 	else if (found == OVERFIT_RISES)
-		answer_judge(a, VERDICT_YES, confidence,
-			     "The development NLL was lowest (%.3f) at step %s; the %zu "
-			     "evaluations after that step have a median of %.3f, while the NLL "
-			     "of training sentences fell from %.3f to %.3f. The gap is %.3f nats. "
-			     "The checkpoint with the best BLEU is kept; more dropout or more "
-			     "data would help.",
-			     s->dev_lowest, COUNT_TEXT(s->dev_lowest_step), s->n_after, s->after,
-			     s->train_at_lowest, s->train_last, s->gap);
+		answer_yes(a, is_clear,
+			   "The development NLL was lowest (%.3f) at step %s; the %zu evaluations "
+			   "after that step have a median of %.3f, while the NLL of training "
+			   "sentences fell from %.3f to %.3f. The gap is %.3f nats. The checkpoint "
+			   "with the best BLEU is kept; more dropout or more data would help.",
+			   s->dev_lowest, COUNT_TEXT(s->dev_lowest_step), s->n_after, s->after,
+			   s->train_at_lowest, s->train_last, s->gap);
 	else if (found == OVERFIT_GAP)
-		answer_judge(a, VERDICT_YES, confidence,
-			     "The NLL of training sentences is %.3f, of development sentences "
-			     "%.3f: the gap is %.3f nats, and was %.3f in epoch %.1f. The "
-			     "development NLL was lowest (%.3f) at step %s. The model memorises "
-			     "its training pairs; more dropout or more data would help.",
-			     s->train_last, s->dev_last, s->gap, s->early_gap, s->early_epoch,
-			     s->dev_lowest, COUNT_TEXT(s->dev_lowest_step));
+		answer_yes(a, is_clear,
+			   "The NLL of training sentences is %.3f, of development sentences %.3f: "
+			   "the gap is %.3f nats, and was %.3f in epoch %.1f. The development NLL "
+			   "was lowest (%.3f) at step %s. The model memorises its training pairs; "
+			   "more dropout or more data would help.",
+			   s->train_last, s->dev_last, s->gap, s->early_gap, s->early_epoch,
+			   s->dev_lowest, COUNT_TEXT(s->dev_lowest_step));
 	else
 		describe_no_overfitting(a, s);
 }
 
-int answer_overfitting(struct answer *a, const struct evidence *v, struct err *e)
+void answer_overfitting(struct answer *a, const struct evidence *v)
 {
-	const struct eval_point *p = v->evals;
-	struct learning_signs s;
+	const struct learning_signs *s = &v->signs;
 
-	a->x_name = "step";
-	a->y_name = "nats per token, without dropout and smoothing";
-	if (ANSWER_ADD_CURVE(a, "development", p, v->n_evals, eval_point, step, dev_nll, e) ||
-	    ANSWER_ADD_CURVE(a, "sample of training", p, v->n_evals, eval_point, step, train_nll,
-			     e))
-		return e->code;
-	find_learning_signs(&s, v);
-	answer_add_fact(a, "development NLL", s.dev_last, "nats");
-	answer_add_fact(a, "NLL of a sample of training sentences", s.train_last, "nats");
-	answer_add_fact(a, "gap between development and training NLL", s.dev_last - s.train_last,
+	answer_add_fact(a, "development NLL", s->dev_last, "nats");
+	answer_add_fact(a, "NLL of a sample of training sentences", s->train_last, "nats");
+	answer_add_fact(a, "gap between development and training NLL", s->dev_last - s->train_last,
 			"nats");
-	answer_add_fact(a, "lowest development NLL", s.dev_lowest, "nats");
-	answer_add_fact(a, "step of the lowest development NLL", s.dev_lowest_step, "");
-	answer_add_fact(a, "evaluations after that step", (double)s.n_after, "");
-	answer_add_fact(a, "gap, median of the last 3 evaluations", s.gap, "nats");
-	answer_add_fact(a, "gap in the first epochs", s.early_gap, "nats");
-	answer_add_fact(a, "epoch of that gap", s.early_epoch, "");
-	answer_add_fact(a, "median development NLL after that step", s.after, "nats");
-	if (!answer_if_diverged(a, VERDICT_UNKNOWN, &s))
-		judge_overfitting(a, &s);
-	return 0;
+	answer_add_fact(a, "lowest development NLL", s->dev_lowest, "nats");
+	answer_add_fact(a, "step of the lowest development NLL", s->dev_lowest_step, "");
+	answer_add_fact(a, "evaluations after that step", (double)s->n_after, "");
+	answer_add_fact(a, "gap, median of the last 3 evaluations", s->gap, "nats");
+	answer_add_fact(a, "gap in the first epochs", s->early_gap, "nats");
+	answer_add_fact(a, "epoch of that gap", s->early_epoch, "");
+	answer_add_fact(a, "median development NLL after that step", s->after, "nats");
+	if (!answer_if_diverged(a, VERDICT_UNKNOWN, s))
+		judge_overfitting(a, s);
 }
 
 /* ---- stopped early? ---------------------------------------------------- */
 
-int answer_stopped_early(struct answer *a, const struct evidence *v, struct err *e)
+void answer_stopped_early(struct answer *a, const struct evidence *v)
 {
 	const double step = fmax(v->n_train ? v->train[v->n_train - 1].step : NAN, v->stop_step);
 	const double planned = v->has_plan ? (double)v->recipe.steps : NAN;
 
-	(void)e;
 	answer_add_fact(a, "last recorded step", step, "");
 	answer_add_fact(a, "planned steps", planned, "");
 	if (*v->reason)
 		answer_add_text(a, "reason of the stop record", "%s", v->reason);
 	if (isnan(step) || isnan(planned) || !*v->reason)
-		answer_judge(a, VERDICT_UNKNOWN, CONFIDENCE_NONE, "%s",
-			     isnan(step)      ? "The journal records no step."
-			     : isnan(planned) ? "The planned number of steps is unknown."
-					      : "The journal has no stop record: the run still "
-						"trains, or it was killed.");
+		answer_open(a, "%s",
+			    isnan(step)	     ? "The journal records no step."
+			    : isnan(planned) ? "The planned number of steps is unknown."
+					     : "The journal has no stop record: the run still "
+					       "trains, or it was killed.");
 	else if (!strcmp(v->reason, "failed"))
-		answer_judge(a, VERDICT_YES, CONFIDENCE_CLEAR,
-			     "The run failed at step %s of %s: %.200s", COUNT_TEXT(step),
-			     COUNT_TEXT(planned), v->last_error);
+		answer_yes(a, CLEAR, "The run failed at step %s of %s: %.200s", COUNT_TEXT(step),
+			   COUNT_TEXT(planned), v->last_error);
 	else if (step >= planned)
-		answer_judge(a, VERDICT_NO, CONFIDENCE_CLEAR, "The run made all %s planned steps.",
-			     COUNT_TEXT(planned));
+		answer_no(a, CLEAR, "The run made all %s planned steps.", COUNT_TEXT(planned));
 	else if (!strcmp(v->reason, "asked"))
-		answer_judge(a, VERDICT_YES, CONFIDENCE_CLEAR,
-			     "The run was stopped on request at step %s of %s; it can be "
-			     "resumed.",
-			     COUNT_TEXT(step), COUNT_TEXT(planned));
+		answer_yes(a, CLEAR,
+			   "The run was stopped on request at step %s of %s; it can be resumed.",
+			   COUNT_TEXT(step), COUNT_TEXT(planned));
 	else if (!strcmp(v->reason, "diverged"))
-		answer_judge(a, VERDICT_YES, CONFIDENCE_CLEAR,
-			     "The run was stopped at step %s of %s, because training diverged "
-			     "(stop_on).",
-			     COUNT_TEXT(step), COUNT_TEXT(planned));
+		answer_yes(a, CLEAR,
+			   "The run was stopped at step %s of %s, because training diverged "
+			   "(stop_on).",
+			   COUNT_TEXT(step), COUNT_TEXT(planned));
 	else
-		answer_judge(a, VERDICT_YES, CONFIDENCE_CLEAR,
-			     "The run finished at step %s of %s (%.1f %%): %s; it can be "
-			     "resumed.",
-			     COUNT_TEXT(step), COUNT_TEXT(planned), 100 * step / planned,
-			     *v->end.text ? v->end.text : "by its time limit or by patience");
-	return 0;
+		answer_yes(a, CLEAR,
+			   "The run finished at step %s of %s (%.1f %%): %s; it can be resumed.",
+			   COUNT_TEXT(step), COUNT_TEXT(planned), 100 * step / planned,
+			   *v->end.text ? v->end.text : "by its time limit or by patience");
 }

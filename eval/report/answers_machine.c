@@ -96,26 +96,22 @@ static struct host_point gpu_means(const struct evidence *v)
 	return m;
 }
 
-int answer_gpus_used(struct answer *a, const struct evidence *v, struct err *e)
+static void judge_gpus(struct answer *a, const struct evidence *v)
 {
 	const struct host_point gpu = gpu_means(v);
 	const struct train_point mean = answer_steady_means(v);
 	double share = mean.compute_s / mean.step_s;
 	double mfu = flops_done(v, &mean) / (peak_of(gpu.gpu_name) * v->ranks);
 
-	a->x_name = "step";
-	a->y_name = "utilisation of the GPUs";
-	if (ANSWER_ADD_CURVE(a, "utilisation", v->host, v->n_host, host_point, step, gpu_util, e))
-		return e->code;
 	answer_add_fact(a, "share of a step spent computing", share, "share");
 	answer_add_fact(a, "FLOP/s, all ranks", flops_done(v, &mean), "FLOP/s");
 	if (gpu.gpus < 1) {
 		a->is_inapplicable = !strcmp(v->backend, "cpu") || !strcmp(v->backend, "ref");
-		answer_append(a, VERDICT_UNKNOWN, "%s.",
-			      !strcmp(v->backend, "cpu")
-				      ? "No GPU took part: the run computed on the CPU"
-				      : "No GPU took part, or no host record describes a GPU");
-		return 0;
+		answer_open(a, "%s.",
+			    !strcmp(v->backend, "cpu")
+				    ? "No GPU took part: the run computed on the CPU"
+				    : "No GPU took part, or no host record describes a GPU");
+		return;
 	}
 	answer_add_text(a, "GPU", "%s", gpu.gpu_name);
 	answer_add_fact(a, "utilisation", gpu.gpu_util, "share");
@@ -123,31 +119,30 @@ int answer_gpus_used(struct answer *a, const struct evidence *v, struct err *e)
 	answer_add_fact(a, "power limit", gpu.gpu_power_limit_w, "W");
 	answer_add_fact(a, "model FLOP utilisation", mfu, "share");
 	if (!isfinite(share) || !isfinite(gpu.gpu_util)) {
-		answer_append(
-			a, VERDICT_UNKNOWN,
-			"The journal lacks the utilisation of the GPUs or the compute time of "
-			"a step.");
-		return 0;
+		answer_open(a, "The journal lacks the utilisation of the GPUs or the compute time "
+			       "of a step.");
+		return;
 	}
-	if (share >= COMPUTE_SHARE && gpu.gpu_util >= BUSY_UTILISATION)
-		answer_append(a, VERDICT_YES,
-			      "The GPUs were %.0f %% busy, and %.0f %% of a step was computing",
-			      100 * gpu.gpu_util, 100 * share);
-	else if (gpu.gpu_util >= BUSY_UTILISATION)
+	a->verdict = share >= COMPUTE_SHARE && gpu.gpu_util >= BUSY_UTILISATION ? VERDICT_YES
+										: VERDICT_NO;
+	if (a->verdict == VERDICT_NO && gpu.gpu_util >= BUSY_UTILISATION)
 		answer_append(
-			a, VERDICT_NO,
-			"nvidia-smi would show %.0f %% utilisation, but only %.0f %% of a step "
-			"was computing: a GPU that waits in an all-reduce counts as busy",
+			a,
+			"nvidia-smi would show %.0f %% utilisation, but only %.0f %% of a step was "
+			"computing: a GPU that waits in an all-reduce counts as busy",
 			100 * gpu.gpu_util, 100 * share);
 	else
-		answer_append(a, VERDICT_NO,
-			      "The GPUs were %.0f %% busy, and %.0f %% of a step was computing",
+		answer_append(a, "The GPUs were %.0f %% busy, and %.0f %% of a step was computing",
 			      100 * gpu.gpu_util, 100 * share);
 	if (isfinite(mfu))
-		answer_append(a, a->verdict, ". Training reached %.1f %% of the peak FLOP/s",
-			      100 * mfu);
-	answer_append(a, a->verdict, ".");
-	return 0;
+		answer_append(a, ". Training reached %.1f %% of the peak FLOP/s", 100 * mfu);
+	answer_append(a, ".");
+}
+
+void answer_gpus_used(struct answer *a, const struct evidence *v)
+{
+	judge_gpus(a, v);
+	a->confidence = CONFIDENCE_UNSTATED; /* there is no rule for it */
 }
 
 /* ---- the network ------------------------------------------------------- */
@@ -213,16 +208,14 @@ static void judge_network(struct answer *a, const struct network_evidence *n,
 	const bool is_yes = *remedy != 0;
 
 	if (found->answer == NETWORK_UNKNOWN)
-		answer_judge(a, VERDICT_UNKNOWN, CONFIDENCE_NONE, "%s.", found->text);
+		answer_open(a, "%s.", found->text);
 	else if (n->ranks == 1)
-		answer_judge(a, VERDICT_NO, CONFIDENCE_CLEAR, "%s.", found->text);
+		answer_no(a, CLEAR, "%s.", found->text);
+	else if (is_yes)
+		answer_yes(a, found->exposed_share > 2 * NETWORK_MAJOR_SHARE, "%s.%s", found->text,
+			   remedy);
 	else
-		answer_judge(a, is_yes ? VERDICT_YES : VERDICT_NO,
-			     (is_yes ? found->exposed_share > 2 * NETWORK_MAJOR_SHARE
-				     : found->exposed_share < NETWORK_SLIGHT_SHARE)
-				     ? CONFIDENCE_CLEAR
-				     : CONFIDENCE_LIKELY,
-			     "%s.%s", found->text, remedy);
+		answer_no(a, found->exposed_share < NETWORK_SLIGHT_SHARE, "%s.", found->text);
 }
 
 /* Is one rank slow all the time, by more than the noise of the records? */
@@ -255,14 +248,6 @@ int answer_network_bound(struct answer *a, const struct evidence *v, struct err 
 
 	if (find_straggler_signs(&slowest, v, e) || diagnose_network(&n, &found, &slowest, v, e))
 		return e->code;
-	a->x_name = "step";
-	a->y_name = "seconds per step";
-	if (ANSWER_ADD_CURVE(a, "step", v->train, v->n_train, train_point, step, step_s, e) ||
-	    ANSWER_ADD_CURVE(a, "computing", v->train, v->n_train, train_point, step, compute_s,
-			     e) ||
-	    ANSWER_ADD_CURVE(a, "waiting for reductions", v->train, v->n_train, train_point, step,
-			     exposed_s, e))
-		return e->code;
 	a->is_inapplicable = n.ranks == 1;
 	answer_add_fact(a, "ranks", (double)n.ranks, "");
 	answer_add_fact(a, "hosts", n.hosts > 0 ? (double)n.hosts : NAN, "");
@@ -281,76 +266,57 @@ int answer_network_bound(struct answer *a, const struct evidence *v, struct err 
 
 /* ---- input and checkpoints --------------------------------------------- */
 
-int answer_input_bound(struct answer *a, const struct evidence *v, struct err *e)
+void answer_input_bound(struct answer *a, const struct evidence *v)
 {
 	struct input_signs s;
 
 	find_input_signs(&s, v);
-	a->x_name = "step";
-	a->y_name = "seconds per step";
-	if (ANSWER_ADD_CURVE(a, "step", v->train, v->n_train, train_point, step, step_s, e) ||
-	    ANSWER_ADD_CURVE(a, "waiting for a batch", v->train, v->n_train, train_point, step,
-			     input_s, e))
-		return e->code;
 	answer_add_fact(a, "waiting for a batch", s.input_s, "s");
 	answer_add_fact(a, "share of a step spent waiting for a batch", s.share, "share");
 	answer_add_fact(a, "share of the records with more than 10 % of waiting", s.slow_share,
 			"share");
 	if (s.records < LEAST_RECORDS)
-		answer_judge(a, VERDICT_UNKNOWN, CONFIDENCE_NONE,
-			     "%zu records say how long steps waited for batches; at least %d are "
-			     "needed.",
-			     s.records, LEAST_RECORDS);
+		answer_open(a,
+			    "%zu records say how long steps waited for batches; at least %d are "
+			    "needed.",
+			    s.records, LEAST_RECORDS);
 	else if (s.share > INPUT_SHARE)
-		answer_judge(a, VERDICT_YES,
-			     s.share > CLEAR_SHARE && s.slow_share > MOST_RECORDS
-				     ? CONFIDENCE_CLEAR
-				     : CONFIDENCE_LIKELY,
-			     "The trainer spent %.0f %% of a step waiting for the next batch; a "
-			     "faster disk or more processors for the loader would help.",
-			     100 * s.share);
+		answer_yes(a, s.share > CLEAR_SHARE && s.slow_share > MOST_RECORDS,
+			   "The trainer spent %.0f %% of a step waiting for the next batch; a "
+			   "faster disk or more processors for the loader would help.",
+			   100 * s.share);
 	else
-		answer_judge(a, VERDICT_NO,
-			     s.share < INPUT_SHARE / 2 ? CONFIDENCE_CLEAR : CONFIDENCE_LIKELY,
-			     "The trainer spent %.1f %% of a step waiting for the next batch.",
-			     100 * s.share);
-	return 0;
+		answer_no(a, s.share < INPUT_SHARE / 2,
+			  "The trainer spent %.1f %% of a step waiting for the next batch.",
+			  100 * s.share);
 }
 
 static void judge_cpu(struct answer *a, const struct cpu_signs *s)
 {
 	if (s->waits > SIGNS_CPU_WAITS && !(s->busy < CPU_BUSY))
-		answer_judge(a, VERDICT_YES,
-			     s->waits > CPU_WAITS_CLEAR && s->slow_share > MOST_RECORDS
-				     ? CONFIDENCE_CLEAR
-				     : CONFIDENCE_LIKELY,
-			     "On host %s, some task waited for a processor in %.0f %% of the time: "
-			     "training shares the processors with other programs, or runs more "
-			     "threads than there are processors. Stop the other programs, or set "
-			     "fewer threads.",
-			     s->host, 100 * s->waits);
+		answer_yes(
+			a, s->waits > CPU_WAITS_CLEAR && s->slow_share > MOST_RECORDS,
+			"On host %s, some task waited for a processor in %.0f %% of the time: "
+			"training shares the processors with other programs, or runs more threads "
+			"than there are processors. Stop the other programs, or set fewer threads.",
+			s->host, 100 * s->waits);
 	else if (s->waits > SIGNS_CPU_WAITS)
-		answer_judge(a, VERDICT_NO, CONFIDENCE_LIKELY,
-			     "On host %s, some task waited for a processor in %.0f %% of the time, "
-			     "but %.0f %% of the processors were free on average.",
-			     s->host, 100 * s->waits, 100 * (1 - s->busy));
+		answer_no(a, LIKELY,
+			  "On host %s, some task waited for a processor in %.0f %% of the time, "
+			  "but %.0f %% of the processors were free on average.",
+			  s->host, 100 * s->waits, 100 * (1 - s->busy));
 	else
-		answer_judge(a, VERDICT_NO,
-			     s->waits < SIGNS_CPU_WAITS / 2 ? CONFIDENCE_CLEAR : CONFIDENCE_LIKELY,
-			     "Some task waited for a processor in %.0f %% of the time, on the host "
-			     "where tasks waited most.",
-			     100 * s->waits);
+		answer_no(a, s->waits < SIGNS_CPU_WAITS / 2,
+			  "Some task waited for a processor in %.0f %% of the time, on the host "
+			  "where tasks waited most.",
+			  100 * s->waits);
 }
 
 int answer_cpu_starved(struct answer *a, const struct evidence *v, struct err *e)
 {
 	struct cpu_signs s;
 
-	a->x_name = "step";
-	a->y_name = "share of the time";
-	if (find_cpu_signs(&s, v, e) ||
-	    ANSWER_ADD_CURVE(a, "some task waits for a processor", v->host, v->n_host, host_point,
-			     step, waits_cpu, e))
+	if (find_cpu_signs(&s, v, e))
 		return e->code;
 	if (*s.host)
 		answer_add_text(a, "host that waits most", "%s", s.host);
@@ -359,26 +325,21 @@ int answer_cpu_starved(struct answer *a, const struct evidence *v, struct err *e
 			"share");
 	answer_add_fact(a, "use of all processors", s.busy, "share");
 	if (s.records < LEAST_RECORDS)
-		answer_judge(
-			a, VERDICT_UNKNOWN, CONFIDENCE_NONE,
-			"%zu host record%s say how long tasks waited for a processor; at least "
-			"%d are needed (Linux counts this in /proc/pressure/cpu).",
-			s.records, text_plural((double)s.records), LEAST_RECORDS);
+		answer_open(a,
+			    "%zu host record%s say how long tasks waited for a processor; at least "
+			    "%d are needed (Linux counts this in /proc/pressure/cpu).",
+			    s.records, text_plural((double)s.records), LEAST_RECORDS);
 	else
 		judge_cpu(a, &s);
 	return 0;
 }
 
-int answer_checkpoint_bound(struct answer *a, const struct evidence *v, struct err *e)
+void answer_checkpoint_bound(struct answer *a, const struct evidence *v)
 {
 	struct save_signs s;
 	char text[3][ANSWER_TEXT];
 
 	find_save_signs(&s, v);
-	a->x_name = "step";
-	a->y_name = "seconds per checkpoint";
-	if (ANSWER_ADD_CURVE(a, "saving", v->saves, v->n_saves, save_point, step, seconds, e))
-		return e->code;
 	answer_add_fact(a, "checkpoints", (double)s.saves, "");
 	answer_add_fact(a, "saving a checkpoint", s.seconds, "s");
 	answer_add_fact(a, "size of a checkpoint", s.bytes, "bytes");
@@ -388,25 +349,21 @@ int answer_checkpoint_bound(struct answer *a, const struct evidence *v, struct e
 	answer_bytes(text[1], s.bytes);
 	answer_bytes(text[2], s.bytes / s.seconds);
 	if (s.saves < LEAST_SAVES || isnan(s.share))
-		answer_judge(
-			a, VERDICT_UNKNOWN, CONFIDENCE_NONE,
-			"The journal records %zu checkpoint%s and %.3g s of steps; at least %d "
-			"checkpoints with their seconds are needed.",
-			s.saves, text_plural(s.saves), s.step_seconds, LEAST_SAVES);
+		answer_open(a,
+			    "The journal records %zu checkpoint%s and %.3g s of steps; at least %d "
+			    "checkpoints with their seconds are needed.",
+			    s.saves, text_plural(s.saves), s.step_seconds, LEAST_SAVES);
 	else if (s.share > SAVE_SHARE)
-		answer_judge(a, VERDICT_YES,
-			     s.share > CLEAR_SHARE ? CONFIDENCE_CLEAR : CONFIDENCE_LIKELY,
-			     "Checkpoints took %.0f %% of the time of steps and checkpoints: each "
-			     "takes %s for %s (%s/s). Save less often (save_every, eval_every), or "
-			     "use a faster disk.",
-			     100 * s.share, text[0], text[1], text[2]);
+		answer_yes(a, s.share > CLEAR_SHARE,
+			   "Checkpoints took %.0f %% of the time of steps and checkpoints: each "
+			   "takes %s for %s (%s/s). Save less often (save_every, eval_every), or "
+			   "use a faster disk.",
+			   100 * s.share, text[0], text[1], text[2]);
 	else
-		answer_judge(a, VERDICT_NO,
-			     s.share < SAVE_SHARE / 2 ? CONFIDENCE_CLEAR : CONFIDENCE_LIKELY,
-			     "Checkpoints took %.1f %% of the time of steps and checkpoints: each "
-			     "takes %s for %s.",
-			     100 * s.share, text[0], text[1]);
-	return 0;
+		answer_no(a, s.share < SAVE_SHARE / 2,
+			  "Checkpoints took %.1f %% of the time of steps and checkpoints: each "
+			  "takes %s for %s.",
+			  100 * s.share, text[0], text[1]);
 }
 
 /* ---- stragglers -------------------------------------------------------- */
@@ -419,31 +376,27 @@ static void judge_straggler(struct answer *a, const struct straggler_signs *s,
 	char text[ANSWER_TEXT];
 
 	if (is_straggler(s))
-		answer_judge(a, VERDICT_YES,
-			     s->records >= 2 * LEAST_RECORDS && s->slow_share > MOST_RECORDS &&
-					     s->lost_share > 2 * STRAGGLER_LOST
-				     ? CONFIDENCE_CLEAR
-				     : CONFIDENCE_LIKELY,
-			     "Rank %s%s%s works %.2f times as long as the other ranks, which "
-			     "loses %s of each step (%.0f %%); it was slow in %.0f %% of %zu "
-			     "records. Check other programs, clock rate and temperature of its "
-			     "host, or leave the host out.",
-			     COUNT_TEXT(s->rank), has_host ? " on host " : "", s->host, s->ratio,
-			     answer_seconds(text, s->lost_s), 100 * s->lost_share,
-			     100 * s->slow_share, s->records);
+		answer_yes(a,
+			   s->records >= 2 * LEAST_RECORDS && s->slow_share > MOST_RECORDS &&
+				   s->lost_share > 2 * STRAGGLER_LOST,
+			   "Rank %s%s%s works %.2f times as long as the other ranks, which loses "
+			   "%s of each step (%.0f %%); it was slow in %.0f %% of %zu records. "
+			   "Check other programs, clock rate and temperature of its host, or leave "
+			   "the host out.",
+			   COUNT_TEXT(s->rank), has_host ? " on host " : "", s->host, s->ratio,
+			   answer_seconds(text, s->lost_s), 100 * s->lost_share,
+			   100 * s->slow_share, s->records);
 	else
-		answer_judge(a, VERDICT_NO,
-			     s->slow_share < STRAGGLER_RECORDS / 2 &&
-					     s->lost_share < 2 * STRAGGLER_LOST && !waits
-				     ? CONFIDENCE_CLEAR
-				     : CONFIDENCE_LIKELY,
-			     "No rank is slow all the time: rank %s loses most, %.0f %% of a "
-			     "step, and worked more than %.1f times as long as the others in "
-			     "%.0f %% of %zu records.",
-			     COUNT_TEXT(s->rank), 100 * s->lost_share, SIGNS_SLOW_RATIO,
-			     100 * s->slow_share, s->records);
+		answer_no(a,
+			  s->slow_share < STRAGGLER_RECORDS / 2 &&
+				  s->lost_share < 2 * STRAGGLER_LOST && !waits,
+			  "No rank is slow all the time: rank %s loses most, %.0f %% of a step, "
+			  "and worked more than %.1f times as long as the others in %.0f %% of %zu "
+			  "records.",
+			  COUNT_TEXT(s->rank), 100 * s->lost_share, SIGNS_SLOW_RATIO,
+			  100 * s->slow_share, s->records);
 	if (waits && a->verdict == VERDICT_NO)
-		answer_append(a, a->verdict, " %s.", waits->text);
+		answer_append(a, " %s.", waits->text);
 }
 
 int answer_stragglers(struct answer *a, const struct evidence *v, struct err *e)
@@ -457,7 +410,7 @@ int answer_stragglers(struct answer *a, const struct evidence *v, struct err *e)
 	answer_add_fact(a, "steps with records of several ranks", (double)s.records, "");
 	if (isfinite(v->ranks) && v->ranks == 1) {
 		a->is_inapplicable = true;
-		answer_judge(a, VERDICT_NO, CONFIDENCE_CLEAR, "Only one rank trained.");
+		answer_no(a, CLEAR, "Only one rank trained.");
 		return 0;
 	}
 	answer_add_fact(a, "slowest rank", s.rank, "");
@@ -469,10 +422,10 @@ int answer_stragglers(struct answer *a, const struct evidence *v, struct err *e)
 	answer_add_fact(a, "lost by it in a step, less two standard errors", s.lost_least_s, "s");
 	answer_add_fact(a, "share of a step lost by it", s.lost_share, "share");
 	if (s.records < LEAST_RECORDS || isnan(s.lost_share))
-		answer_judge(a, VERDICT_UNKNOWN, CONFIDENCE_NONE,
-			     "%zu steps have records of several ranks; at least %d are needed "
-			     "(telemetry_every sets the seconds between records).",
-			     s.records, LEAST_RECORDS);
+		answer_open(a,
+			    "%zu steps have records of several ranks; at least %d are needed "
+			    "(telemetry_every sets the seconds between records).",
+			    s.records, LEAST_RECORDS);
 	else
 		judge_straggler(a, &s, found.answer == NETWORK_STRAGGLER ? &found : NULL);
 	return 0;
@@ -480,45 +433,33 @@ int answer_stragglers(struct answer *a, const struct evidence *v, struct err *e)
 
 /* ---- the time of a step ------------------------------------------------ */
 
-int answer_step_time(struct answer *a, const struct evidence *v, struct err *e)
+void answer_step_time(struct answer *a, const struct evidence *v)
 {
+	const struct evidence_series *c = &a->curves[0].points; /* seconds of each step */
 	const struct train_point mean = answer_steady_means(v);
 	char text[3][ANSWER_TEXT];
-	struct evidence_series c;
 
-	a->x_name = "step";
-	a->y_name = "seconds per step";
-	if (ANSWER_ADD_CURVE(a, "step", v->train, v->n_train, train_point, step, step_s, e) ||
-	    evidence_get_series(&c, v->train, v->n_train, sizeof(*v->train),
-				offsetof(struct train_point, step),
-				offsetof(struct train_point, step_s), e))
-		return e->code;
-	if (c.n) {
-		answer_add_fact(a, "mean", stat_mean(c.y, c.n), "s");
-		answer_add_fact(a, "median", stat_median(c.y, c.n), "s");
-		answer_add_fact(a, "95th percentile", stat_quantile(c.y, c.n, 0.95), "s");
-		answer_add_fact(a, "source tokens per second, all ranks", mean.source_tps,
-				"tokens/s");
-		answer_add_fact(a, "target tokens per second, all ranks", mean.target_tps,
-				"tokens/s");
-		answer_add_fact(a, "waiting for a batch", mean.input_s, "s");
-		answer_add_fact(a, "computing", mean.compute_s, "s");
-		answer_add_fact(a, "waiting for reductions", mean.exposed_s, "s");
-		answer_add_fact(a, "updating", mean.update_s, "s");
-		answer_append(
-			a, VERDICT_STATEMENT,
-			"One step (one update over all ranks) takes %s on average and %s in the "
-			"median; 95 %% of the steps take less than %s. Training processes %s "
-			"target tokens per second.",
-			answer_seconds(text[0], stat_mean(c.y, c.n)),
-			answer_seconds(text[1], stat_median(c.y, c.n)),
-			answer_seconds(text[2], stat_quantile(c.y, c.n, 0.95)),
-			COUNT_TEXT(mean.target_tps));
-	} else {
-		answer_append(a, VERDICT_UNKNOWN, "The journal records no step time.");
+	if (!a->n_curves) {
+		answer_open(a, "The journal records no step time.");
+		return;
 	}
-	free(c.x);
-	return 0;
+	answer_add_fact(a, "mean", stat_mean(c->y, c->n), "s");
+	answer_add_fact(a, "median", stat_median(c->y, c->n), "s");
+	answer_add_fact(a, "95th percentile", stat_quantile(c->y, c->n, 0.95), "s");
+	answer_add_fact(a, "source tokens per second, all ranks", mean.source_tps, "tokens/s");
+	answer_add_fact(a, "target tokens per second, all ranks", mean.target_tps, "tokens/s");
+	answer_add_fact(a, "waiting for a batch", mean.input_s, "s");
+	answer_add_fact(a, "computing", mean.compute_s, "s");
+	answer_add_fact(a, "waiting for reductions", mean.exposed_s, "s");
+	answer_add_fact(a, "updating", mean.update_s, "s");
+	answer_append(a,
+		      "One step (one update over all ranks) takes %s on average and %s in the "
+		      "median; 95 %% of the steps take less than %s. Training processes %s target "
+		      "tokens per second.",
+		      answer_seconds(text[0], stat_mean(c->y, c->n)),
+		      answer_seconds(text[1], stat_median(c->y, c->n)),
+		      answer_seconds(text[2], stat_quantile(c->y, c->n, 0.95)),
+		      COUNT_TEXT(mean.target_tps));
 }
 
 /* ---- step time against the network ------------------------------------- */
@@ -564,16 +505,14 @@ int answer_correlation(struct answer *a, const struct evidence *v, struct err *e
 	answer_add_fact(a, "bytes per step and host, observed", found.observed_bytes, "bytes");
 	a->is_inapplicable = v->ranks == 1;
 	if (a->is_inapplicable)
-		answer_append(a, VERDICT_STATEMENT,
-			      "Only one rank trained: its steps send no data.");
+		answer_append(a, "Only one rank trained: its steps send no data.");
 	else if (n < 8 || !isfinite(r))
-		answer_append(
-			a, VERDICT_UNKNOWN,
-			"%zu records hold both a step time and a network rate; at least 8 with "
-			"different values are needed.",
-			n);
+		answer_open(a,
+			    "%zu records hold both a step time and a network rate; at least 8 with "
+			    "different values are needed.",
+			    n);
 	else
-		answer_append(a, VERDICT_STATEMENT,
+		answer_append(a,
 			      "%s (Pearson's r = %.2f). Each host should send %s per step; %s were "
 			      "observed.",
 			      r < -0.5	? "The network carries less during slow steps"

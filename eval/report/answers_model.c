@@ -19,34 +19,32 @@ static void judge_dead_parts(struct answer *a, const struct dead_signs *s)
 	const bool is_sure = s->records >= SIGNS_DEAD_RECORDS;
 
 	if (s->dead)
-		answer_judge(a, VERDICT_YES,
-			     s->frozen == s->dead && is_sure ? CONFIDENCE_CLEAR : CONFIDENCE_LIKELY,
-			     "%zu of %zu weight matrices %s between the last %zu evaluations, "
-			     "while the median matrix moved by %.2g of its norm: %s. Check that "
-			     "the optimizer updates them, with a learning rate above 0.",
-			     s->dead, s->matrices,
-			     s->frozen == s->dead ? "did not move at all" : "hardly moved",
-			     s->records, s->median, s->names);
+		answer_yes(a, s->frozen == s->dead && is_sure,
+			   "%zu of %zu weight matrices %s between the last %zu evaluations, while "
+			   "the median matrix moved by %.2g of its norm: %s. Check that the "
+			   "optimizer updates them, with a learning rate above 0.",
+			   s->dead, s->matrices,
+			   s->frozen == s->dead ? "did not move at all" : "hardly moved",
+			   s->records, s->median, s->names);
 	else if (s->partly)
-		answer_judge(a, VERDICT_YES, CONFIDENCE_LIKELY,
-			     "Up to %.0f %% of a weight matrix did not change at all between the "
-			     "last %zu evaluations, in %zu of %zu matrices: %s. Attention heads "
-			     "or feed-forward layers there may be dead: check their updates, or "
-			     "lower the learning rate.",
-			     100 * s->still, s->records, s->partly, s->matrices, s->names);
+		answer_yes(a, LIKELY,
+			   "Up to %.0f %% of a weight matrix did not change at all between the "
+			   "last %zu evaluations, in %zu of %zu matrices: %s. Attention heads or "
+			   "feed-forward layers there may be dead: check their updates, or lower "
+			   "the learning rate.",
+			   100 * s->still, s->records, s->partly, s->matrices, s->names);
 	else if (s->layers)
-		answer_judge(a, VERDICT_NO, CONFIDENCE_LIKELY,
-			     "All %zu weight matrices moved between the last %zu evaluations, but "
-			     "in %zu of them up to about %.0f %% of the feed-forward units did "
-			     "not: %s. Their ReLU no longer opens. Good models have such units "
-			     "too; a lower learning rate or a longer warm-up keeps more of them "
-			     "in use.",
-			     s->matrices, s->records, s->layers, 100 * s->units, s->layer_names);
+		answer_no(a, LIKELY,
+			  "All %zu weight matrices moved between the last %zu evaluations, but in "
+			  "%zu of them up to about %.0f %% of the feed-forward units did not: %s. "
+			  "Their ReLU no longer opens. Good models have such units too; a lower "
+			  "learning rate or a longer warm-up keeps more of them in use.",
+			  s->matrices, s->records, s->layers, 100 * s->units, s->layer_names);
 	else
-		answer_judge(a, VERDICT_NO, is_sure ? CONFIDENCE_CLEAR : CONFIDENCE_LIKELY,
-			     "All %zu weight matrices moved between the last %zu evaluations, the "
-			     "median matrix by %.2g of its norm.",
-			     s->matrices, s->records, s->median);
+		answer_no(a, is_sure,
+			  "All %zu weight matrices moved between the last %zu evaluations, the "
+			  "median matrix by %.2g of its norm.",
+			  s->matrices, s->records, s->median);
 }
 
 int answer_dead_part(struct answer *a, const struct evidence *v, struct err *e)
@@ -66,14 +64,13 @@ int answer_dead_part(struct answer *a, const struct evidence *v, struct err *e)
 		answer_add_fact(a, "largest share of feed-forward units that did not move", s.units,
 				"share");
 	if (s.records < 2)
-		answer_judge(a, VERDICT_UNKNOWN, CONFIDENCE_NONE,
-			     "The journal says how far weights moved at %zu evaluation%s; at least "
-			     "2 are needed (records of the kind weights).",
-			     s.records, text_plural(s.records));
+		answer_open(a,
+			    "The journal says how far weights moved at %zu evaluation%s; at least "
+			    "2 are needed (records of the kind weights).",
+			    s.records, text_plural(s.records));
 	else if (isnan(s.median))
-		answer_judge(a, VERDICT_UNKNOWN, CONFIDENCE_NONE,
-			     "Most weight matrices hardly moved between the last evaluations: "
-			     "the learning rate is too low to tell which of them cannot move.");
+		answer_open(a, "Most weight matrices hardly moved between the last evaluations: "
+			       "the learning rate is too low to tell which of them cannot move.");
 	else
 		judge_dead_parts(a, &s);
 	return 0;
@@ -89,56 +86,47 @@ static void judge_vocabulary(struct answer *a, const struct vocabulary_signs *s,
 	const char *side = s->is_target ? "target" : "source";
 
 	if (s->pieces_a_word >= SMALL_PIECES && s->uses >= LEARNED_USES)
-		answer_judge(a, VERDICT_YES,
-			     s->pieces_a_word >= TINY_PIECES ? CONFIDENCE_CLEAR : CONFIDENCE_LIKELY,
-			     "A %s word has %.1f pieces on average, and each of the %s entries "
-			     "of the vocabulary is used %s times: sequences are long and pieces "
-			     "carry little meaning. Prepare the corpus with %s.",
-			     side, s->pieces_a_word, COUNT_TEXT(vocabulary), COUNT_TEXT(s->uses),
-			     is_bpe ? "more merges" : "a larger vocabulary_size");
+		answer_yes(a, s->pieces_a_word >= TINY_PIECES,
+			   "A %s word has %.1f pieces on average, and each of the %s entries of "
+			   "the vocabulary is used %s times: sequences are long and pieces carry "
+			   "little meaning. Prepare the corpus with %s.",
+			   side, s->pieces_a_word, COUNT_TEXT(vocabulary), COUNT_TEXT(s->uses),
+			   is_bpe ? "more merges" : "a larger vocabulary_size");
 	else if (s->pieces_a_word >= SMALL_PIECES)
-		answer_judge(a, VERDICT_NO, CONFIDENCE_LIKELY,
-			     "A %s word has %.1f pieces on average, but each of the %s entries "
-			     "of the vocabulary is used only %s times: the corpus is too small "
-			     "for %s.",
-			     side, s->pieces_a_word, COUNT_TEXT(vocabulary), COUNT_TEXT(s->uses),
-			     is_bpe ? "many more merges" : "a much larger vocabulary_size");
+		answer_no(a, LIKELY,
+			  "A %s word has %.1f pieces on average, but each of the %s entries of the "
+			  "vocabulary is used only %s times: the corpus is too small for %s.",
+			  side, s->pieces_a_word, COUNT_TEXT(vocabulary), COUNT_TEXT(s->uses),
+			  is_bpe ? "many more merges" : "a much larger vocabulary_size");
 	else
-		answer_judge(a, VERDICT_NO,
-			     s->pieces_a_word <= USUAL_PIECES ? CONFIDENCE_CLEAR
-							      : CONFIDENCE_LIKELY,
-			     "A %s word has %.2f pieces on average; the vocabulary has %s "
-			     "entries.",
-			     side, s->pieces_a_word, COUNT_TEXT(vocabulary));
+		answer_no(a, s->pieces_a_word <= USUAL_PIECES,
+			  "A %s word has %.2f pieces on average; the vocabulary has %s entries.",
+			  side, s->pieces_a_word, COUNT_TEXT(vocabulary));
 }
 
-int answer_vocabulary_small(struct answer *a, const struct evidence *v, struct err *e)
+void answer_vocabulary_small(struct answer *a, const struct evidence *v)
 {
 	struct vocabulary_signs s;
 
-	(void)e;
 	find_vocabulary_signs(&s, v);
 	answer_add_fact(a, "vocabulary", v->vocabulary, "");
 	answer_add_fact(a, "pieces of a source word", s.by_side[0], "");
 	answer_add_fact(a, "pieces of a target word", s.by_side[1], "");
 	answer_add_fact(a, "uses of an entry in the training text", s.uses, "");
 	if (v->corpus_changed)
-		answer_judge(a, VERDICT_UNKNOWN, CONFIDENCE_NONE, "%s", v->corpus_changed);
+		answer_open(a, "%s", v->corpus_changed);
 	else if (!isfinite(v->pieces[0] / v->words[0]) || !isfinite(v->pieces[1] / v->words[1]) ||
 		 !isfinite(s.uses))
-		answer_judge(a, VERDICT_UNKNOWN, CONFIDENCE_NONE,
-			     "The corpus has no stats.json with words and pieces, or the size of "
-			     "the vocabulary is unknown.");
+		answer_open(a, "The corpus has no stats.json with words and pieces, or the size of "
+			       "the vocabulary is unknown.");
 	else if (!s.has_words)
-		answer_judge(a, VERDICT_UNKNOWN, CONFIDENCE_NONE,
-			     "Blanks do not separate the words of this text (%s, %s), so pieces a "
-			     "word say nothing.",
-			     v->recipe.source_language, v->recipe.target_language);
+		answer_open(a,
+			    "Blanks do not separate the words of this text (%s, %s), so pieces a "
+			    "word say nothing.",
+			    v->recipe.source_language, v->recipe.target_language);
 	else if (s.words < LEAST_WORDS)
-		answer_judge(a, VERDICT_UNKNOWN, CONFIDENCE_NONE,
-			     "The training text has only %s words; at least %s are needed.",
-			     COUNT_TEXT(s.words), COUNT_TEXT(LEAST_WORDS));
+		answer_open(a, "The training text has only %s words; at least %s are needed.",
+			    COUNT_TEXT(s.words), COUNT_TEXT(LEAST_WORDS));
 	else
 		judge_vocabulary(a, &s, v);
-	return 0;
 }

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "eval/report/answers.h"
-#include "eval/report/signs.h"
 #include "share/base/number_format.h"
 #include "share/base/text.h"
 #include "train/optim/schedule.h"
@@ -24,32 +23,25 @@ static void add_training_facts(struct answer *a, const struct learning_signs *s)
 	answer_add_fact(a, "NLL of a uniform guess, ln V", s->ln_vocabulary, "nats");
 }
 
-int answer_diverged(struct answer *a, const struct evidence *v, struct err *e)
+void answer_diverged(struct answer *a, const struct evidence *v)
 {
-	struct learning_signs s;
+	const struct learning_signs *s = &v->signs;
 
-	a->x_name = "step";
-	a->y_name = "training loss";
-	if (ANSWER_ADD_CURVE(a, "training loss", v->train, v->n_train, train_point, step, loss, e))
-		return e->code;
-	find_learning_signs(&s, v);
-	add_training_facts(a, &s);
+	add_training_facts(a, s);
 	answer_add_fact(a, "records with a number that is not finite", (double)v->nonfinite, "");
 	answer_add_fact(a, "skipped steps", (double)v->skipped, "");
-	if (answer_if_diverged(a, VERDICT_YES, &s))
-		return 0;
-	if (s.n_train < STABLE_RECORD)
-		answer_judge(a, VERDICT_UNKNOWN, CONFIDENCE_NONE,
-			     "The journal holds %zu training record%s with a finite loss; at least "
-			     "%d are needed.",
-			     s.n_train, text_plural(s.n_train), STABLE_RECORD);
+	if (answer_if_diverged(a, VERDICT_YES, s))
+		return;
+	if (s->n_train < STABLE_RECORD)
+		answer_open(a,
+			    "The journal holds %zu training record%s with a finite loss; at least "
+			    "%d are needed.",
+			    s->n_train, text_plural(s->n_train), STABLE_RECORD);
 	else
-		answer_judge(a, VERDICT_NO,
-			     s.n_train >= SIGNS_MIN_RECORDS ? CONFIDENCE_CLEAR : CONFIDENCE_LIKELY,
-			     "The training NLL began at %.3f and ends at %.3f, %.3f nats above its "
-			     "minimum.",
-			     s.start, s.end, MAX(s.end - s.lowest, 0));
-	return 0;
+		answer_no(a, s->n_train >= SIGNS_MIN_RECORDS,
+			  "The training NLL began at %.3f and ends at %.3f, %.3f nats above its "
+			  "minimum.",
+			  s->start, s->end, MAX(s->end - s->lowest, 0));
 }
 
 /* ---- stable? ----------------------------------------------------------- */
@@ -58,52 +50,43 @@ static void judge_stability(struct answer *a, const struct evidence *v,
 			    const struct learning_signs *s)
 {
 	if (v->nonfinite || v->skipped)
-		answer_judge(a, VERDICT_NO, CONFIDENCE_CLEAR,
-			     "%lld records hold a loss or gradient that is not finite, and %lld "
-			     "steps were skipped. A lower learning rate, a longer warm-up or "
-			     "gradient clipping would help.",
-			     (long long)v->nonfinite, (long long)v->skipped);
+		answer_no(a, CLEAR,
+			  "%lld records hold a loss or gradient that is not finite, and %lld steps "
+			  "were skipped. A lower learning rate, a longer warm-up or gradient "
+			  "clipping would help.",
+			  (long long)v->nonfinite, (long long)v->skipped);
 	else if (s->spikes)
-		answer_judge(a, VERDICT_NO, CONFIDENCE_CLEAR,
-			     "The training NLL jumped %zu time%s, to %.3f at worst (first at step "
-			     "%s); %s. A lower learning rate, a longer warm-up or gradient "
-			     "clipping would help.",
-			     s->spikes, text_plural(s->spikes), s->spike_top,
-			     COUNT_TEXT(s->spike_step),
-			     s->open_spikes ? "the last jump did not recover" : "it recovered");
+		answer_no(a, CLEAR,
+			  "The training NLL jumped %zu time%s, to %.3f at worst (first at step "
+			  "%s); %s. A lower learning rate, a longer warm-up or gradient clipping "
+			  "would help.",
+			  s->spikes, text_plural(s->spikes), s->spike_top,
+			  COUNT_TEXT(s->spike_step),
+			  s->open_spikes ? "the last jump did not recover" : "it recovered");
 	else if (s->rise_with_rate >= RISE_LIKELY)
-		answer_judge(a, VERDICT_NO, CONFIDENCE_LIKELY,
-			     "While the learning rate rose, the training NLL rose by %.3f nats (at "
-			     "step %s).",
-			     s->rise_with_rate, COUNT_TEXT(s->rise_step));
+		answer_no(a, LIKELY,
+			  "While the learning rate rose, the training NLL rose by %.3f nats (at "
+			  "step %s).",
+			  s->rise_with_rate, COUNT_TEXT(s->rise_step));
 	else if (s->n_train < STABLE_RECORD)
-		answer_judge(a, VERDICT_UNKNOWN, CONFIDENCE_NONE,
-			     "The journal holds %zu training record%s; at least %d are needed.",
-			     s->n_train, text_plural(s->n_train), STABLE_RECORD);
+		answer_open(a, "The journal holds %zu training record%s; at least %d are needed.",
+			    s->n_train, text_plural(s->n_train), STABLE_RECORD);
 	else
-		answer_judge(a, VERDICT_YES,
-			     s->n_train >= SIGNS_MIN_RECORDS ? CONFIDENCE_CLEAR : CONFIDENCE_LIKELY,
-			     "Every recorded loss and gradient was finite, and the loss never "
-			     "jumped by more than 20 %%, 0.5 nats and 5 times its scatter.");
+		answer_yes(a, s->n_train >= SIGNS_MIN_RECORDS,
+			   "Every recorded loss and gradient was finite, and the loss never jumped "
+			   "by more than 20 %%, 0.5 nats and 5 times its scatter.");
 }
 
-int answer_stable(struct answer *a, const struct evidence *v, struct err *e)
+void answer_stable(struct answer *a, const struct evidence *v)
 {
-	struct learning_signs s;
+	const struct learning_signs *s = &v->signs;
 
-	a->x_name = "step";
-	a->y_name = "gradient norm";
-	if (ANSWER_ADD_CURVE(a, "gradient norm", v->train, v->n_train, train_point, step, grad_norm,
-			     e))
-		return e->code;
-	find_learning_signs(&s, v);
 	answer_add_fact(a, "records with a number that is not finite", (double)v->nonfinite, "");
 	answer_add_fact(a, "skipped steps", (double)v->skipped, "");
-	answer_add_fact(a, "jumps of the loss", (double)s.spikes, "");
-	answer_add_fact(a, "largest loss of a jump", s.spike_top, "nats");
-	if (!answer_if_diverged(a, VERDICT_NO, &s))
-		judge_stability(a, v, &s);
-	return 0;
+	answer_add_fact(a, "jumps of the loss", (double)s->spikes, "");
+	answer_add_fact(a, "largest loss of a jump", s->spike_top, "nats");
+	if (!answer_if_diverged(a, VERDICT_NO, s))
+		judge_stability(a, v, s);
 }
 
 /* ---- the size of the learning rate ------------------------------------- */
@@ -115,37 +98,30 @@ static void judge_large_rate(struct answer *a, const struct evidence *v,
 	const bool is_stuck = learning_is_on_plateau(s) && s->travel > SIGNS_TRAVEL_LARGE;
 
 	if (s->diverged != DIVERGENCE_NONE)
-		answer_judge(a, VERDICT_YES,
-			     scaled_peak > SIGNS_PEAK_LARGE || s->rise_with_rate >= RISE_LIKELY
-				     ? CONFIDENCE_CLEAR
-				     : CONFIDENCE_LIKELY,
-			     "Training diverged: %s.", s->divergence);
+		answer_yes(a, scaled_peak > SIGNS_PEAK_LARGE || s->rise_with_rate >= RISE_LIKELY,
+			   "Training diverged: %s.", s->divergence);
 	else if (is_stuck && (scaled_peak > SIGNS_PEAK_LARGE || s->rise_with_rate >= RISE_LIKELY))
-		answer_judge(a, VERDICT_YES, CONFIDENCE_CLEAR,
-			     "The training NLL stays at %.3f, %.0f %% of a uniform guess, and the "
-			     "largest rate times sqrt(d_model) is %.3g, above %.2g.",
-			     s->end, 100 * s->end / s->ln_vocabulary, scaled_peak,
-			     SIGNS_PEAK_LARGE);
+		answer_yes(a, CLEAR,
+			   "The training NLL stays at %.3f, %.0f %% of a uniform guess, and the "
+			   "largest rate times sqrt(d_model) is %.3g, above %.2g.",
+			   s->end, 100 * s->end / s->ln_vocabulary, scaled_peak, SIGNS_PEAK_LARGE);
 	else if (s->rise_with_rate >= RISE_LIKELY || v->skipped >= 3)
-		answer_judge(a, VERDICT_YES, CONFIDENCE_LIKELY,
-			     "While the rate rose to its peak, the training NLL rose by %.3f nats "
-			     "above an earlier minimum; %lld steps were skipped.",
-			     MAX(s->rise_with_rate, 0), (long long)v->skipped);
+		answer_yes(a, LIKELY,
+			   "While the rate rose to its peak, the training NLL rose by %.3f nats "
+			   "above an earlier minimum; %lld steps were skipped.",
+			   MAX(s->rise_with_rate, 0), (long long)v->skipped);
 	else if (is_stuck && scaled_peak > SIGNS_PEAK_USUAL)
-		answer_judge(a, VERDICT_UNKNOWN, CONFIDENCE_NONE,
-			     "The training NLL stays at %.3f, %.0f %% of a uniform guess: a rate "
-			     "that is too large is one of the possible causes.",
-			     s->end, 100 * s->end / s->ln_vocabulary);
+		answer_open(a,
+			    "The training NLL stays at %.3f, %.0f %% of a uniform guess: a rate "
+			    "that is too large is one of the possible causes.",
+			    s->end, 100 * s->end / s->ln_vocabulary);
 	else
-		answer_judge(a, VERDICT_NO,
-			     s->end < LEARNED * s->ln_vocabulary ? CONFIDENCE_CLEAR
-								 : CONFIDENCE_LIKELY,
-			     "The training NLL fell from %.3f to %.3f and never rose by more than "
-			     "%.2g nats while the rate rose.",
-			     s->start, s->end, RISE_LIKELY);
+		answer_no(a, s->end < LEARNED * s->ln_vocabulary,
+			  "The training NLL fell from %.3f to %.3f and never rose by more than "
+			  "%.2g nats while the rate rose.",
+			  s->start, s->end, RISE_LIKELY);
 	if (a->verdict == VERDICT_YES)
-		answer_append(a, VERDICT_YES,
-			      " A smaller noam_factor or a longer warm-up would help.");
+		answer_append(a, " A smaller noam_factor or a longer warm-up would help.");
 }
 
 static void add_rate_facts(struct answer *a, const struct learning_signs *s)
@@ -159,70 +135,62 @@ static void add_rate_facts(struct answer *a, const struct learning_signs *s)
 	answer_add_fact(a, "sum of all rates times sqrt(d_model)", s->travel, "");
 }
 
-int answer_rate_too_large(struct answer *a, const struct evidence *v, struct err *e)
+void answer_rate_too_large(struct answer *a, const struct evidence *v)
 {
-	struct learning_signs s;
+	const struct learning_signs *s = &v->signs;
 
-	(void)e;
-	find_learning_signs(&s, v);
-	add_rate_facts(a, &s);
-	if (s.diverged == DIVERGENCE_NONE &&
-	    (s.n_train < SIGNS_MIN_RECORDS || isnan(s.scaled_peak)))
-		answer_judge(a, VERDICT_UNKNOWN, CONFIDENCE_NONE,
-			     "The journal holds %zu training record%s with a finite loss; at least "
-			     "%d, with the learning rate, are needed.",
-			     s.n_train, text_plural(s.n_train), SIGNS_MIN_RECORDS);
+	add_rate_facts(a, s);
+	if (s->diverged == DIVERGENCE_NONE &&
+	    (s->n_train < SIGNS_MIN_RECORDS || isnan(s->scaled_peak)))
+		answer_open(a,
+			    "The journal holds %zu training record%s with a finite loss; at least "
+			    "%d, with the learning rate, are needed.",
+			    s->n_train, text_plural(s->n_train), SIGNS_MIN_RECORDS);
 	else
-		judge_large_rate(a, v, &s);
-	return 0;
+		judge_large_rate(a, v, s);
 }
 
 static void judge_small_rate(struct answer *a, const struct evidence *v,
 			     const struct learning_signs *s)
 {
 	if (s->end < LEARNED * s->ln_vocabulary || s->travel > SIGNS_TRAVEL_LARGE)
-		answer_judge(a, VERDICT_NO, CONFIDENCE_CLEAR,
-			     "The training NLL fell from %.3f to %.3f; the sum of all rates times "
-			     "sqrt(d_model) is %.3g.",
-			     s->start, s->end, s->travel);
+		answer_no(a, CLEAR,
+			  "The training NLL fell from %.3f to %.3f; the sum of all rates times "
+			  "sqrt(d_model) is %.3g.",
+			  s->start, s->end, s->travel);
 	else if (s->last_step < 2 * (double)v->recipe.warmup)
-		answer_judge(a, VERDICT_UNKNOWN, CONFIDENCE_NONE,
-			     "The run ended at step %s; twice the warm-up (%s step%s) is needed "
-			     "to judge the rate.",
-			     COUNT_TEXT(s->last_step), COUNT_TEXT(v->recipe.warmup),
-			     text_plural(v->recipe.warmup));
+		answer_open(a,
+			    "The run ended at step %s; twice the warm-up (%s step%s) is needed to "
+			    "judge the rate.",
+			    COUNT_TEXT(s->last_step), COUNT_TEXT(v->recipe.warmup),
+			    text_plural(v->recipe.warmup));
 	else
-		answer_judge(
-			a, VERDICT_YES,
-			s->travel < SIGNS_TRAVEL_SMALL ? CONFIDENCE_CLEAR : CONFIDENCE_LIKELY,
-			"The training NLL is still %.3f (uniform guess: %.3f), and the sum of "
-			"all rates times sqrt(d_model) is only %.3g: the weights hardly moved. "
-			"A larger noam_factor or more steps would help.",
-			s->end, s->ln_vocabulary, s->travel);
+		answer_yes(a, s->travel < SIGNS_TRAVEL_SMALL,
+			   "The training NLL is still %.3f (uniform guess: %.3f), and the sum of "
+			   "all rates times sqrt(d_model) is only %.3g: the weights hardly moved. "
+			   "A larger noam_factor or more steps would help.",
+			   s->end, s->ln_vocabulary, s->travel);
 }
 
-int answer_rate_too_small(struct answer *a, const struct evidence *v, struct err *e)
+void answer_rate_too_small(struct answer *a, const struct evidence *v)
 {
-	struct learning_signs s;
+	const struct learning_signs *s = &v->signs;
 
-	(void)e;
-	find_learning_signs(&s, v);
-	add_rate_facts(a, &s);
-	if (answer_if_diverged(a, VERDICT_UNKNOWN, &s))
-		return 0;
-	if (s.n_train < SIGNS_MIN_RECORDS || isnan(s.travel) || isnan(s.ln_vocabulary))
-		answer_judge(a, VERDICT_UNKNOWN, CONFIDENCE_NONE,
-			     "At least %d training records, the learning rate and the size of the "
-			     "vocabulary are needed.",
-			     SIGNS_MIN_RECORDS);
+	add_rate_facts(a, s);
+	if (answer_if_diverged(a, VERDICT_UNKNOWN, s))
+		return;
+	if (s->n_train < SIGNS_MIN_RECORDS || isnan(s->travel) || isnan(s->ln_vocabulary))
+		answer_open(a,
+			    "At least %d training records, the learning rate and the size of the "
+			    "vocabulary are needed.",
+			    SIGNS_MIN_RECORDS);
 	else
-		judge_small_rate(a, v, &s);
-	return 0;
+		judge_small_rate(a, v, s);
 }
 
 /* ---- the learning rate ------------------------------------------------- */
 
-int answer_learning_rate(struct answer *a, const struct evidence *v, struct err *e)
+void answer_learning_rate(struct answer *a, const struct evidence *v)
 {
 	const struct conf *c = &v->recipe;
 	const struct rate_schedule s = { .factor = c->noam_factor,
@@ -233,10 +201,6 @@ int answer_learning_rate(struct answer *a, const struct evidence *v, struct err 
 	double deviation = 0, peak = s.d_model > 0 ? schedule_rate(&s, s.warmup - 1) : NAN;
 	size_t known = 0;
 
-	a->x_name = "step";
-	a->y_name = "learning rate";
-	if (ANSWER_ADD_CURVE(a, "learning rate", v->train, v->n_train, train_point, step, lr, e))
-		return e->code;
 	for (size_t i = 0; i < v->n_train; i++) {
 		const struct train_point *p = &v->train[i];
 		double expected = s.d_model > 0 && p->step > 0
@@ -250,10 +214,10 @@ int answer_learning_rate(struct answer *a, const struct evidence *v, struct err 
 		known++;
 	}
 	if (!known) {
-		answer_append(
-			a, VERDICT_UNKNOWN,
+		answer_open(
+			a,
 			"No training record holds a learning rate, or the recipe has no d_model.");
-		return 0;
+		return;
 	}
 	answer_add_text(a, "formula",
 			s.cooldown ? "factor * d_model^-0.5 * min(step * warmup^-1.5, step^-0.5) * "
@@ -267,25 +231,22 @@ int answer_learning_rate(struct answer *a, const struct evidence *v, struct err 
 	answer_add_fact(a, "peak", peak, "");
 	answer_add_fact(a, "last recorded rate", v->train[v->n_train - 1].lr, "");
 	answer_add_fact(a, "largest relative deviation from the formula", deviation, "");
-	answer_append(a, VERDICT_STATEMENT,
+	answer_append(a,
 		      "The rate rises linearly for %s step%s to %.4g, then falls with the inverse "
-		      "square root of the step (Vaswani et al. 2017): %.4g * %d^-0.5 * "
-		      "min(step * %lld^-1.5, step^-0.5).",
+		      "square root of the step (Vaswani et al. 2017): %.4g * %d^-0.5 * min(step * "
+		      "%lld^-1.5, step^-0.5).",
 		      COUNT_TEXT(s.warmup), text_plural(s.warmup), peak, s.factor, (int)s.d_model,
 		      (long long)s.warmup);
 	if (s.cooldown)
-		answer_append(a, VERDICT_STATEMENT,
-			      " The last %s of %s planned step%s multiply this rate by a "
-			      "factor that falls linearly from 1 to 0.",
+		answer_append(a,
+			      " The last %s of %s planned step%s multiply this rate by a factor "
+			      "that falls linearly from 1 to 0.",
 			      COUNT_TEXT(s.cooldown), COUNT_TEXT(s.steps), text_plural(s.steps));
 	if (v->cooldown_to > 0)
-		answer_append(
-			a, VERDICT_STATEMENT,
-			" The time limit asked for an earlier cool-down: from step %s the rate "
-			"falls to its end at step %s, whatever the formula says.",
-			COUNT_TEXT(v->cooldown_from), COUNT_TEXT(v->cooldown_to));
-	answer_append(a, VERDICT_STATEMENT,
-		      " The recorded rates differ from this formula by at most %.3g %%%s.",
+		answer_append(a,
+			      " The time limit asked for an earlier cool-down: from step %s the "
+			      "rate falls to its end at step %s, whatever the formula says.",
+			      COUNT_TEXT(v->cooldown_from), COUNT_TEXT(v->cooldown_to));
+	answer_append(a, " The recorded rates differ from this formula by at most %.3g %%%s.",
 		      100 * deviation, v->cooldown_to > 0 ? " before" : "");
-	return 0;
 }

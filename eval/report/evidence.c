@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "data/source/corpus.h"
-#include "eval/report/signs.h"
 #include "share/base/file.h"
 #include "share/base/mem.h"
 #include "share/base/util.h"
@@ -25,97 +24,23 @@
 
 /* ---- records into structs ---------------------------------------------- */
 
-/* Maps a field of a journal record to a double member of a struct. */
-struct field {
-	const char *name;
-	size_t offset;
-};
+#define EVIDENCE_NAME(name) #name,
 
-#define FIELD(type, name)                                                                          \
-	{                                                                                          \
-#name, offsetof(struct type, name)                                                 \
-	}
+static const char *const train_names[] = { TRAIN_NUMBERS(EVIDENCE_NAME) };
+static const char *const eval_names[] = { EVAL_NUMBERS(EVIDENCE_NAME) };
+static const char *const save_names[] = { SAVE_NUMBERS(EVIDENCE_NAME) };
+static const char *const rank_names[] = { RANK_NUMBERS(EVIDENCE_NAME) };
+static const char *const weights_names[] = { WEIGHTS_NUMBERS(EVIDENCE_NAME) };
+static const char *const host_names[] = { HOST_NUMBERS(EVIDENCE_NAME) };
 
-static const struct field train_fields[] = {
-	FIELD(train_point, t),
-	FIELD(train_point, step),
-	FIELD(train_point, loss),
-	FIELD(train_point, nll),
-	FIELD(train_point, lr),
-	FIELD(train_point, grad_norm),
-	FIELD(train_point, source_tps),
-	FIELD(train_point, target_tps),
-	FIELD(train_point, step_s),
-	FIELD(train_point, epoch),
-	FIELD(train_point, input_s),
-	FIELD(train_point, compute_s),
-	FIELD(train_point, exposed_s),
-	FIELD(train_point, wait_s),
-	FIELD(train_point, update_s),
-	FIELD(train_point, sent_bytes),
-	{ NULL, 0 },
-};
-
-static const struct field eval_fields[] = {
-	FIELD(eval_point, t),	      FIELD(eval_point, step),
-	FIELD(eval_point, bleu),      FIELD(eval_point, dev_nll),
-	FIELD(eval_point, train_nll), FIELD(eval_point, dev_ppl),
-	FIELD(eval_point, seconds),   { NULL, 0 },
-};
-
-static const struct field save_fields[] = {
-	FIELD(save_point, t),
-	FIELD(save_point, step),
-	FIELD(save_point, bytes),
-	FIELD(save_point, seconds),
-	{ NULL, 0 },
-};
-
-static const struct field rank_fields[] = {
-	FIELD(rank_point, t),	    FIELD(rank_point, step),
-	FIELD(rank_point, rank),    FIELD(rank_point, compute_s),
-	FIELD(rank_point, step_s),  FIELD(rank_point, wait_s),
-	FIELD(rank_point, input_s), { NULL, 0 },
-};
-
-static const struct field weights_fields[] = {
-	FIELD(weights_point, t),
-	FIELD(weights_point, step),
-	FIELD(weights_point, since),
-	{ NULL, 0 },
-};
-
-static const struct field host_fields[] = {
-	FIELD(host_point, t),
-	FIELD(host_point, step),
-	FIELD(host_point, cpu),
-	FIELD(host_point, waits_cpu),
-	FIELD(host_point, rx_bytes_s),
-	FIELD(host_point, tx_bytes_s),
-	FIELD(host_point, link_bytes_s),
-	FIELD(host_point, retransmits_s),
-	FIELD(host_point, tx_step_bytes),
-	{ NULL, 0 },
-};
-
-static const struct field start_fields[] = {
-	FIELD(attempt_point, t),
-	FIELD(attempt_point, step),
-	FIELD(attempt_point, ranks),
-	{ NULL, 0 },
-};
-
-/* Times become those of a clock that nobody set back. */
-static void read_record_fields(const struct evidence *v, void *to, const struct field *fields,
-			       const struct json *record)
+/* Reads the numbers that a point begins with. Its time becomes that of a clock that nobody set back. */
+static void read_point_numbers(const struct evidence *v, void *point, const char *const *names,
+			       size_t n, const struct json *record)
 {
-	for (const struct field *f = fields; f->name; f++) {
-		double x = json_number(json_get(record, f->name), NAN);
+	double *values = point;
 
-		if (!strcmp(f->name, "t"))
-			x += v->set_back_s;
-		memcpy((char *)to + f->offset, &x, sizeof(x));
-	}
+	json_numbers(record, names, n, values);
+	values[0] += v->set_back_s;
 }
 
 /* The mean of a field over the GPUs of a host that report it; NAN without any. */
@@ -183,16 +108,15 @@ static void read_start_options(struct evidence *v, const struct json *r)
 	}
 }
 
-static int add_start_record(struct evidence *v, const struct json *r, struct err *e)
+/*
+ * Each completes the new point of its record and says whether to keep it; point NULL: the kind has no points.
+ */
+static bool take_start_record(struct evidence *v, void *point, const struct json *r)
 {
-	struct attempt_point *a;
-
-	if (mem_grow(&v->attempts, &v->cap_attempts, v->n_attempts + 1, sizeof(*a), e))
-		return e->code;
-	a = &v->attempts[v->n_attempts++];
-	read_record_fields(v, a, start_fields, r);
-	drop_repeated_steps(v, isnan(a->step) ? 0 : a->step);
-	v->ranks = a->ranks;
+	(void)point;
+	v->n_attempts++;
+	drop_repeated_steps(v, json_number(json_get(r, "step"), 0));
+	v->ranks = json_number(json_get(r, "ranks"), NAN);
 	v->parameters = json_number(json_get(r, "parameters"), v->parameters);
 	v->vocabulary = json_number(json_get(r, "vocabulary"), v->vocabulary);
 	snprintf(v->precision, sizeof(v->precision), "%.15s",
@@ -203,24 +127,18 @@ static int add_start_record(struct evidence *v, const struct json *r, struct err
 	v->end = (struct run_end){ 0 };
 	v->stop_step = NAN;
 	read_start_options(v, r);
-	return 0;
+	return false;
 }
 
-static int add_train_record(struct evidence *v, const struct json *r, struct err *e)
+static bool take_train_record(struct evidence *v, void *point, const struct json *r)
 {
-	double before = v->n_train ? v->train[v->n_train - 1].step : 0;
-	struct train_point *p;
+	struct train_point *p = point;
 
-	if (mem_grow(&v->train, &v->cap_train, v->n_train + 1, sizeof(*p), e))
-		return e->code;
-	p = &v->train[v->n_train];
-	read_record_fields(v, p, train_fields, r);
 	if (!is_step(p->step))
-		return 0;
-	p->steps = p->step - before;
+		return false;
+	p->steps = p->step - (v->n_train ? p[-1].step : 0);
 	v->nonfinite += json_get(r, "nonfinite") != NULL;
-	v->n_train++;
-	return 0;
+	return true;
 }
 
 /* Scores of another tokenizer say nothing about those that follow. Old records have no tok: 13a. */
@@ -233,39 +151,108 @@ static void take_tokenizer(struct evidence *v, const struct json *r)
 	snprintf(v->tok, sizeof(v->tok), "%.15s", tok);
 }
 
-static int add_eval_record(struct evidence *v, const struct json *r, struct err *e)
+static bool take_eval_record(struct evidence *v, void *point, const struct json *r)
 {
-	struct eval_point *p;
+	struct eval_point *p = point;
 
-	if (mem_grow(&v->evals, &v->cap_evals, v->n_evals + 1, sizeof(*p), e))
-		return e->code;
 	take_tokenizer(v, r);
-	p = &v->evals[v->n_evals];
-	read_record_fields(v, p, eval_fields, r);
 	if (isnan(p->dev_nll)) /* an imported log has only dev_loss */
 		p->dev_nll = json_number(json_get(r, "dev_loss"), NAN);
-	v->n_evals += is_step(p->step);
-	return 0;
+	return is_step(p->step);
 }
 
-static int add_save_record(struct evidence *v, const struct json *r, struct err *e)
+static bool take_rank_record(struct evidence *v, void *point, const struct json *r)
 {
-	if (mem_grow(&v->saves, &v->cap_saves, v->n_saves + 1, sizeof(*v->saves), e))
-		return e->code;
-	read_record_fields(v, &v->saves[v->n_saves++], save_fields, r);
-	return 0;
-}
+	struct rank_point *p = point;
 
-static int add_rank_record(struct evidence *v, const struct json *r, struct err *e)
-{
-	struct rank_point *p;
-
-	if (mem_grow(&v->rank, &v->cap_rank, v->n_rank + 1, sizeof(*p), e))
-		return e->code;
-	p = &v->rank[v->n_rank];
-	read_record_fields(v, p, rank_fields, r);
+	(void)v;
 	snprintf(p->host, sizeof(p->host), "%.63s", json_text(json_get(r, "host"), ""));
-	v->n_rank += p->rank >= 0 && is_step(p->step);
+	return p->rank >= 0 && is_step(p->step);
+}
+
+static bool take_host_record(struct evidence *v, void *point, const struct json *r)
+{
+	struct host_point *p = point;
+
+	(void)v;
+	/* the highest rate seen is no speed: compared with it, a link would always look full */
+	if (!strcmp(json_text(json_get(r, "link_from"), ""), "seen"))
+		p->link_bytes_s = NAN;
+	read_gpu_means(p, r);
+	return true;
+}
+
+static bool take_event_record(struct evidence *v, void *point, const struct json *r)
+{
+	const char *level = json_text(json_get(r, "level"), "");
+
+	(void)point;
+	if (json_get(r, "cooldown_to")) {
+		if (!(v->cooldown_to > 0))
+			v->cooldown_from = json_number(json_get(r, "cooldown_from"), NAN);
+		v->cooldown_to = json_number(json_get(r, "cooldown_to"), NAN);
+	}
+	v->skipped += strstr(json_text(json_get(r, "text"), ""), " is skipped: its ") != NULL;
+	if (!strcmp(level, "error"))
+		snprintf(v->last_error, sizeof(v->last_error), "%.399s",
+			 json_text(json_get(r, "text"), ""));
+	return false;
+}
+
+static bool take_stop_record(struct evidence *v, void *point, const struct json *r)
+{
+	const struct run_limits limits = { .step = json_integer(json_get(r, "step"), -1),
+					   .steps = v->has_plan ? v->recipe.steps : -1,
+					   .minutes = v->recipe.max_minutes,
+					   .patience = v->recipe.patience };
+
+	(void)point;
+	run_end_read(&v->end, r);
+	run_end_complete(&v->end, NULL, NULL, &limits);
+	v->stop_step = json_number(json_get(r, "step"), NAN);
+	snprintf(v->reason, sizeof(v->reason), "%.15s", json_text(json_get(r, "reason"), ""));
+	return false;
+}
+
+/* A list of points in struct evidence, and what its points begin with. */
+#define POINT_LIST(list, type, names)                                                              \
+	sizeof(struct type), offsetof(struct evidence, list), offsetof(struct evidence, n_##list), \
+		offsetof(struct evidence, cap_##list), names, ARRAY_LEN(names)
+
+static const struct record_kind {
+	const char *kind;
+	bool (*take)(struct evidence *v, void *point, const struct json *r); /* NULL: keep it */
+	size_t point_bytes, list, n, cap; /* offsets in struct evidence; 0: no points */
+	const char *const *names;
+	size_t n_names;
+} record_kinds[] = {
+	{ .kind = "start", .take = take_start_record },
+	{ "train", take_train_record, POINT_LIST(train, train_point, train_names) },
+	{ "eval", take_eval_record, POINT_LIST(evals, eval_point, eval_names) },
+	{ "save", NULL, POINT_LIST(saves, save_point, save_names) },
+	{ "rank", take_rank_record, POINT_LIST(rank, rank_point, rank_names) },
+	{ "host", take_host_record, POINT_LIST(host, host_point, host_names) },
+	{ .kind = "event", .take = take_event_record },
+	{ .kind = "stop", .take = take_stop_record },
+};
+
+static int add_record_of_kind(struct evidence *v, const struct record_kind *k, const struct json *r,
+			      struct err *e)
+{
+	char *base = (char *)v, *points = NULL;
+	size_t *n = (size_t *)(void *)(base + k->n);
+	void *point = NULL;
+
+	if (k->point_bytes) {
+		if (mem_grow(base + k->list, (size_t *)(void *)(base + k->cap), *n + 1,
+			     k->point_bytes, e))
+			return e->code;
+		memcpy(&points, base + k->list, sizeof(points));
+		point = points + *n * k->point_bytes;
+		read_point_numbers(v, point, k->names, k->n_names, r);
+	}
+	if ((!k->take || k->take(v, point, r)) && point)
+		++*n;
 	return 0;
 }
 
@@ -281,7 +268,7 @@ static int add_weights_record(struct evidence *v, const struct json *r, struct e
 		if (mem_grow(&v->weights, &v->cap_weights, v->n_weights + 1, sizeof(*p), e))
 			return e->code;
 		p = &v->weights[v->n_weights];
-		read_record_fields(v, p, weights_fields, r);
+		read_point_numbers(v, p, weights_names, ARRAY_LEN(weights_names), r);
 		snprintf(p->matrix, sizeof(p->matrix), "%.63s", name);
 		p->moved = json_number(value, NAN);
 		p->still = json_number(json_get(still, name), 0);
@@ -289,68 +276,6 @@ static int add_weights_record(struct evidence *v, const struct json *r, struct e
 	}
 	return 0;
 }
-
-static int add_host_record(struct evidence *v, const struct json *r, struct err *e)
-{
-	struct host_point *p;
-
-	if (mem_grow(&v->host, &v->cap_host, v->n_host + 1, sizeof(*p), e))
-		return e->code;
-	p = &v->host[v->n_host];
-	read_record_fields(v, p, host_fields, r);
-	/* the highest rate seen is no speed: compared with it, a link would always look full */
-	if (!strcmp(json_text(json_get(r, "link_from"), ""), "seen"))
-		p->link_bytes_s = NAN;
-	read_gpu_means(p, r);
-	v->n_host++;
-	return 0;
-}
-
-static int add_event_record(struct evidence *v, const struct json *r, struct err *e)
-{
-	const char *level = json_text(json_get(r, "level"), "");
-
-	(void)e;
-	if (json_get(r, "cooldown_to")) {
-		if (!(v->cooldown_to > 0))
-			v->cooldown_from = json_number(json_get(r, "cooldown_from"), NAN);
-		v->cooldown_to = json_number(json_get(r, "cooldown_to"), NAN);
-	}
-	v->warnings += !strcmp(level, "warning");
-	v->skipped += strstr(json_text(json_get(r, "text"), ""), " is skipped: its ") != NULL;
-	if (!strcmp(level, "error")) {
-		v->errors++;
-		snprintf(v->last_error, sizeof(v->last_error), "%.399s",
-			 json_text(json_get(r, "text"), ""));
-	}
-	return 0;
-}
-
-static int add_stop_record(struct evidence *v, const struct json *r, struct err *e)
-{
-	const struct run_limits limits = { .step = json_integer(json_get(r, "step"), -1),
-					   .steps = v->has_plan ? v->recipe.steps : -1,
-					   .minutes = v->recipe.max_minutes,
-					   .patience = v->recipe.patience };
-
-	(void)e;
-	run_end_read(&v->end, r);
-	run_end_complete(&v->end, NULL, NULL, &limits);
-	v->stop_step = json_number(json_get(r, "step"), NAN);
-	snprintf(v->reason, sizeof(v->reason), "%.15s", json_text(json_get(r, "reason"), ""));
-	return 0;
-}
-
-static const struct {
-	const char *kind;
-	int (*add_record)(struct evidence *v, const struct json *r, struct err *e);
-} kinds[] = {
-	{ "start", add_start_record },	   { "train", add_train_record },
-	{ "eval", add_eval_record },	   { "save", add_save_record },
-	{ "rank", add_rank_record },	   { "host", add_host_record },
-	{ "event", add_event_record },	   { "stop", add_stop_record },
-	{ "weights", add_weights_record },
-};
 
 static int add_record(struct evidence *v, const struct json *r, struct err *e)
 {
@@ -365,10 +290,10 @@ static int add_record(struct evidence *v, const struct json *r, struct err *e)
 		v->first_t = t;
 	if (!isnan(t))
 		v->last_t = t;
-	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
-		if (!strcmp(kinds[i].kind, kind))
-			return kinds[i].add_record(v, r, e);
-	return 0;
+	for (size_t i = 0; i < ARRAY_LEN(record_kinds); i++)
+		if (!strcmp(record_kinds[i].kind, kind))
+			return add_record_of_kind(v, &record_kinds[i], r, e);
+	return strcmp(kind, "weights") ? 0 : add_weights_record(v, r, e);
 }
 
 static int compare_host_names(const void *a, const void *b)
@@ -410,8 +335,6 @@ static int evidence_read_journal(struct evidence *v, struct err *e)
 			got = e->code;
 			break;
 		}
-	if (r)
-		v->bad_lines = journal_bad_lines(r);
 	journal_reader_free(r);
 	free(path);
 	return got ? got : number_hosts(v, e);
@@ -568,12 +491,13 @@ int evidence_open(struct evidence *v, const char *workspace, const char *run, st
 		return e->code;
 	if (!file_exists(v->folder))
 		return workspace_unknown_run(workspace, run, e);
-	if (!(v->cache = mem_alloc(1, sizeof(*v->cache), e)) || evidence_read_recipe(v, e) ||
+	if (evidence_read_recipe(v, e) ||
 	    conf_set(&v->recipe, "workspace", workspace, "report", e) ||
 	    evidence_read_journal(v, e) || samples_read(&v->samples, v->folder, e))
 		return e->code;
 	/* every skipped step has a train record; old journals have an event as well */
 	v->skipped = MAX(v->skipped, v->nonfinite);
+	evidence_find_signs(v);
 	return evidence_read_corpus(v, e);
 }
 
@@ -584,14 +508,12 @@ void evidence_close(struct evidence *v)
 	free(v->folder);
 	free(v->corpus);
 	free(v->corpus_changed);
-	free(v->attempts);
 	free(v->train);
 	free(v->evals);
 	free(v->saves);
 	free(v->rank);
 	free(v->host);
 	free(v->weights);
-	free(v->cache);
 	samples_free(&v->samples);
 	*v = (struct evidence){ 0 };
 }

@@ -16,51 +16,59 @@
 #include "share/conf/conf.h"
 #include "share/format/json.h"
 #include "share/workspace/run_end.h"
+#include "train/record/learning.h"
 
 /*
- * One journal record each; the fields are described in share/workspace/journal.h.
- * struct train_point has only double members: answer_steady_means() relies on that.
+ * The numbers of a journal record, which struct NAME_point begins with; share/workspace/journal.h describes
+ * them. Those of weights that are not listed here are read by themselves.
  */
+/* clang-format off */
+#define TRAIN_NUMBERS(X) \
+	X(t) X(step) X(loss) X(nll) X(lr) X(grad_norm) X(source_tps) X(target_tps) X(step_s) \
+	X(epoch) X(input_s) X(compute_s) X(exposed_s) X(wait_s) X(update_s) X(sent_bytes)
+#define EVAL_NUMBERS(X) X(t) X(step) X(bleu) X(dev_nll) X(train_nll) X(seconds)
+#define SAVE_NUMBERS(X) X(t) X(step) X(bytes) X(seconds)
+#define RANK_NUMBERS(X) X(t) X(step) X(rank) X(compute_s) X(step_s) X(wait_s) X(input_s)
+#define WEIGHTS_NUMBERS(X) X(t) X(step) X(since)
+#define HOST_NUMBERS(X) \
+	X(t) X(step) X(cpu) X(waits_cpu) X(tx_bytes_s) X(link_bytes_s) \
+	X(retransmits_s) X(tx_step_bytes)
+#define EVIDENCE_NUMBER(name) double name;
+/* clang-format on */
+
+/* Only double members: answer_steady_means() relies on that. */
 struct train_point {
-	double t, step, loss, nll, lr, grad_norm, source_tps, target_tps, step_s, epoch;
-	double input_s, compute_s, exposed_s, wait_s, update_s, sent_bytes;
+	TRAIN_NUMBERS(EVIDENCE_NUMBER)
 	double steps; /* since the preceding train record */
 };
 
 struct eval_point { /* dev_nll: of an imported log without it, dev_loss */
-	double t, step, bleu, dev_nll, train_nll, dev_ppl, seconds;
+	EVAL_NUMBERS(EVIDENCE_NUMBER)
 };
 
 struct save_point {
-	double t, step, bytes, seconds;
+	SAVE_NUMBERS(EVIDENCE_NUMBER)
 };
 
 struct rank_point {
-	double t, step, rank, compute_s, step_s, wait_s, input_s;
+	RANK_NUMBERS(EVIDENCE_NUMBER)
 	char host[64]; /* "": unknown */
 };
 
 /* The change of one weight matrix between two evaluations. */
 struct weights_point {
-	double t, step, since;
+	WEIGHTS_NUMBERS(EVIDENCE_NUMBER)
 	double moved, still; /* as in share/workspace/journal.h */
 	char matrix[64];
 };
 
 /* One host at one time; gpu_...: means over the GPUs of the host. */
 struct host_point {
-	double t, step, cpu, waits_cpu, rx_bytes_s, tx_bytes_s, link_bytes_s, retransmits_s;
-	double tx_step_bytes;
+	HOST_NUMBERS(EVIDENCE_NUMBER)
 	double gpus, gpu_util, gpu_power_w, gpu_power_limit_w;
 	char host[64], gpu_name[64];
 	size_t number; /* of the host, from 0: equal names have equal numbers */
 };
-
-struct attempt_point {
-	double t, step, ranks;
-};
-
-struct signs_cache;
 
 struct evidence {
 	struct conf recipe;    /* the run's, sizes applied */
@@ -78,7 +86,6 @@ struct evidence {
 	double bytes_a_word[2];	    /* of the texts, before the rules of cleaning */
 	double ranks;		    /* of the last attempt */
 	size_t hosts;		    /* different hosts among the host records */
-	struct attempt_point *attempts;
 	struct train_point *train;
 	struct eval_point *evals;
 	struct save_point *saves;
@@ -87,19 +94,19 @@ struct evidence {
 	struct weights_point *weights;
 	double cooldown_from, cooldown_to; /* decided because of the time limit; to 0: none */
 	size_t n_attempts, n_train, n_evals, n_saves, n_rank, n_host, n_weights;
-	size_t cap_attempts, cap_train, cap_evals, cap_saves, cap_rank, cap_host, cap_weights;
+	size_t cap_train, cap_evals, cap_saves, cap_rank, cap_host, cap_weights;
 	double first_t, last_t; /* of all records; t of each record never falls, see set_back_s */
 	double set_back_s;	/* by which the clock was set back; added to t of later records */
 	double stop_step;	/* of the last stop record; NAN without one */
 	double lost_s;		/* spent on steps that were repeated after a restart */
-	int64_t warnings, errors, nonfinite, bad_lines;
+	int64_t nonfinite;
 	int64_t skipped;    /* steps that were skipped because a number was not finite */
 	bool has_plan;	    /* the recipe or a start record holds the options of the run */
 	char reason[16];    /* how the last attempt stopped; "" without a stop record */
 	struct run_end end; /* and why */
 	char last_error[400];
-	struct run_samples samples; /* of the newest evaluation */
-	struct signs_cache *cache;  /* owned, private to signs.c; NULL: signs are found each time */
+	struct run_samples samples;  /* of the newest evaluation */
+	struct learning_signs signs; /* how the run learned, with the trend */
 };
 
 /*
@@ -108,6 +115,9 @@ struct evidence {
  */
 int evidence_open(struct evidence *v, const char *workspace, const char *run, struct err *e);
 void evidence_close(struct evidence *v);
+
+/* For evidence_open(): fills v->signs from the records. */
+void evidence_find_signs(struct evidence *v);
 
 /* Why manifest is NULL: a sentence. Borrowed. */
 const char *evidence_no_manifest(const struct evidence *v);

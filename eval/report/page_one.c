@@ -95,15 +95,12 @@ static void find_page_facts(struct page_one *p, const struct evidence *v)
 static void put_score_words(struct answer *a, const char *set, const struct page_score *s)
 {
 	if (isfinite(s->bleu))
-		answer_append(a, VERDICT_STATEMENT, "BLEU on the %s set is %.2f%s%s%s, at step %s",
-			      set, s->bleu, *s->tok ? " (" : "", s->tok, *s->tok ? ")" : "",
-			      COUNT_TEXT(s->step));
+		answer_append(a, "BLEU on the %s set is %.2f%s%s%s, at step %s", set, s->bleu,
+			      *s->tok ? " (" : "", s->tok, *s->tok ? ")" : "", COUNT_TEXT(s->step));
 	else
-		answer_append(a, VERDICT_STATEMENT, "The %s set has no BLEU; step %s", set,
-			      COUNT_TEXT(s->step));
+		answer_append(a, "The %s set has no BLEU; step %s", set, COUNT_TEXT(s->step));
 	if (isfinite(s->nll))
-		answer_append(a, VERDICT_STATEMENT, ", with an NLL of %.3f nats per target token",
-			      s->nll);
+		answer_append(a, ", with an NLL of %.3f nats per target token", s->nll);
 }
 
 /* "2026-11-26 19:15 UTC" */
@@ -129,22 +126,21 @@ static void describe_result(struct page_one *p, const struct evidence *v)
 	if (isfinite(p->dev.step))
 		put_score_words(a, "development", &p->dev);
 	else
-		answer_append(a, VERDICT_STATEMENT, "The run has no evaluation yet");
-	answer_append(a, VERDICT_STATEMENT, ". ");
+		answer_append(a, "The run has no evaluation yet");
+	answer_append(a, ". ");
 	if (isfinite(p->test.bleu)) {
 		put_score_words(a, "test", &p->test);
-		answer_append(a, VERDICT_STATEMENT, " (%s sentences, beam %s).",
-			      COUNT_TEXT(p->test.sentences), COUNT_TEXT(p->test.beam));
+		answer_append(a, " (%s sentences, beam %s).", COUNT_TEXT(p->test.sentences),
+			      COUNT_TEXT(p->test.beam));
 	} else if (v->corpus_changed) {
-		answer_append(a, VERDICT_STATEMENT, "The test set has no score.");
+		answer_append(a, "The test set has no score.");
 	} else if (p->score_command) {
-		answer_append(a, VERDICT_STATEMENT, "The test set has no score yet; type: %s",
-			      p->score_command);
+		answer_append(a, "The test set has no score yet; type: %s", p->score_command);
 	} else {
-		answer_append(a, VERDICT_STATEMENT, "The corpus has no test set.");
+		answer_append(a, "The corpus has no test set.");
 	}
 	if (v->corpus_changed)
-		answer_append(a, VERDICT_STATEMENT, " %s", v->corpus_changed);
+		answer_append(a, " %s", v->corpus_changed);
 	add_date_fact(a, "last record", p->ended);
 	add_date_fact(a, "test score", p->test.t);
 	if (*p->host)

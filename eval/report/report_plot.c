@@ -74,7 +74,7 @@ static void add_braille_cell(struct buf *out, unsigned char dots)
 	buf_add_char(out, (char)(0x80 | (dots & 0x3F)));
 }
 
-/* The legend: each curve with its last value. answer_add_curve() admits no empty curve. */
+/* The legend: each curve with its last value; no curve is empty. */
 static void add_names(const struct answer *a, struct buf *out)
 {
 	buf_printf(out, "%10s %s: ", "", a->y_name);
@@ -106,7 +106,7 @@ void report_plot_text(const struct answer *a, struct buf *out)
 		buf_add_char(out, '\n');
 	}
 	snprintf(left, sizeof(left), "%.6g", r.x0);
-	snprintf(right, sizeof(right), "%s %.6g", a->x_name, r.x1);
+	snprintf(right, sizeof(right), "step %.6g", r.x1);
 	buf_printf(out, "%10s %-*s%s\n", "", COLUMNS - (int)strlen(right), left, right);
 }
 
@@ -133,15 +133,14 @@ void report_plot_svg(const struct answer *a, struct buf *out)
 	if (!a->n_curves)
 		return;
 	r = find_range(a);
-	buf_printf(out, "<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"%s over %s\">\n",
-		   WIDTH, HEIGHT, a->y_name, a->x_name);
+	buf_printf(out, "<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"%s over step\">\n",
+		   WIDTH, HEIGHT, a->y_name);
 	buf_printf(out, "<path class=\"axis\" d=\"M%d 10V%dH%d\"/>\n", LEFT, floor_y, WIDTH - 10);
 	buf_printf(out, "<text x=\"%d\" y=\"18\" text-anchor=\"end\">%.4g</text>\n", LEFT - 6,
 		   r.y1);
 	buf_printf(out, "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">%.4g</text>\n", LEFT - 6,
 		   floor_y, r.y0);
-	buf_printf(out, "<text x=\"%d\" y=\"%d\">%s %.6g</text>\n", LEFT, floor_y + 14, a->x_name,
-		   r.x0);
+	buf_printf(out, "<text x=\"%d\" y=\"%d\">step %.6g</text>\n", LEFT, floor_y + 14, r.x0);
 	buf_printf(out, "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">%.6g</text>\n", WIDTH - 10,
 		   floor_y + 14, r.x1);
 	for (size_t c = 0; c < a->n_curves; c++) {

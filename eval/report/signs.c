@@ -1,5 +1,5 @@
-/* signs.c - passes the records of a run to train/record/learning.c; see signs.h */
-#include "eval/report/signs.h"
+/* signs.c - passes the records of a run to train/record/learning.c; see evidence.h */
+#include "eval/report/evidence.h"
 
 #include <math.h>
 #include <string.h>
@@ -20,7 +20,7 @@ static void add_training_point(struct learning *l, const struct train_point *p)
 						      .epoch = p->epoch });
 }
 
-static void find_signs_of_records(struct learning_signs *s, const struct evidence *v)
+void evidence_find_signs(struct evidence *v)
 {
 	struct learning l;
 	size_t at = 0;
@@ -41,18 +41,6 @@ static void find_signs_of_records(struct learning_signs *s, const struct evidenc
 	l.skipped = v->skipped;
 	if (strstr(v->last_error, "diverged"))
 		learning_add_failure(&l);
-	learning_find_signs(&l, s);
-	learning_find_trend(&l, s, true);
-}
-
-/* Most questions begin with the signs, whose trend costs tens of milliseconds. */
-void find_learning_signs(struct learning_signs *s, const struct evidence *v)
-{
-	if (v->cache && v->cache->is_found) {
-		*s = v->cache->signs;
-		return;
-	}
-	find_signs_of_records(s, v);
-	if (v->cache)
-		*v->cache = (struct signs_cache){ true, *s };
+	learning_find_signs(&l, &v->signs);
+	learning_find_trend(&l, &v->signs, true);
 }

@@ -1,5 +1,5 @@
 /* constraint_options.c - forced and forbidden phrases; see constraint_options.h (terms: terms.c) */
-#include "eval/translate/constraint_options_internal.h"
+#include "eval/translate/constraint_options.h"
 
 #include <assert.h>
 #include <stdlib.h>

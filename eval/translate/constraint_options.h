@@ -20,6 +20,13 @@
 
 /* ---- forced phrases, as tokens ---- */
 
+/*
+ * Encodes n bytes of raw target text; the caller frees phrase->tokens. ERR_DATA: the text has no
+ * words, is too long, or needs a character that the vocabulary lacks.
+ */
+int encode_target_phrase(struct engine *g, const char *text, size_t n, struct decode_phrase *phrase,
+			 struct err *e);
+
 /* Zeroed: no phrases. */
 struct phrases {
 	struct decode_phrase all[DECODE_MAX_PHRASES];

@@ -56,7 +56,7 @@ static int engine_adopt_corpus(const struct engine *g, struct conf *c, struct er
  */
 static int engine_load_recipe(struct engine *g, struct conf *c, bool as_trained, struct err *e)
 {
-	char *path = file_path(e, "%s/recipe.ini", g->folder);
+	char *path = file_path(e, "%s/recipe.ini", g->models[0].folder);
 	int64_t threads = c->threads, workers = c->workers, gpu = c->gpu;
 	int backend = c->backend, precision = c->precision, rc;
 	bool graphs = c->cuda_graphs;
@@ -94,12 +94,12 @@ static int engine_check_vocabulary(const struct engine *g, struct err *e)
 			e, ERR_DATA,
 			"%s/vocab.tsv has %d entries, but the model was trained with %d: the "
 			"file belongs to another corpus",
-			g->folder, vocab_size(v), g->state.shape.vocabulary);
+			g->models[0].folder, vocab_size(v), g->state.shape.vocabulary);
 	if (strcmp(vocab_sha256(v), g->state.vocabulary_sha256))
 		return err_set(e, ERR_DATA,
 			       "%s/vocab.tsv is not the vocabulary that the model was trained with "
 			       "(sha256 %.12s, expected %.12s)",
-			       g->folder, vocab_sha256(v), g->state.vocabulary_sha256);
+			       g->models[0].folder, vocab_sha256(v), g->state.vocabulary_sha256);
 	return 0;
 }
 
@@ -113,24 +113,25 @@ struct model_opening {
 	bool unaveraged;
 };
 
-static int load_model(const struct model_opening *o, const char *folder,
-		      const struct model_shape *shape, struct safetensors **weights,
-		      struct model **model, struct err *e)
+static int load_model(const struct model_opening *o, struct engine_model *m,
+		      const struct model_shape *shape, struct err *e)
 {
-	const struct ckpt_source from = { folder, o->unaveraged };
-	struct model *m = *model = ckpt_open_model(&from, shape, o->ops, &o->dev, weights, e);
+	const struct ckpt_source from = { m->folder, o->unaveraged };
 
-	if (!m || (o->ops->pack && model_pack(m, o->packed, e)))
+	m->model = ckpt_open_model(&from, shape, o->ops, &o->dev, &m->weights, e);
+	if (!m->model || (o->ops->pack && model_pack(m->model, o->packed, e)))
 		return e->code;
 	return o->use == ENGINE_TRANSLATE
-		       ? model_reserve_encoding(m, o->capacity, o->capacity / 2, e)
-		       : model_reserve_forward(m, o->capacity, o->capacity / 2, e);
+		       ? model_reserve_encoding(m->model, o->capacity, o->capacity / 2, e)
+		       : model_reserve_forward(m->model, o->capacity, o->capacity / 2, e);
 }
 
-static int load_member(struct engine *g, const struct model_opening *o, struct engine_member *m,
+/* Loads a further model of an ensemble. */
+static int load_member(struct engine *g, const struct model_opening *o, struct engine_model *m,
 		       struct err *e)
 {
 	const struct ckpt_source from = { m->folder, o->unaveraged };
+	const char *first = g->models[0].folder;
 	struct ckpt_state state;
 
 	if (!(m->check = ckpt_check_start(&from, e)) ||
@@ -140,10 +141,10 @@ static int load_member(struct engine *g, const struct model_opening *o, struct e
 		return err_set(e, ERR_DATA,
 			       "%s and %s have different vocabularies: the models of an ensemble "
 			       "must share one",
-			       m->folder, g->folder);
-	if (text_facts_check_models(m->folder, g->folder, e))
+			       m->folder, first);
+	if (text_facts_check_models(m->folder, first, e))
 		return e->code;
-	return load_model(o, m->folder, &state.shape, &m->weights, &m->model, e);
+	return load_model(o, m, &state.shape, e);
 }
 
 const char *engine_precision(const struct conf *c)
@@ -213,18 +214,17 @@ static int open_models(struct engine *g, const struct conf *c, enum engine_use u
 			"backend %s does not support --precision int8: give --precision bf16, "
 			"or --backend cpu",
 			o.ops->name);
-	if (load_model(&o, g->folder, &g->state.shape, &g->weights, &g->model, e))
-		return e->code;
-	models[0] = g->model;
-	for (int32_t i = 0; i < g->n_members; i++) {
-		if (load_member(g, &o, &g->members[i], e))
+	for (int32_t i = 0; i < g->n_models; i++) {
+		struct engine_model *m = &g->models[i];
+
+		if (i ? load_member(g, &o, m, e) : load_model(&o, m, &g->state.shape, e))
 			return e->code;
-		models[i + 1] = g->members[i].model;
+		models[i] = m->model;
 	}
 	workers = !o.ops->pack || o.ops->has_device_memory ? 1
 		  : c->workers				   ? (int32_t)c->workers
 							   : flow_threads((int)c->threads);
-	g->decoder = decoder_new_ensemble(models, 1 + g->n_members, g->capacity, workers, e);
+	g->decoder = decoder_new_ensemble(models, g->n_models, g->capacity, workers, e);
 	return g->decoder ? 0 : e->code;
 }
 
@@ -263,8 +263,9 @@ static int open_shortlist(struct engine *g, const struct conf *c, struct err *e)
 
 	if (!c->shortlist)
 		return 0;
-	path = strcmp(c->shortlist, "model") ? mem_strdup(c->shortlist, e)
-					     : file_path(e, "%s/" SHORTLIST_FILE, g->folder);
+	path = strcmp(c->shortlist, "model")
+		       ? mem_strdup(c->shortlist, e)
+		       : file_path(e, "%s/" SHORTLIST_FILE, g->models[0].folder);
 	if (!path)
 		return e->code;
 	g->shortlist = shortlist_open(path, vocab_size(v), vocab_sha256(v), e);
@@ -274,7 +275,7 @@ static int open_shortlist(struct engine *g, const struct conf *c, struct err *e)
 
 /* ---- which models ------------------------------------------------------ */
 
-/* Adds a model; the first one is the engine's main model. Takes ownership of folder. */
+/* Adds a model. Takes ownership of folder. */
 static int add_model_folder(struct engine *g, char *folder, struct err *e)
 {
 	if (!folder)
@@ -295,16 +296,12 @@ static int add_model_folder(struct engine *g, char *folder, struct err *e)
 		free(folder);
 		return e->code;
 	}
-	if (!g->folder) {
-		g->folder = folder;
-		return 0;
-	}
-	if (g->n_members == DECODE_MAX_MODELS - 1) {
+	if (g->n_models == DECODE_MAX_MODELS) {
 		free(folder);
 		return err_set(e, ERR_USAGE, "an ensemble has at most %d models",
 			       DECODE_MAX_MODELS);
 	}
-	g->members[g->n_members++].folder = folder;
+	g->models[g->n_models++].folder = folder;
 	return 0;
 }
 
@@ -344,16 +341,11 @@ int engine_check(struct engine *g, struct err *e)
 {
 	struct err fault = { 0 };
 
-	for (int32_t i = 0; i < g->n_members; i++) {
-		struct engine_member *m = &g->members[i];
-
-		if (ckpt_check_finish(m->check, &fault) && !g->fault.code)
+	for (int32_t i = g->n_models - 1; i >= 0; i--) { /* the fault of the first one counts */
+		if (ckpt_check_finish(g->models[i].check, &fault))
 			g->fault = fault;
-		m->check = NULL;
+		g->models[i].check = NULL;
 	}
-	if (g->check && ckpt_check_finish(g->check, &fault))
-		g->fault = fault;
-	g->check = NULL;
 	if (g->fault.code)
 		*e = g->fault;
 	return g->fault.code;
@@ -369,17 +361,21 @@ static int report_damage_first(struct engine *g, struct err *e)
 
 int engine_open(struct engine *g, struct conf *c, enum engine_use use, struct err *e)
 {
+	struct ckpt_source first;
+
 	memset(g, 0, sizeof(*g));
 	g->conf = c;
-	if (find_folders(g, c, e) ||
-	    !(g->check = ckpt_check_start(&(struct ckpt_source){ g->folder, c->unaveraged }, e)) ||
-	    ckpt_read_state(g->folder, false, &g->state, e) ||
+	if (find_folders(g, c, e))
+		return e->code;
+	first = (struct ckpt_source){ g->models[0].folder, c->unaveraged };
+	if (!(g->models[0].check = ckpt_check_start(&first, e)) ||
+	    ckpt_read_state(first.folder, false, &g->state, e) ||
 	    engine_load_recipe(g, c, use == ENGINE_AS_TRAINED, e) ||
 	    engine_choose_format(c, &g->state, use == ENGINE_AS_TRAINED, e))
 		return report_damage_first(g, e);
 	g->capacity = (int32_t)MAX(c->decode_tokens / c->beam, MIN_CAPACITY);
 	assert(g->capacity >= MIN_CAPACITY);
-	g->pipeline = pipeline_open(g->folder, c, e);
+	g->pipeline = pipeline_open(g->models[0].folder, c, e);
 	if (!g->pipeline || engine_check_vocabulary(g, e) || find_word_boundaries(g, e) ||
 	    open_shortlist(g, c, e) || open_models(g, c, use, e))
 		return report_damage_first(g, e);
@@ -389,11 +385,8 @@ int engine_open(struct engine *g, struct conf *c, enum engine_use use, struct er
 void engine_close(struct engine *g)
 {
 	decoder_free(g->decoder);
-	model_free(g->model);
-	safetensors_close(g->weights);
-	ckpt_check_finish(g->check, &(struct err){ 0 });
-	for (int32_t i = 0; i < g->n_members; i++) {
-		struct engine_member *m = &g->members[i];
+	for (int32_t i = 0; i < g->n_models; i++) {
+		struct engine_model *m = &g->models[i];
 
 		model_free(m->model);
 		safetensors_close(m->weights);
@@ -404,7 +397,6 @@ void engine_close(struct engine *g)
 	free(g->joins_next);
 	free(g->starts_word);
 	pipeline_close(g->pipeline);
-	free(g->folder);
 	memset(g, 0, sizeof(*g));
 }
 
@@ -435,6 +427,19 @@ static int encode_source_line(struct engine *g, const struct engine_line *line,
 	return 0;
 }
 
+char *engine_text_of(const struct engine *g, const int32_t *tokens, int32_t n, struct err *e)
+{
+	struct buf text = { 0 };
+	char *raw = NULL;
+
+	if (!pipeline_decode(g->pipeline, SIDE_TARGET, tokens, (size_t)n, &text, e)) {
+		buf_add(&text, "", 0); /* an empty text needs an allocated string too */
+		raw = buf_detach(&text, e);
+	}
+	buf_free(&text);
+	return raw;
+}
+
 /* Fills t->texts with the raw text of the hypotheses. */
 static int write_texts(struct engine *g, struct engine_translation *t, struct err *e)
 {
@@ -443,15 +448,8 @@ static int write_texts(struct engine *g, struct engine_translation *t, struct er
 		return e->code;
 	for (int32_t h = 0; h < t->result.n; h++) {
 		const struct decode_hypothesis *y = &t->result.hypotheses[h];
-		struct buf text = { 0 };
 
-		if (pipeline_decode(g->pipeline, SIDE_TARGET, y->tokens, (size_t)y->n, &text, e)) {
-			buf_free(&text);
-			return e->code;
-		}
-		buf_add(&text, "", 0); /* an empty translation needs an allocated string too */
-		t->texts[h] = buf_detach(&text, e);
-		if (!t->texts[h])
+		if (!(t->texts[h] = engine_text_of(g, y->tokens, y->n, e)))
 			return e->code;
 	}
 	return 0;
@@ -550,7 +548,8 @@ int engine_translate(struct engine *g, const struct decode_options *options,
 	return rc;
 }
 
-bool engine_word_continues(const struct engine *g, const int32_t *tokens, int32_t n, int32_t i)
+/* Does the word of token i continue in token i + 1? */
+static bool word_continues(const struct engine *g, const int32_t *tokens, int32_t n, int32_t i)
 {
 	assert(i >= 0 && i < n && (g->joins_next || g->starts_word));
 	if (g->joins_next)
@@ -564,7 +563,7 @@ static int32_t source_word(const struct engine *g, const struct engine_translati
 	int32_t word = 0;
 
 	for (int32_t i = 0; i < n && i < t->n_source; i++)
-		word += !engine_word_continues(g, t->source, t->n_source, i);
+		word += !word_continues(g, t->source, t->n_source, i);
 	return word;
 }
 
@@ -585,7 +584,7 @@ void engine_word_alignment(const struct engine *g, const struct engine_translati
 			is_listed |= source_word(g, t, h->aligned[j]) == word;
 		if (!is_listed)
 			buf_printf(out, "%s%d-%d", out->len > start ? " " : "", word, target);
-		if (!engine_word_continues(g, h->tokens, h->n, i)) {
+		if (!word_continues(g, h->tokens, h->n, i)) {
 			target++;
 			begin = i + 1;
 		}

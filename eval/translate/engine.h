@@ -20,29 +20,25 @@
 #include "train/ckpt/ckpt.h"
 #include "train/model/model.h"
 
-/* A further model of an ensemble. */
-struct engine_member {
+/* One of the models that translate together. */
+struct engine_model {
 	char *folder;		     /* owned */
 	struct safetensors *weights; /* owned; NULL: the model has copied its weights */
 	struct model *model;	     /* owned */
-	struct ckpt_check *check;    /* owned; NULL: the checksum is verified */
+	struct ckpt_check *check;    /* owned: hash check of the folder; NULL: it has ended */
 };
 
 struct engine {
-	struct conf *conf; /* borrowed */
-	char *folder;	   /* owned: the model folder */
-	struct ckpt_state state;
+	struct conf *conf;			       /* borrowed */
+	struct engine_model models[DECODE_MAX_MODELS]; /* (n_models); several: an ensemble */
+	int32_t n_models;
+	struct ckpt_state state;     /* of the first model */
 	struct pipeline *pipeline;   /* owned */
-	struct safetensors *weights; /* owned; NULL: the model has copied its weights */
-	struct model *model;	     /* owned: the main model */
-	struct engine_member members[DECODE_MAX_MODELS - 1]; /* (n_members) */
-	int32_t n_members;
 	bool *joins_next;	     /* (real vocabulary) owned, BPE; see struct decode_options */
 	bool *starts_word;	     /* (real vocabulary) owned, SentencePiece; the other is NULL */
 	struct shortlist *shortlist; /* owned; NULL: none */
 	struct decoder *decoder;     /* owned */
-	struct ckpt_check *check;    /* owned: hash check of the folder; NULL: it has ended */
-	struct err fault;	     /* result of the ended hash check */
+	struct err fault;	     /* result of the ended hash checks */
 	int32_t capacity;	     /* tokens of a batch, including </s> */
 };
 
@@ -105,13 +101,12 @@ int engine_translate(struct engine *g, const struct decode_options *o,
 		     struct engine_translation *translations, struct err *e);
 void engine_translations_free(struct engine_translation *translations, size_t n);
 
-/* Does the word of token i continue in token i + 1? */
-bool engine_word_continues(const struct engine *g, const int32_t *tokens, int32_t n, int32_t i);
+/* The raw text of n target tokens, which the caller frees; NULL: failure. */
+char *engine_text_of(const struct engine *g, const int32_t *tokens, int32_t n, struct err *e);
 
 /*
  * Appends the word alignment of a hypothesis, "0-0 1-2 ...": source word - target word, numbered
- * from 0, by rising target word, each pair once. Words are joined from tokens, see
- * engine_word_continues(). The hypothesis must have alignments.
+ * from 0, by rising target word, each pair once. The hypothesis must have alignments.
  */
 void engine_word_alignment(const struct engine *g, const struct engine_translation *t,
 			   int32_t hypothesis, struct buf *out);

@@ -180,6 +180,15 @@ static void write_translation(struct json_writer *w, const struct engine *g,
 	json_close(w, '}');
 }
 
+/* ERR_USAGE: a number of a request is not between 1 and most. */
+static int check_range(const char *name, int64_t value, int64_t most, struct err *e)
+{
+	return value >= 1 && value <= most
+		       ? 0
+		       : err_set(e, ERR_USAGE, "%s is %lld, but must be from 1 to %lld", name,
+				 (long long)value, (long long)most);
+}
+
 /* Reads the decoding options of a request. ERR_USAGE: a value is out of range. */
 static int read_options(struct decode_options *o, const struct json *request, struct err *e)
 {
@@ -187,9 +196,8 @@ static int read_options(struct decode_options *o, const struct json *request, st
 	int64_t beam = json_integer(json_get(request, "beam"), MAX(o->beam, n_best));
 	double alpha = json_number(json_get(request, "alpha"), o->alpha);
 
-	if (beam < 1 || beam > DECODE_MAX_BEAM)
-		return err_set(e, ERR_USAGE, "beam is %lld, but must be from 1 to %d",
-			       (long long)beam, DECODE_MAX_BEAM);
+	if (check_range("beam", beam, DECODE_MAX_BEAM, e))
+		return e->code;
 	if (n_best < 1 || n_best > beam)
 		return err_set(e, ERR_USAGE, "n_best is %lld, but must be from 1 to the beam, %lld",
 			       (long long)n_best, (long long)beam);
@@ -342,7 +350,7 @@ static int read_alternatives_request(struct serve_request *x, const struct json 
 static int read_attention_request(struct serve_request *x, const struct engine *g,
 				  const struct json *request, struct err *e)
 {
-	const struct model_shape *shape = model_get_shape(g->model);
+	const struct model_shape *shape = model_get_shape(g->models[0].model);
 	const struct json *wanted = json_get(request, "attention");
 	const int64_t layer = json_integer(json_get(wanted, "layer"), shape->decoder_layers);
 	const int64_t head = json_integer(json_get(wanted, "head"), 0);
@@ -352,14 +360,10 @@ static int read_attention_request(struct serve_request *x, const struct engine *
 	if (!json_is_object(wanted))
 		return err_set(e, ERR_USAGE,
 			       "attention must be an object: {\"layer\":1,\"head\":1}");
-	if (layer < 1 || layer > shape->decoder_layers)
-		return err_set(e, ERR_USAGE,
-			       "the layer of attention is %lld, but must be from 1 to %d",
-			       (long long)layer, shape->decoder_layers);
-	if (head < (json_get(wanted, "head") ? 1 : 0) || head > shape->heads)
-		return err_set(e, ERR_USAGE,
-			       "the head of attention is %lld, but must be from 1 to %d",
-			       (long long)head, shape->heads);
+	if (check_range("the layer of attention", layer, shape->decoder_layers, e) ||
+	    (json_get(wanted, "head") &&
+	     check_range("the head of attention", head, shape->heads, e)))
+		return e->code;
 	x->attention.wanted = true;
 	x->attention.map.layer = (int32_t)layer - 1;
 	x->attention.map.head = (int32_t)head - 1;
@@ -533,8 +537,8 @@ static void write_ready_line(const struct serve_context *s, struct buf *out)
 	json_put_int(&w, "beam", o->beam);
 	json_put_real(&w, "alpha", o->alpha);
 	json_put_bool(&w, "keeps_lines", passages_keep_lines(s->passages));
-	json_put_int(&w, "decoder_layers", model_get_shape(g->model)->decoder_layers);
-	json_put_int(&w, "heads", model_get_shape(g->model)->heads);
+	json_put_int(&w, "decoder_layers", model_get_shape(g->models[0].model)->decoder_layers);
+	json_put_int(&w, "heads", model_get_shape(g->models[0].model)->heads);
 	json_close(&w, '}');
 	buf_add_char(out, '\n');
 }

@@ -7,20 +7,6 @@
 
 #include "share/base/mem.h"
 
-/* The raw text of n tokens; the caller frees it. */
-static char *text_of(struct engine *g, const int32_t *tokens, int32_t n, struct err *e)
-{
-	struct buf text = { 0 };
-	char *raw = NULL;
-
-	if (!pipeline_decode(g->pipeline, SIDE_TARGET, tokens, (size_t)n, &text, e)) {
-		buf_add(&text, "", 0);
-		raw = buf_detach(&text, e);
-	}
-	buf_free(&text);
-	return raw;
-}
-
 /*
  * row: the at tokens before the suggestion, with room for its tokens. word: index of the first
  * token of the word that the suggestion continues (at, if it starts a word).
@@ -36,8 +22,8 @@ static int write_suggestion(struct engine *g, int32_t *row, int32_t at, int32_t 
 	memcpy(row + at, a->tokens, (size_t)a->n * sizeof(*row));
 	if (g->starts_word && !ends && g->starts_word[a->tokens[0]])
 		word = at;
-	s->word = ends ? mem_strdup("", e) : text_of(g, row + word, n - word, e);
-	s->prefix = s->word ? text_of(g, row, n, e) : NULL;
+	s->word = ends ? mem_strdup("", e) : engine_text_of(g, row + word, n - word, e);
+	s->prefix = s->word ? engine_text_of(g, row, n, e) : NULL;
 	if (s->prefix)
 		return 0;
 	free(s->word);

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "eval/metrics/unicode.h"
-#include "eval/translate/constraint_options_internal.h"
+#include "eval/translate/constraint_options.h"
 #include "share/base/lines.h"
 #include "share/base/mem.h"
 #include "share/base/text.h"

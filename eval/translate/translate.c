@@ -253,7 +253,7 @@ int translate_run(struct conf *c, struct err *e)
 	if (!rc)
 		rc = run_translation(t, c, e);
 	warn_long(t);
-	if (!rc && !c->quiet && model_count_slow_products(t->engine.model))
+	if (!rc && !c->quiet && model_count_slow_products(t->engine.models[0].model))
 		fprintf(stderr, "werkbank: warning: " MODEL_SLOW_PRODUCTS "\n");
 	constraint_options_close(&t->constraints);
 	passages_free(t->passages);

@@ -1,4 +1,4 @@
 # eval/verify: checks the files of runs, corpora and models, and says what can be rebuilt.
 # Enter at verify.h.
 # May use: train/ckpt, train/record, share.
-libeval_a_SOURCES += %D%/verify.c %D%/verify.h %D%/verify_checks.c %D%/verify_internal.h
+libeval_a_SOURCES += %D%/verify.c %D%/verify.h

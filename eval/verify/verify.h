@@ -12,6 +12,6 @@
 #include "share/conf/conf.h"
 
 /* 0; ERR_DATA: damage was found and printed; ERR_NOINPUT: there is no such run, corpus or model. */
-int verify_run(const struct conf *c, struct err *e);
+int verify_run(struct conf *c, struct err *e);
 
 #endif

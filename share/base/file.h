@@ -65,6 +65,8 @@ void outfile_abandon(struct outfile *o);
 int file_write_all(const char *path, const void *bytes, size_t n, struct err *e);
 /* The same with the contents of a buffer; ERR_NOMEM if an addition to it failed. */
 int file_write_buf(const char *path, const struct buf *b, struct err *e);
+/* The same for the file FOLDER/NAME. */
+int file_write_into(const char *folder, const char *name, const struct buf *b, struct err *e);
 /* The same; whoever may read the file may also execute it. */
 int file_write_script(const char *path, const struct buf *b, struct err *e);
 /* The same without fsync, for a file that need not survive a power failure. */

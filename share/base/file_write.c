@@ -371,6 +371,15 @@ int file_write_buf(const char *path, const struct buf *b, struct err *e)
 	return buf_check(b, e) ? e->code : file_write_all(path, b->data, b->len, e);
 }
 
+int file_write_into(const char *folder, const char *name, const struct buf *b, struct err *e)
+{
+	char *path = file_path(e, "%s/%s", folder, name);
+	int rc = path ? file_write_buf(path, b, e) : e->code;
+
+	free(path);
+	return rc;
+}
+
 int file_write_script(const char *path, const struct buf *b, struct err *e)
 {
 	struct outfile o;

@@ -245,10 +245,15 @@ TEST(resample_real_systems)
 static double tokenised(const char *hypothesis, const char *reference, bool lowercase, bool split)
 {
 	struct bleu_options o = { SCORE_MULTI_BLEU, BLEU_EXP, -1, lowercase, false, split };
-	struct bleu_score s;
+	const struct score_text h = { hypothesis, strlen(hypothesis) },
+				r = { reference, strlen(reference) };
+	struct bleu_score s = { 0 };
 	struct err e = { 0 };
+	struct bleu *b = bleu_new(&o, &e);
 
-	check_int(bleu_lists(&o, &hypothesis, &reference, 1, &s, &e), 0);
+	if (check_int(bleu_add(b, &h, &r, 1, &e), 0))
+		bleu_score(b, &s);
+	bleu_free(b);
 	return s.score;
 }
 

@@ -56,21 +56,9 @@ FUZZ(weights)
 FUZZ(npz)
 {
 	struct err e = { 0 };
-	struct npz z;
-	unsigned sum = 0;
 
-	if (!npz_open(&z, data, n, &e))
-		for (size_t i = 0; i < z.n; i++) {
-			size_t k = 0;
-			const unsigned char *at = npz_array(&z.all[i], &k);
-
-			property(!at || (at >= data && at + k <= data + n));
-			for (size_t b = 0; at && b < k; b++)
-				sum += at[b];
-		}
-	npz_close(&z);
 	property(npz_explain("x", data, n, &e) == ERR_DATA);
-	return sum > UINT32_MAX; /* never: the bytes were read */
+	return 0;
 }
 
 /* A token list gives a vocabulary or an error, and each id has its own row. */
