@@ -18,11 +18,6 @@
 #include "train/launch/run/run_commands.h"
 #include "train/launch/run/train_command.h"
 
-static int command_hosts(struct conf *c, int *status, struct err *e)
-{
-	return hosts_command_run(c, status, e);
-}
-
 static int command_probe(struct conf *c, int *status, struct err *e)
 {
 	*status = 0;
@@ -33,31 +28,6 @@ static int command_job(struct conf *c, int *status, struct err *e)
 {
 	*status = 0;
 	return job_command_run(c, e);
-}
-
-static int command_attach(struct conf *c, int *status, struct err *e)
-{
-	return run_command_attach(c, status, e);
-}
-
-static int command_save(struct conf *c, int *status, struct err *e)
-{
-	return run_command_save(c, status, e);
-}
-
-static int command_evaluate(struct conf *c, int *status, struct err *e)
-{
-	return run_command_evaluate(c, status, e);
-}
-
-static int command_stop(struct conf *c, int *status, struct err *e)
-{
-	return run_command_stop(c, status, e);
-}
-
-static int command_logs(struct conf *c, int *status, struct err *e)
-{
-	return run_command_logs(c, status, e);
 }
 
 static int command_plan(struct conf *c, int *status, struct err *e)
@@ -72,13 +42,13 @@ static const struct {
 } commands[] = {
 	/* clang-format off */
 	{ "train", train_command_run },
-	{ "attach", command_attach },
-	{ "save", command_save },
-	{ "evaluate", command_evaluate },
-	{ "stop", command_stop },
-	{ "logs", command_logs },
+	{ "attach", run_command_attach },
+	{ "save", run_command_save },
+	{ "evaluate", run_command_evaluate },
+	{ "stop", run_command_stop },
+	{ "logs", run_command_logs },
 	{ "job", command_job },
-	{ "hosts", command_hosts },
+	{ "hosts", hosts_command_run },
 	{ "plan", command_plan },
 	{ "_probe", command_probe },
 	{ "_follow", follow_command_run },

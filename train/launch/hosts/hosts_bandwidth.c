@@ -18,7 +18,7 @@
 #include "train/launch/preflight/preflight.h"
 #include "train/launch/preflight/probe.h"
 #include "train/launch/remote/launcher.h"
-#include "train/launch/remote/mpirun.h"
+#include "train/launch/remote/rank_launch.h"
 #include "train/launch/remote/remote.h"
 
 #define START_S	  120.0 /* limit for mpirun and the all-reduces */
@@ -51,7 +51,7 @@ static int copy_test_hosts(struct link_test *t, struct err *e)
 	for (size_t i = 0; h->n > 1 && i < h->n; i++)
 		t->copy[i].slots = 1;
 	t->hosts = (struct hosts){ .all = t->copy, .n = h->n };
-	t->is_local = mpirun_is_local(&t->hosts);
+	t->is_local = hosts_are_local(&t->hosts);
 	if (hosts_total_slots(&t->hosts) < 2)
 		return err_set(e, ERR_USAGE,
 			       "bandwidth needs two hosts, or one host with two "
@@ -114,26 +114,22 @@ static int build_bandwidth_command(struct link_test *t, struct err *e)
 		.launcher = t->launcher,
 		.oversubscribed = t->is_local && hosts_total_slots(&t->hosts) > cores_count()
 	};
-	int rc = mpirun_write_hostfile(&how, e);
+	int rc = rank_launch_write_hostfile(&how, e);
 
 	if (!rc)
-		rc = mpirun_append_words(&t->line, &how, e);
-
-	if (!rc)
-		rc = command_line_add(&t->line, t->trainer, e);
-	return rc ? rc : command_line_add(&t->line, "_bandwidth", e);
+		rc = rank_launch_append_words(&t->line, &how, e);
+	COMMAND_LINE_ADD(&t->line, t->trainer, "_bandwidth");
+	return rc ? rc : command_line_check(&t->line, e);
 }
 
 /* ---- measurement ------------------------------------------------------------------ */
 
 static int run_bandwidth_ranks(struct link_test *t, struct err *e)
 {
-	struct host here = { .name = (char[]){ "localhost" }, .slots = 1 };
 	double n = (double)hosts_total_slots(&t->hosts), pairs = n <= ALL_PAIRS ? n * (n - 1) : n;
-	const struct remote_options how = { .deadline_s = START_S + pairs * PAIR_S };
-	struct remote_job job = { .host = &here, .argv = (const char *const *)t->line.all };
+	struct remote_job job = { .argv = t->line.all };
 	const char *at;
-	int rc = remote_run_local(&job, 1, &how, e);
+	int rc = remote_run_here(&job, 1, START_S + pairs * PAIR_S, e);
 
 	at = strstr(buf_text(&job.out), "{\"hosts\":");
 	if (!rc && (job.status != 0 || !at))

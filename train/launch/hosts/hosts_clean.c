@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "share/base/file.h"
 #include "share/base/mem.h"
 #include "share/base/util.h"
 #include "train/common/leftover.h"
@@ -70,9 +71,7 @@ static int add_this_host(struct cleaning *c, struct err *e)
 
 static struct remote_options cleaning_remote_options(const struct cleaning *c, double more_s)
 {
-	return (struct remote_options){ .ssh = c->task->conf->ssh,
-					.srun = launcher_is_slurm(c->task->conf),
-					.deadline_s = c->task->conf->deadline + more_s };
+	return launcher_remote_options(c->task->conf, c->task->conf->deadline + more_s);
 }
 
 static int query_leftovers(struct cleaning *c, struct err *e)
@@ -339,9 +338,7 @@ static int report_cleaning(struct cleaning *c, const struct hosts_answers *a, st
 	} else {
 		print_found_leftovers(c, a, &out);
 	}
-	rc = buf_check(&out, e);
-	if (!rc)
-		fwrite(out.data, 1, out.len, stdout);
+	rc = file_put_stdout(&out, e);
 	buf_free(&out);
 	return rc;
 }

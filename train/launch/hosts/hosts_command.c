@@ -56,9 +56,7 @@ static int list_hosts(const struct hosts_task *t, int *status, struct err *e)
 		print_hosts_json(t->hosts, &out);
 	else
 		print_hosts_table(t->hosts, &out);
-	rc = buf_check(&out, e);
-	if (!rc)
-		fwrite(out.data, 1, out.len, stdout);
+	rc = file_put_stdout(&out, e);
 	buf_free(&out);
 	return rc;
 }
@@ -121,8 +119,7 @@ static char *absolute_workspace(const struct conf *c, struct err *e)
 
 static int run_hosts_action(size_t action, struct conf *c, int *status, struct err *e)
 {
-	const struct hosts_env env = { getenv("PBS_NODEFILE"), getenv("SLURM_JOB_NODELIST"),
-				       getenv("SLURM_TASKS_PER_NODE") };
+	const struct hosts_env env = hosts_env_get();
 	struct hosts h = { 0 };
 	struct hosts_task t = { .conf = c, .hosts = &h };
 	char *workspace = absolute_workspace(c, e), why[LAUNCHER_WHY];

@@ -25,8 +25,6 @@
 #include "train/launch/preflight/probe.h"
 #include "train/launch/remote/hosts_query.h"
 #include "train/launch/remote/launcher.h"
-#include "train/launch/remote/mpirun.h"
-#include "train/launch/remote/rsh_agent.h"
 
 #define COPY_S	  (24 * 3600.0) /* rsync has a --timeout of its own for a stalled copy */
 #define VERIFY_S  600.0
@@ -184,9 +182,8 @@ static int inspect_sync_hosts(struct syncing *s, struct err *e)
 				     s->share ? s->share : s->bin,
 				     s->corpus ? s->corpus : s->bin,
 				     NULL };
-	const struct remote_options how = { .ssh = s->task->conf->ssh,
-					    .srun = launcher_is_slurm(s->task->conf),
-					    .deadline_s = s->task->conf->deadline };
+	const struct remote_options how =
+		launcher_remote_options(s->task->conf, s->task->conf->deadline);
 	size_t n = s->task->hosts->n;
 	struct remote_job *jobs = mem_alloc(n, sizeof(*jobs), e);
 	int rc = jobs ? 0 : e->code;
@@ -199,7 +196,7 @@ static int inspect_sync_hosts(struct syncing *s, struct err *e)
 		struct sync_host *h = &s->by_host[i];
 		const char *words = buf_text(&jobs[i].err);
 
-		h->is_local = remote_is_local(jobs[i].host);
+		h->is_local = host_is_local(jobs[i].host);
 		h->alive = !jobs[i].trouble[0] && jobs[i].status == 0;
 		h->shares = strstr(buf_text(&jobs[i].out), "shared") != NULL;
 		if (jobs[i].trouble[0])
@@ -230,15 +227,14 @@ static int write_rsync_shell(const struct syncing *s, const struct host *h, stru
 			     struct err *e)
 {
 	struct command_line c = { 0 };
-	int rc = rsh_agent_split_words(&c, s->task->conf->ssh, e);
+	int rc = command_line_split(&c, s->task->conf->ssh, e);
 
-	if (!rc) {
-		command_line_quote(&c, out);
-		buf_printf(out, " -x -o BatchMode=yes -o ConnectTimeout=10");
-		if (h->port)
-			buf_printf(out, " -p %d", h->port);
-		rc = buf_check(out, e);
-	}
+	command_line_quote(c.all, out);
+	buf_printf(out, " -x -o BatchMode=yes -o ConnectTimeout=10");
+	if (h->port)
+		buf_printf(out, " -p %d", h->port);
+	if (!rc)
+		rc = command_line_check(&c, e) ? e->code : buf_check(out, e);
 	command_line_free(&c);
 	return rc;
 }
@@ -250,38 +246,26 @@ static int write_rsync_shell(const struct syncing *s, const struct host *h, stru
 static int build_rsync_command(const struct syncing *s, size_t i, bool last, struct command_line *c,
 			       struct err *e)
 {
-	static const char *const options[] = { "rsync",
-					       "-aLR",
-					       "--no-implied-dirs",
-					       "--partial-dir=.werkbank-partial",
-					       "--timeout=120",
-					       "--stats",
-					       "-e" };
 	const struct host *h = &s->task->hosts->all[i];
+	const bool is_ipv6 = strchr(h->name, ':') != NULL;
 	struct buf shell = { 0 };
-	char *to = file_path(e, "%s%s%s:/", strchr(h->name, ':') ? "[" : "", h->name,
-			     strchr(h->name, ':') ? "]" : "");
-	int rc = to ? write_rsync_shell(s, h, &shell, e) : e->code;
+	int rc = write_rsync_shell(s, h, &shell, e);
 
-	for (size_t k = 0; !rc && k < ARRAY_LEN(options); k++)
-		rc = command_line_add(c, options[k], e);
-	if (!rc)
-		rc = command_line_add(c, buf_text(&shell), e);
-	for (size_t k = 0; !rc && k < s->n_files; k++) {
+	COMMAND_LINE_ADD(c, "rsync", "-aLR", "--no-implied-dirs", "--partial-dir=.werkbank-partial",
+			 "--timeout=120", "--stats", "-e", buf_text(&shell));
+	for (size_t k = 0; k < s->n_files; k++) {
 		bool is_manifest = s->manifest && !strcmp(s->files[k].path, s->manifest);
 
 		if (is_manifest == last &&
 		    !(s->by_host[i].shares && s->corpus &&
 		      !strncmp(s->files[k].path, s->corpus, strlen(s->corpus))))
-			rc = command_line_add(c, s->files[k].path, e);
+			command_line_add(c, s->files[k].path);
 	}
-	if (!rc && s->share && !last)
-		rc = command_line_add(c, s->share, e);
-	if (!rc)
-		rc = command_line_add(c, to, e);
+	if (s->share && !last)
+		command_line_add(c, s->share);
+	command_line_printf(c, "%s%s%s:/", is_ipv6 ? "[" : "", h->name, is_ipv6 ? "]" : "");
 	buf_free(&shell);
-	free(to);
-	return rc;
+	return rc ? rc : command_line_check(c, e);
 }
 
 /* "Total bytes sent: 1,234,567" of --stats; -1: not found. */
@@ -347,9 +331,8 @@ static int copy_sync_files(struct syncing *s, bool last, struct err *e)
 			continue;
 		}
 		rc = build_rsync_command(s, i, last, &lines[n_jobs], e);
-		jobs[n_jobs] =
-			(struct remote_job){ .host = &s->task->hosts->all[i],
-					     .argv = (const char *const *)lines[n_jobs].all };
+		jobs[n_jobs] = (struct remote_job){ .host = &s->task->hosts->all[i],
+						    .argv = lines[n_jobs].all };
 		who[n_jobs++] = i;
 	}
 	if (!rc)
@@ -407,9 +390,8 @@ static void compare_sync_sums(const struct syncing *s, size_t i, const struct js
  */
 static int verify_sync_files(struct syncing *s, bool before, struct err *e)
 {
-	const struct remote_options how = { .ssh = s->task->conf->ssh,
-					    .srun = launcher_is_slurm(s->task->conf),
-					    .deadline_s = s->task->conf->deadline + VERIFY_S };
+	const struct remote_options how =
+		launcher_remote_options(s->task->conf, s->task->conf->deadline + VERIFY_S);
 	size_t n = s->task->hosts->n;
 	struct buf *requests = mem_alloc(n, sizeof(*requests), e);
 	struct hosts_answers a = { 0 };
@@ -486,9 +468,7 @@ static int report_sync(const struct syncing *s, struct err *e)
 		json_close(&w, ']');
 		buf_add_char(&out, '\n');
 	}
-	rc = buf_check(&out, e);
-	if (!rc)
-		fwrite(out.data, 1, out.len, stdout);
+	rc = file_put_stdout(&out, e);
 	buf_free(&out);
 	return rc;
 }

@@ -2,7 +2,6 @@
 #include "train/launch/preflight/preflight.h"
 
 #include <assert.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,26 +19,6 @@
 
 #define MAX_PEERS  128 /* names that each host resolves */
 #define MANY_PEERS 16  /* the same if there are more than PREFLIGHT_TOGETHER hosts */
-
-/* ---- findings --------------------------------------------------------------- */
-
-void preflight_add_finding(struct preflight_host *h, enum finding_level level, const char *what,
-			   const char *fmt, ...)
-{
-	struct err lost;
-	size_t cap = h->n_findings;
-	struct finding *f;
-	va_list ap;
-
-	if (mem_grow(&h->findings, &cap, h->n_findings + 1, sizeof(*h->findings), &lost))
-		return;
-	f = &h->findings[h->n_findings++];
-	*f = (struct finding){ .level = level };
-	snprintf(f->what, sizeof(f->what), "%s", what);
-	va_start(ap, fmt);
-	vsnprintf(f->text, sizeof(f->text), fmt, ap);
-	va_end(ap);
-}
 
 /* ---- asking ------------------------------------------------------------------- */
 

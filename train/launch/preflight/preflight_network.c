@@ -88,8 +88,7 @@ static void find_network_members(const struct preflight_check *p, const struct p
 
 	*m = (struct network_members){ 0 };
 	for (size_t i = 0; all && i < p->n; i++) {
-		const struct json *one =
-			f->by_host[i] ? find_interface(f->by_host[i], "network", network) : NULL;
+		const struct json *one = find_interface(f->by_host[i], "network", network);
 
 		m->answered += f->by_host[i] != NULL;
 		if (one)
@@ -150,8 +149,7 @@ static int64_t network_mbit_s(const struct preflight_check *p, const struct pref
 	int64_t slowest = 0;
 
 	for (size_t i = 0; i < p->n; i++) {
-		const struct json *one =
-			f->by_host[i] ? find_interface(f->by_host[i], "network", network) : NULL;
+		const struct json *one = find_interface(f->by_host[i], "network", network);
 		int64_t mbit = json_integer(json_get(one, "mbit_s"), 0);
 
 		if (one && !mbit)
@@ -178,7 +176,7 @@ static void choose_common_network(const struct preflight_check *p, const struct 
 
 	*c = (struct network_choice){ 0 };
 	for (size_t i = 0; i < p->n && !all; i++)
-		all = f->by_host[i] ? facts_interfaces(f->by_host[i]) : NULL;
+		all = facts_interfaces(f->by_host[i]);
 	for (size_t k = 0; k < json_len(all); k++) {
 		const char *network = json_text_or_empty(json_at(all, k), "network");
 		int64_t speed;
@@ -256,8 +254,7 @@ static void set_given_network(struct preflight_check *p, const struct preflight_
 		return;
 	}
 	for (size_t i = 0; i < p->n && !p->network[0]; i++) {
-		const struct json *one =
-			f->by_host[i] ? find_interface(f->by_host[i], "name", given) : NULL;
+		const struct json *one = find_interface(f->by_host[i], "name", given);
 
 		if (one)
 			snprintf(p->network, sizeof(p->network), "%s",

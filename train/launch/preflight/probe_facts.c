@@ -72,17 +72,15 @@ static void put_trainer_version(struct json_writer *w, const char *program,
 
 static int put_program_versions(struct json_writer *w, struct err *e)
 {
-	struct host here = { .name = (char[]){ "localhost" }, .slots = 1 };
 	struct err none = { 0 };
 	char *trainer = paths_program("werkbank-train", &none);
 	const char *const ask_mpi[] = { "mpirun", "--version", NULL };
 	const char *const ask_trainer[] = { trainer, "--version", NULL };
 	struct remote_job jobs[] = {
-		{ .host = &here, .argv = ask_mpi },
-		{ .host = &here, .argv = ask_trainer },
+		{ .argv = ask_mpi },
+		{ .argv = ask_trainer },
 	};
-	const struct remote_options how = { .deadline_s = VERSION_S };
-	int rc = remote_run_local(jobs, trainer ? 2 : 1, &how, e);
+	int rc = remote_run_here(jobs, trainer ? 2 : 1, VERSION_S, e);
 
 	if (!rc) {
 		put_mpi_version(w, &jobs[0]);

@@ -49,6 +49,7 @@
 #include "share/workspace/journal.h"
 #include "train/common/control.h"
 #include "train/launch/remote/launcher.h"
+#include "train/launch/remote/rank_launch.h"
 #include "train/launch/run/host_return.h"
 #include "train/launch/run/outcome.h"
 #include "train/launch/run/roll_call.h"
@@ -136,23 +137,17 @@ int attempts_command_line(const struct attempts *a, const struct hosts *hosts, c
 			  double save_s, struct command_line *c, struct err *e)
 {
 	struct mpirun_options how = mpirun_options_of(a, hosts, hostfile);
-	const char *words[] = { a->trainer,
-				"_rank",
-				"-C",
-				a->workspace,
-				"--run",
-				a->run,
-				a->conf->quiet ? "--quiet" : NULL };
 	int rc = 0;
 
 	how.kill_after_s = seconds_to_kill(save_s);
 	if (how.kill_after_s < 2)
 		how.kill_after_s = 0; /* Open MPI's own */
-	if (how.ranks > 1 || !mpirun_is_local(hosts))
-		rc = mpirun_append_words(c, &how, e);
-	for (size_t i = 0; !rc && i < ARRAY_LEN(words) && words[i]; i++)
-		rc = command_line_add(c, words[i], e);
-	return rc;
+	if (how.ranks > 1 || !hosts_are_local(hosts))
+		rc = rank_launch_append_words(c, &how, e);
+	COMMAND_LINE_ADD(c, a->trainer, "_rank", "-C", a->workspace, "--run", a->run);
+	if (a->conf->quiet)
+		command_line_add(c, "--quiet");
+	return rc ? rc : command_line_check(c, e);
 }
 
 /* ---- state and events ---- */
@@ -388,7 +383,7 @@ static int start_attempt(struct attempt_loop *l, int *status, struct err *e)
 	int rc = rundir_check(l->a->dir, e);
 
 	if (!rc && hosts)
-		rc = mpirun_write_hostfile(&how, e);
+		rc = rank_launch_write_hostfile(&how, e);
 	if (!rc)
 		rc = attempts_command_line(l->a, hosts, l->hostfile, l->job_outcome.save_s, &c, e);
 	if (rc)
@@ -403,7 +398,7 @@ static int start_attempt(struct attempt_loop *l, int *status, struct err *e)
 	l->started = clock_mono_s();
 	host_return_begin_job(&l->host_return, &l->roll_call.hosts, l->started);
 	update_run_state(l);
-	rc = supervise_run_job(&l->sup, (const char *const *)c.all, status, e);
+	rc = supervise_run_job(&l->sup, c.all, status, e);
 	outcome_update(&l->job_outcome);
 	if (rc == ERR_UNAVAILABLE && l->sup.mpirun)
 		err_prefix(e, "several ranks need Open MPI");

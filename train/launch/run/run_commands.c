@@ -68,7 +68,7 @@ static void print_attach(const struct conf *c, const char *run)
 	free(program);
 }
 
-int run_command_attach(const struct conf *c, int *status, struct err *e)
+int run_command_attach(struct conf *c, int *status, struct err *e)
 {
 	struct run_handle l;
 	bool left = false;
@@ -254,7 +254,7 @@ static int print_run_end(const struct run_handle *l, struct err *e)
 	return rc;
 }
 
-int run_command_evaluate(const struct conf *c, int *status, struct err *e)
+int run_command_evaluate(struct conf *c, int *status, struct err *e)
 {
 	struct run_request a = { .c = c,
 				 .request = "evaluate",
@@ -275,7 +275,7 @@ int run_command_evaluate(const struct conf *c, int *status, struct err *e)
 	return rc;
 }
 
-int run_command_save(const struct conf *c, int *status, struct err *e)
+int run_command_save(struct conf *c, int *status, struct err *e)
 {
 	struct run_request a = { .c = c,
 				 .request = "save",
@@ -333,7 +333,7 @@ static int wait_for_run_end(const struct conf *c, struct run_handle *l, struct e
 	}
 }
 
-int run_command_stop(const struct conf *c, int *status, struct err *e)
+int run_command_stop(struct conf *c, int *status, struct err *e)
 {
 	struct run_handle l;
 	int rc = run_handle_find(&l, c, true, e);
@@ -401,7 +401,7 @@ static int follow_console_log(struct run_handle *l, const char *path, int64_t fr
 	return rc;
 }
 
-int run_command_logs(const struct conf *c, int *status, struct err *e)
+int run_command_logs(struct conf *c, int *status, struct err *e)
 {
 	char *path = NULL;
 	int64_t end = 0;

@@ -1,15 +1,34 @@
-/* preflight_print.c - prints the result of the preflight check; see preflight.h */
+/* preflight_findings.c - adds findings to hosts, and prints the result of the check; see preflight.h */
 #include <assert.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "share/base/file.h"
+#include "share/base/mem.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
 #include "share/format/json.h"
-#include "train/launch/preflight/preflight.h"
-#include "train/launch/preflight/probe.h"
+#include "train/launch/preflight/preflight_internal.h"
+
+void preflight_add_finding(struct preflight_host *h, enum finding_level level, const char *what,
+			   const char *fmt, ...)
+{
+	struct err lost;
+	size_t cap = h->n_findings;
+	struct finding *f;
+	va_list ap;
+
+	if (mem_grow(&h->findings, &cap, h->n_findings + 1, sizeof(*h->findings), &lost))
+		return;
+	f = &h->findings[h->n_findings++];
+	*f = (struct finding){ .level = level };
+	snprintf(f->what, sizeof(f->what), "%s", what);
+	va_start(ap, fmt);
+	vsnprintf(f->text, sizeof(f->text), fmt, ap);
+	va_end(ap);
+}
 
 static const char *const level_names[] = { "ok", "warning", "error" };
 
