@@ -451,8 +451,7 @@ static void doctor_put_json(const struct findings *all, struct buf *out)
 	struct json_writer w = { .out = out };
 
 	json_open(&w, '{');
-	json_key(&w, "findings");
-	json_open(&w, '[');
+	json_put_open(&w, "findings", '[');
 	for (size_t i = 0; i < all->n; i++) {
 		const struct finding *f = &all->all[i];
 

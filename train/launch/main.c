@@ -14,6 +14,7 @@
 #include "train/launch/job/job_command.h"
 #include "train/launch/plan/plan_command.h"
 #include "train/launch/preflight/probe.h"
+#include "train/launch/remote/mpirun.h"
 #include "train/launch/remote/rsh_agent.h"
 #include "train/launch/run/run_commands.h"
 #include "train/launch/run/train_command.h"

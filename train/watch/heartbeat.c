@@ -228,14 +228,9 @@ static void heartbeat_log_event(struct heartbeat *p, const char *level, int64_t 
 {
 	struct journal *j = own_journal(p);
 	struct err ignored = { 0 };
-	struct json_writer *w;
 
-	if (!j)
-		return;
-	w = journal_begin(j, "event", step);
-	json_put_str(w, "level", level);
-	json_put_str(w, "text", text);
-	journal_end(j, &ignored);
+	if (j)
+		journal_write_event(j, level, step, text, &ignored);
 }
 
 /*

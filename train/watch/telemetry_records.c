@@ -208,8 +208,7 @@ static void put_gpu(struct json_writer *w, const struct host_gpu *g, enum detail
 
 static void put_gpus(struct json_writer *w, const struct telemetry_row *row, enum detail detail)
 {
-	json_key(w, "gpus");
-	json_open(w, '[');
+	json_put_open(w, "gpus", '[');
 	for (int i = 0; i < MIN(row->report.n_gpus, HOST_GPUS_MAX); i++)
 		put_gpu(w, &row->gpus[i], detail);
 	json_close(w, ']');

@@ -176,8 +176,7 @@ static void write_reduce_overlap(const struct link_test *t, struct json_writer *
 	static const char *const keys[] = { "bytes", "seconds", "lost_s" };
 	const struct json *all = json_get(t->measured, "beside");
 
-	json_key(w, "beside");
-	json_open(w, '[');
+	json_put_open(w, "beside", '[');
 	for (size_t i = 0; i < json_len(all); i++) {
 		json_open(w, '{');
 		json_put_str(w, "wire", json_text(json_get(json_at(all, i), "wire"), "?"));
@@ -196,8 +195,7 @@ static void write_bandwidth_lists(const struct link_test *t, struct json_writer 
 	const struct json *reduces = json_get(t->measured, "allreduce");
 	const struct json *pairs = json_get(t->measured, "pairs");
 
-	json_key(w, "allreduce");
-	json_open(w, '[');
+	json_put_open(w, "allreduce", '[');
 	for (size_t i = 0; i < json_len(reduces); i++) {
 		json_open(w, '{');
 		for (size_t k = 0; k < ARRAY_LEN(keys); k++)
@@ -207,8 +205,7 @@ static void write_bandwidth_lists(const struct link_test *t, struct json_writer 
 	}
 	json_close(w, ']');
 	write_reduce_overlap(t, w);
-	json_key(w, "pairs");
-	json_open(w, '[');
+	json_put_open(w, "pairs", '[');
 	for (size_t i = 0; i < json_len(pairs); i++) {
 		const struct json *p = json_at(pairs, i);
 
@@ -232,8 +229,7 @@ static int write_bandwidth_json(struct link_test *t, struct err *e)
 	json_put_int(&w, "v", 1);
 	json_put_real(&w, "t", clock_wall_s());
 	json_put_str(&w, "network", t->network);
-	json_key(&w, "hosts");
-	json_open(&w, '[');
+	json_put_open(&w, "hosts", '[');
 	for (size_t i = 0; i < t->hosts.n; i++)
 		json_str(&w, t->hosts.all[i].name);
 	json_close(&w, ']');

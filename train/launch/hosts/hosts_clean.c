@@ -230,8 +230,7 @@ static int write_end_request(const struct cleaning *c, size_t host, struct buf *
 	json_open(&w, '{');
 	json_put_str(&w, "ask", "end");
 	json_put_real(&w, "grace", GRACE_S);
-	json_key(&w, "records");
-	json_open(&w, '[');
+	json_put_open(&w, "records", '[');
 	for (size_t i = 0; i < c->n_found; i++)
 		if (c->found[i].host == host && c->found[i].fate <= FATE_END)
 			leftover_write(&c->found[i].l, &w);

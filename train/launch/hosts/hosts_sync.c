@@ -358,8 +358,7 @@ static int write_sums_request(const struct syncing *s, struct buf *out, struct e
 
 	json_open(&w, '{');
 	json_put_str(&w, "ask", "sums");
-	json_key(&w, "files");
-	json_open(&w, '[');
+	json_put_open(&w, "files", '[');
 	for (size_t i = 0; i < s->n_files; i++)
 		json_str(&w, s->files[i].path);
 	json_close(&w, ']');

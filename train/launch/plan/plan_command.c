@@ -330,8 +330,7 @@ static void put_plan_base(struct json_writer *w, const struct plan *p)
 {
 	static const char *const origins[] = { "given", "measured", "fitted", "assumed" };
 
-	json_key(w, "base");
-	json_open(w, '{');
+	json_put_open(w, "base", '{');
 	if (p->conf->run) {
 		json_put_str(w, "run", p->conf->run);
 		json_put_int(w, "ranks", p->run.ranks);
@@ -359,15 +358,13 @@ static int print_plan_json(const struct plan *p, struct buf *out, struct err *e)
 
 	json_open(&w, '{');
 	put_plan_base(&w, p);
-	json_key(&w, "rows");
-	json_open(&w, '[');
+	json_put_open(&w, "rows", '[');
 	for (size_t i = 0; i < plan_grid_row_count(&p->grid); i++) {
 		plan_grid_row(&p->grid, i, &p->base, &way);
 		put_plan_row(&w, p, &way);
 	}
 	json_close(&w, ']');
-	json_key(&w, "advice");
-	json_open(&w, '[');
+	json_put_open(&w, "advice", '[');
 	rc = advise_all_rows(p, out, &w, e);
 	json_close(&w, ']');
 	json_close(&w, '}');

@@ -34,8 +34,7 @@ static int write_facts_request(const struct preflight_query *q, struct buf *out,
 		json_put_str(&w, "workspace", q->how->workspace);
 	if (q->how->workspace && q->how->corpus)
 		json_put_str(&w, "corpus", q->how->corpus);
-	json_key(&w, "peers");
-	json_open(&w, '[');
+	json_put_open(&w, "peers", '[');
 	for (size_t i = 0; i < q->hosts->n && i < most; i++)
 		json_str(&w, q->hosts->all[i].name);
 	json_close(&w, ']');

@@ -128,8 +128,7 @@ static void put_host_object(struct json_writer *w, const struct preflight_host *
 		json_put_str(w, "interface", h->interface);
 	if (h->address[0])
 		json_put_str(w, "address", h->address);
-	json_key(w, "findings");
-	json_open(w, '[');
+	json_put_open(w, "findings", '[');
 	for (size_t k = 0; k < h->n_findings; k++) {
 		json_open(w, '{');
 		json_put_str(w, "level", level_names[h->findings[k].level]);
@@ -151,8 +150,7 @@ int preflight_print_json(const struct preflight_check *p, struct err *e)
 	json_put_str(&w, "verdict", level_names[p->worst]);
 	if (p->network[0])
 		json_put_str(&w, "network", p->network);
-	json_key(&w, "hosts");
-	json_open(&w, '[');
+	json_put_open(&w, "hosts", '[');
 	for (size_t i = 0; i < p->n; i++)
 		put_host_object(&w, &p->hosts[i]);
 	json_close(&w, ']');

@@ -79,8 +79,7 @@ static int write_connect_request(const struct preflight_check *p, struct json *c
 	json_put_int(&w, "port", json_integer(json_get(facts[i], "free_port"), 0));
 	json_put_real(&w, "seconds", seconds);
 	json_put_int(&w, "expect", (int64_t)n); /* as many hosts connect to it */
-	json_key(&w, "peers");
-	json_open(&w, '[');
+	json_put_open(&w, "peers", '[');
 	for (size_t k = 0; k < n; k++) {
 		const struct json *peer = facts[callees[k]];
 

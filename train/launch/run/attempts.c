@@ -183,7 +183,6 @@ static void record_run_event(struct attempt_loop *l, const char *level, const ch
 static void record_run_event(struct attempt_loop *l, const char *level, const char *fmt, ...)
 {
 	struct err ignored; /* the event is in console.log in any case */
-	struct json_writer *w;
 	struct journal *j;
 	va_list ap;
 
@@ -194,12 +193,8 @@ static void record_run_event(struct attempt_loop *l, const char *level, const ch
 	j = !rundir_check(l->a->dir, &ignored) && file_exists(l->journal)
 		    ? journal_open(l->journal, &ignored)
 		    : NULL;
-	if (!j)
-		return;
-	w = journal_begin(j, "event", l->job_outcome.step);
-	json_put_str(w, "level", level);
-	json_put_str(w, "text", l->event);
-	journal_end(j, &ignored);
+	if (j)
+		journal_write_event(j, level, l->job_outcome.step, l->event, &ignored);
 	journal_free(j);
 }
 
@@ -252,20 +247,11 @@ static bool is_mpirun_lingering(struct attempt_loop *l)
 	return l->stopped_at > 0 && clock_mono_s() - l->stopped_at > mpirun_linger_s(l);
 }
 
-/* A number of seconds from the environment, for tests and slow clusters. */
-static double env_seconds(const char *variable, double otherwise)
-{
-	const char *given = getenv(variable);
-	double s;
-
-	return given && text_to_real(given, &s) && s >= 0 ? s : otherwise;
-}
-
 /* End mpirun if the ranks do not begin: it may wait for a daemon for ever, without a watchdog. */
 static void check_ranks_begun(struct attempt_loop *l)
 {
 	double waited = clock_mono_s() - l->started;
-	double most = env_seconds("WERKBANK_BEGIN", BEGIN_S) +
+	double most = run_env_seconds("WERKBANK_BEGIN", BEGIN_S) +
 		      BEGIN_HOST_S * (double)l->roll_call.hosts.n;
 
 	if (l->waiting || l->job_outcome.has_begun || !l->sup.mpirun || l->sup.is_asked)
@@ -412,7 +398,7 @@ out:
 static double restart_delay_s(const struct attempt_loop *l)
 {
 	assert(l->restarts_in_row >= 1);
-	return MIN(env_seconds("WERKBANK_BACKOFF", BACKOFF_S) *
+	return MIN(run_env_seconds("WERKBANK_BACKOFF", BACKOFF_S) *
 			   pow(2, (double)(l->restarts_in_row - 1)),
 		   BACKOFF_MAX_S);
 }
@@ -623,7 +609,7 @@ static int open_attempt_loop(struct attempt_loop *l, struct err *e)
 	l->roll_call.context = l;
 	if (!rc)
 		rc = host_return_open(&l->host_return, a,
-				      env_seconds("WERKBANK_RETURN", RETURN_WAIT_S), e);
+				      run_env_seconds("WERKBANK_RETURN", RETURN_WAIT_S), e);
 	l->checkpoint = rundir_last_checkpoint(a->dir);
 	free(console);
 	free(progress);

@@ -31,14 +31,6 @@
 #define TAIL_BYTES	  4096
 #define READ_BYTES	  65536
 
-static double request_timeout_s(void)
-{
-	const char *given = getenv("WERKBANK_PATIENCE");
-	double s;
-
-	return given && text_to_real(given, &s) && s >= 0 ? s : REQUEST_TIMEOUT_S;
-}
-
 /* ---- attach ---- */
 
 /* Offset of the last ATTACH_LINES lines of console.log. */
@@ -96,7 +88,7 @@ static bool wait_for_run(const struct conf *c, double begun, double *reminded, c
 {
 	double now = clock_mono_s();
 
-	if (now - begun > request_timeout_s())
+	if (now - begun > run_env_seconds("WERKBANK_PATIENCE", REQUEST_TIMEOUT_S))
 		return false;
 	if (now - *reminded >= REMIND_S && !c->quiet) {
 		fprintf(stderr, "waiting for %s (%.0f s)\n", what, now - begun);
@@ -176,7 +168,8 @@ static int wait_for_record(struct run_request *a, struct err *e)
 			rc = err_set(e, ERR_TEMPFAIL,
 				     "the run %s was not %s within %.0f s; the "
 				     "request remains in its queue",
-				     l->name, a->done, request_timeout_s());
+				     l->name, a->done,
+				     run_env_seconds("WERKBANK_PATIENCE", REQUEST_TIMEOUT_S));
 	}
 	return rc;
 }
@@ -207,12 +200,16 @@ static void open_result_object(struct json_writer *w, const char *run)
 	json_put_str(w, "run", run);
 }
 
-/* Close the object and print it. */
+/* Close the object, print it and free it. */
 static int print_result_object(struct json_writer *w, struct err *e)
 {
+	int rc;
+
 	json_close(w, '}');
 	buf_add_char(w->out, '\n');
-	return file_put_stdout(w->out, e);
+	rc = file_put_stdout(w->out, e);
+	buf_free(w->out);
+	return rc;
 }
 
 /* {"v":1,"run":"demo","done":"evaluated","step":1200,"bleu":31.5,"precision":"fp32"} */
@@ -220,7 +217,6 @@ static int print_request_result(const struct run_request *a, struct err *e)
 {
 	struct buf out = { 0 };
 	struct json_writer w = { .out = &out };
-	int rc;
 
 	open_result_object(&w, a->run_handle.name);
 	json_put_str(&w, "done", a->done);
@@ -230,9 +226,7 @@ static int print_request_result(const struct run_request *a, struct err *e)
 		if (a->awaited_record.precision[0])
 			json_put_str(&w, "precision", a->awaited_record.precision);
 	}
-	rc = print_result_object(&w, e);
-	buf_free(&out);
-	return rc;
+	return print_result_object(&w, e);
 }
 
 /* {"v":1,"run":"demo","state":"stopped","exit":0} */
@@ -240,7 +234,6 @@ static int print_run_end(const struct run_handle *l, struct err *e)
 {
 	struct buf out = { 0 };
 	struct json_writer w = { .out = &out };
-	int rc;
 
 	open_result_object(&w, l->name);
 	json_put_str(&w, "state", l->state);
@@ -249,8 +242,26 @@ static int print_run_end(const struct run_handle *l, struct err *e)
 		json_int(&w, l->exit);
 	else
 		json_null(&w);
-	rc = print_result_object(&w, e);
-	buf_free(&out);
+	return print_result_object(&w, e);
+}
+
+static int run_request_command(struct run_request *a, int *status, struct err *e)
+{
+	const struct awaited_record *r = &a->awaited_record;
+	int rc = request_and_wait(a, e);
+
+	*status = 0;
+	if (!rc && !a->c->quiet) {
+		fprintf(stderr, "%s is %s at step %lld", a->run_handle.name, a->done,
+			(long long)r->step);
+		if (!strcmp(r->kind, "eval"))
+			fprintf(stderr, ": BLEU %.2f%s%s%s", r->bleu, r->precision[0] ? " (" : "",
+				r->precision, r->precision[0] ? ")" : "");
+		fputc('\n', stderr);
+	}
+	if (!rc && a->c->json)
+		rc = print_request_result(a, e);
+	run_handle_close(&a->run_handle);
 	return rc;
 }
 
@@ -261,18 +272,8 @@ int run_command_evaluate(struct conf *c, int *status, struct err *e)
 				 .done = "evaluated",
 				 .what = "the step under way to end, then for the evaluation",
 				 .awaited_record.kind = "eval" };
-	int rc = request_and_wait(&a, e);
 
-	*status = 0;
-	if (!rc && !c->quiet)
-		fprintf(stderr, "%s is evaluated at step %lld: BLEU %.2f%s%s%s\n",
-			a.run_handle.name, (long long)a.awaited_record.step, a.awaited_record.bleu,
-			a.awaited_record.precision[0] ? " (" : "", a.awaited_record.precision,
-			a.awaited_record.precision[0] ? ")" : "");
-	if (!rc && c->json)
-		rc = print_request_result(&a, e);
-	run_handle_close(&a.run_handle);
-	return rc;
+	return run_request_command(&a, status, e);
 }
 
 int run_command_save(struct conf *c, int *status, struct err *e)
@@ -283,16 +284,8 @@ int run_command_save(struct conf *c, int *status, struct err *e)
 				 .what = "the step or evaluation under way to end, then for the "
 					 "checkpoint",
 				 .awaited_record.kind = "save" };
-	int rc = request_and_wait(&a, e);
 
-	*status = 0;
-	if (!rc && !c->quiet)
-		fprintf(stderr, "%s is saved at step %lld\n", a.run_handle.name,
-			(long long)a.awaited_record.step);
-	if (!rc && c->json)
-		rc = print_request_result(&a, e);
-	run_handle_close(&a.run_handle);
-	return rc;
+	return run_request_command(&a, status, e);
 }
 
 /* ---- stop ---- */
@@ -329,7 +322,8 @@ static int wait_for_run_end(const struct conf *c, struct run_handle *l, struct e
 			return err_set(e, ERR_TEMPFAIL,
 				       "the run %s has not ended within %.0f s; the request "
 				       "remains: wait, or end the run at once with stop --now",
-				       l->name, request_timeout_s());
+				       l->name,
+				       run_env_seconds("WERKBANK_PATIENCE", REQUEST_TIMEOUT_S));
 	}
 }
 
@@ -358,53 +352,41 @@ int run_command_stop(struct conf *c, int *status, struct err *e)
 
 /* ---- logs ---- */
 
-static int copy_console_log(const char *path, int64_t *end, struct err *e)
+/* Copy what is in the file and not read yet. */
+static int copy_console_log(int fd, const char *path, struct err *e)
 {
 	static char bytes[READ_BYTES];
-	int fd, rc = file_open_read(&fd, path, e);
 	ssize_t n = 0;
+	int rc = 0;
+
+	while (!rc && (n = read(fd, bytes, sizeof(bytes))) > 0)
+		rc = file_write_stdout(bytes, (size_t)n, e);
+	return !rc && n < 0 ? err_set_errno(e, ERR_IO, "%s: cannot read this file", path) : rc;
+}
+
+/* With --follow like tail -f, but ends with the run. */
+static int print_console_log(struct run_handle *l, bool follow, const char *path, struct err *e)
+{
+	int fd, rc = file_open_read(&fd, path, e);
+	bool alive = follow;
 
 	if (rc)
 		return rc;
-	while (!rc && (n = read(fd, bytes, sizeof(bytes))) > 0)
-		rc = file_write_stdout(bytes, (size_t)n, e);
-	if (!rc && n < 0)
-		rc = err_set_errno(e, ERR_IO, "%s: cannot read this file", path);
-	if (!rc)
-		rc = file_flush_stdout(e);
-	*end = lseek(fd, 0, SEEK_CUR);
-	close(fd);
-	return rc;
-}
-
-/* Like tail -f, but ends with the run. */
-static int follow_console_log(struct run_handle *l, const char *path, int64_t from, struct err *e)
-{
-	static char bytes[READ_BYTES];
-	int fd, rc = file_open_read(&fd, path, e);
-	bool alive = true;
-
-	if (!rc && lseek(fd, from, SEEK_SET) < 0)
-		rc = err_set_errno(e, ERR_NOINPUT, "%s: cannot read this file", path);
+	rc = copy_console_log(fd, path, e);
 	while (!rc && alive) {
-		ssize_t n;
-
 		run_handle_refresh(l);
-		alive = l->alive;
-		while (!rc && (n = read(fd, bytes, sizeof(bytes))) > 0)
-			rc = file_write_stdout(bytes, (size_t)n, e);
+		alive = l->alive; /* before reading, so that the last lines are copied */
+		rc = copy_console_log(fd, path, e);
 		if (alive)
 			usleep(LOOK_US);
 	}
-	if (fd >= 0)
-		close(fd);
+	close(fd);
 	return rc;
 }
 
 int run_command_logs(struct conf *c, int *status, struct err *e)
 {
 	char *path = NULL;
-	int64_t end = 0;
 	struct run_handle l;
 	int rc = run_handle_find(&l, c, false, e);
 
@@ -412,9 +394,7 @@ int run_command_logs(struct conf *c, int *status, struct err *e)
 	if (!rc && !(path = file_path(e, "%s/console.log", l.folder)))
 		rc = e->code;
 	if (!rc)
-		rc = copy_console_log(path, &end, e);
-	if (!rc && c->follow)
-		rc = follow_console_log(&l, path, end, e);
+		rc = print_console_log(&l, c->follow, path, e);
 	free(path);
 	run_handle_close(&l);
 	return rc;
