@@ -98,6 +98,27 @@ bool host_number(const char **at, uint64_t *value)
 	return true;
 }
 
+static int is_visible_name(const struct dirent *entry)
+{
+	return entry->d_name[0] != '.';
+}
+
+int host_list_folder(const char *folder, struct dirent ***names)
+{
+	int n = scandir(folder, names, is_visible_name, versionsort);
+
+	if (n < 0)
+		*names = NULL;
+	return MAX(n, 0);
+}
+
+void host_free_list(struct dirent **names, int n)
+{
+	for (int i = 0; i < n; i++)
+		free(names[i]);
+	free(names);
+}
+
 const char *host_next_line(const char *at)
 {
 	const char *end = strchr(at, '\n');

@@ -8,6 +8,7 @@
 #ifndef WERKBANK_TRAIN_HOST_HOST_FILE_H
 #define WERKBANK_TRAIN_HOST_HOST_FILE_H
 
+#include <dirent.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -34,6 +35,13 @@ bool host_read_number(double *value, const char *fmt, ...) PRINTF_LIKE(2, 3);
  * it does not fit into 64 bits.
  */
 bool host_number(const char **at, uint64_t *value);
+
+/*
+ * The names in a folder that do not begin with ".", in an order that does not change ("card10" after
+ * "card9"). Returns their number, 0 also if the folder cannot be read; then call host_free_list().
+ */
+int host_list_folder(const char *folder, struct dirent ***names);
+void host_free_list(struct dirent **names, int n);
 
 /* The begin of the next line, or the end of the text. */
 const char *host_next_line(const char *at);

@@ -171,49 +171,45 @@ static void slowest_link(const struct link_test *t, double *bytes_s, double *lat
 	}
 }
 
-static void write_reduce_overlap(const struct link_test *t, struct json_writer *w)
+/* The members `keys` (NULL ends them) of a measured object. */
+static void put_numbers(struct json_writer *w, const struct json *o, const char *const *keys)
 {
-	static const char *const keys[] = { "bytes", "seconds", "lost_s" };
-	const struct json *all = json_get(t->measured, "beside");
-
-	json_put_open(w, "beside", '[');
-	for (size_t i = 0; i < json_len(all); i++) {
-		json_open(w, '{');
-		json_put_str(w, "wire", json_text(json_get(json_at(all, i), "wire"), "?"));
-		for (size_t k = 0; k < ARRAY_LEN(keys); k++)
-			json_put_real(w, keys[k],
-				      json_number(json_get(json_at(all, i), keys[k]), NAN));
-		json_close(w, '}');
-	}
-	json_close(w, ']');
+	for (; *keys; keys++)
+		json_put_real(w, *keys, json_number(json_get(o, *keys), NAN));
 }
 
 static void write_bandwidth_lists(const struct link_test *t, struct json_writer *w)
 {
-	static const char *const keys[] = { "bytes",  "seconds", "algbw_bytes_s", "busbw_bytes_s",
-					    "bf16_s", "2bit_s",	 "1bit_s" };
-	const struct json *reduces = json_get(t->measured, "allreduce");
-	const struct json *pairs = json_get(t->measured, "pairs");
+	static const char *const reduce_keys[] = { "bytes",	    "seconds", "algbw_bytes_s",
+						   "busbw_bytes_s", "bf16_s",  "2bit_s",
+						   "1bit_s",	    NULL };
+	static const char *const beside_keys[] = { "bytes", "seconds", "lost_s", NULL };
+	static const char *const pair_keys[] = { "latency_s", "bytes_s", NULL };
+	const struct json *reduces = json_get(t->measured, "allreduce"),
+			  *beside = json_get(t->measured, "beside"),
+			  *pairs = json_get(t->measured, "pairs");
 
 	json_put_open(w, "allreduce", '[');
 	for (size_t i = 0; i < json_len(reduces); i++) {
 		json_open(w, '{');
-		for (size_t k = 0; k < ARRAY_LEN(keys); k++)
-			json_put_real(w, keys[k],
-				      json_number(json_get(json_at(reduces, i), keys[k]), NAN));
+		put_numbers(w, json_at(reduces, i), reduce_keys);
 		json_close(w, '}');
 	}
 	json_close(w, ']');
-	write_reduce_overlap(t, w);
+	json_put_open(w, "beside", '[');
+	for (size_t i = 0; i < json_len(beside); i++) {
+		json_open(w, '{');
+		json_put_str(w, "wire", json_text(json_get(json_at(beside, i), "wire"), "?"));
+		put_numbers(w, json_at(beside, i), beside_keys);
+		json_close(w, '}');
+	}
+	json_close(w, ']');
 	json_put_open(w, "pairs", '[');
 	for (size_t i = 0; i < json_len(pairs); i++) {
-		const struct json *p = json_at(pairs, i);
-
 		json_open(w, '{');
-		json_put_str(w, "from", link_host_name(t, p, "from"));
-		json_put_str(w, "to", link_host_name(t, p, "to"));
-		json_put_real(w, "latency_s", json_number(json_get(p, "latency_s"), NAN));
-		json_put_real(w, "bytes_s", json_number(json_get(p, "bytes_s"), NAN));
+		json_put_str(w, "from", link_host_name(t, json_at(pairs, i), "from"));
+		json_put_str(w, "to", link_host_name(t, json_at(pairs, i), "to"));
+		put_numbers(w, json_at(pairs, i), pair_keys);
 		json_close(w, '}');
 	}
 	json_close(w, ']');

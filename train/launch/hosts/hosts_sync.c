@@ -352,18 +352,33 @@ static int copy_sync_files(struct syncing *s, bool last, struct err *e)
 
 /* ---- verification ------------------------------------------------------------------ */
 
-static int write_sums_request(const struct syncing *s, struct buf *out, struct err *e)
+/* Checksums before the copy: only on hosts that share the workspace; after it: on all that got files. */
+struct sums_query {
+	const struct syncing *s;
+	bool before;
+};
+
+static bool has_sums_to_compare(const struct sums_query *q, size_t i)
 {
+	const struct sync_host *h = &q->s->by_host[i];
+
+	return h->done && (!q->before || h->shares) && !h->is_up_to_date;
+}
+
+static void write_sums_request(const void *query, size_t i, struct buf *out)
+{
+	const struct sums_query *q = query;
 	struct json_writer w = { .out = out };
 
+	if (!has_sums_to_compare(q, i))
+		return;
 	json_open(&w, '{');
 	json_put_str(&w, "ask", "sums");
 	json_put_open(&w, "files", '[');
-	for (size_t i = 0; i < s->n_files; i++)
-		json_str(&w, s->files[i].path);
+	for (size_t k = 0; k < q->s->n_files; k++)
+		json_str(&w, q->s->files[k].path);
 	json_close(&w, ']');
 	json_close(&w, '}');
-	return buf_check(out, e);
 }
 
 static void compare_sync_sums(const struct syncing *s, size_t i, const struct json *answer,
@@ -383,41 +398,29 @@ static void compare_sync_sums(const struct syncing *s, size_t i, const struct js
 		}
 }
 
-/*
- * Compare checksums. before: only on hosts that share the workspace, to skip the copy where all
- * files agree; else on all hosts that got files.
- */
+/* Compare checksums; before: to skip the copy where all files agree. */
 static int verify_sync_files(struct syncing *s, bool before, struct err *e)
 {
 	const struct remote_options how =
 		launcher_remote_options(s->task->conf, s->task->conf->deadline + VERIFY_S);
-	size_t n = s->task->hosts->n;
-	struct buf *requests = mem_alloc(n, sizeof(*requests), e);
+	const struct sums_query query = { s, before };
 	struct hosts_answers a = { 0 };
-	int rc = requests ? 0 : e->code;
+	int rc = hosts_query(&a, s->task->hosts, write_sums_request, &query, &how, e);
 
-	for (size_t i = 0; !rc && i < n; i++)
-		if (s->by_host[i].done && (!before || s->by_host[i].shares) &&
-		    !s->by_host[i].is_up_to_date)
-			rc = write_sums_request(s, &requests[i], e);
-	if (!rc)
-		rc = hosts_query(&a, s->task->hosts, requests, &how, e);
-	for (size_t i = 0; !rc && i < n; i++) {
-		if (!requests[i].len)
+	for (size_t i = 0; !rc && i < s->task->hosts->n; i++) {
+		struct sync_host *h = &s->by_host[i];
+
+		if (!has_sums_to_compare(&query, i))
 			continue;
 		if (a.by_host[i]) {
-			compare_sync_sums(s, i, a.by_host[i], &s->by_host[i]);
+			compare_sync_sums(s, i, a.by_host[i], h);
 		} else {
-			s->by_host[i].done = false;
-			snprintf(s->by_host[i].trouble, sizeof(s->by_host[i].trouble), "%s",
-				 a.trouble[i]);
+			h->done = false;
+			snprintf(h->trouble, sizeof(h->trouble), "%s", a.trouble[i]);
 		}
-		s->by_host[i].is_up_to_date = before && s->by_host[i].done;
-		s->by_host[i].done = before || s->by_host[i].done;
+		h->is_up_to_date = before && h->done;
+		h->done = before || h->done;
 	}
-	for (size_t i = 0; requests && i < n; i++)
-		buf_free(&requests[i]);
-	free(requests);
 	hosts_answers_free(&a);
 	return rc;
 }

@@ -295,29 +295,24 @@ static void find_host_interfaces(struct preflight_check *p, const struct preflig
 			      : find_interface(f->by_host[i], "network", p->network);
 		list_interfaces(f->by_host[i], list, sizeof(list));
 		if (!one) {
-			preflight_add_finding(
-				h, FINDING_ERROR, "network",
-				"%s has no interface %s%s (it "
-				"has %s): name the network between the hosts with --network",
-				h->host->name, by_name ? "" : "in ", given ? given : p->network,
-				list);
+			add_error(h, "network",
+				  "%s has no interface %s%s (it has %s): name the network between "
+				  "the hosts with --network",
+				  h->host->name, by_name ? "" : "in ", given ? given : p->network,
+				  list);
 			continue;
 		}
 		snprintf(h->interface, sizeof(h->interface), "%s", json_text_or_empty(one, "name"));
 		snprintf(h->address, sizeof(h->address), "%s", json_text_or_empty(one, "address"));
 		if (!json_boolean(json_get(one, "carrier"), true))
-			preflight_add_finding(h, FINDING_ERROR, "network",
-					      "%s of %s has no link: check the "
-					      "cable",
-					      h->interface, h->host->name);
+			add_error(h, "network", "%s of %s has no link: check the cable",
+				  h->interface, h->host->name);
 		if (by_name && strcmp(json_text_or_empty(one, "network"), p->network) != 0)
-			preflight_add_finding(
-				h, FINDING_ERROR, "network",
-				"%s of %s is in %.30s, but on "
-				"the first host in %.30s: give the network instead of the "
-				"interface, --network %.30s",
-				given, h->host->name, json_text_or_empty(one, "network"),
-				p->network, p->network);
+			add_error(h, "network",
+				  "%s of %s is in %.30s, but on the first host in %.30s: give the "
+				  "network instead of the interface, --network %.30s",
+				  given, h->host->name, json_text_or_empty(one, "network"),
+				  p->network, p->network);
 	}
 }
 
@@ -348,21 +343,18 @@ static void check_host_name(struct preflight_check *p, const struct preflight_fa
 	if (*resolved && has_interface_address(f->by_host[j], resolved))
 		return;
 	if (text_starts_with(resolved, "127."))
-		preflight_add_finding(h, FINDING_ERROR, "names",
-				      "%s resolves %s to itself (%s): correct "
-				      "its /etc/hosts",
-				      from, name, resolved);
+		add_error(h, "names", "%s resolves %s to itself (%s): correct its /etc/hosts", from,
+			  name, resolved);
 	else if (*resolved)
-		preflight_add_finding(h, FINDING_WARNING, "names",
-				      "%s resolves %s to %s, which is not one of "
-				      "its addresses: correct /etc/hosts or the name server",
-				      from, name, resolved);
+		add_warning(h, "names",
+			    "%s resolves %s to %s, which is not one of its addresses: correct "
+			    "/etc/hosts or the name server",
+			    from, name, resolved);
 	else if (p->n > 2)
-		preflight_add_finding(
-			h, FINDING_WARNING, "names",
-			"%s cannot resolve %s, which it must reach to start ranks: add the name to "
-			"its /etc/hosts",
-			from, name);
+		add_warning(h, "names",
+			    "%s cannot resolve %s, which it must reach to start ranks: add the "
+			    "name to its /etc/hosts",
+			    from, name);
 }
 
 void preflight_find_network(struct preflight_check *p, const struct preflight_facts *f)
