@@ -8,7 +8,6 @@
 #ifndef WERKBANK_TRAIN_COMMON_NETWORK_H
 #define WERKBANK_TRAIN_COMMON_NETWORK_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 #include "share/base/err.h"

@@ -1,6 +1,5 @@
 /* main.c - werkbank-launch: the commands that start, supervise, control and plan trainings. */
 #include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -1,9 +1,7 @@
 /* telemetry_records.c - writes the records of telemetry to the journal; see telemetry_internal.h */
 #include <assert.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "train/watch/telemetry_internal.h"
 

@@ -16,7 +16,6 @@
 #include "train/common/linkfile.h"
 #include "train/launch/hosts/hosts_command.h"
 #include "train/launch/preflight/preflight.h"
-#include "train/launch/preflight/probe.h"
 #include "train/launch/remote/launcher.h"
 #include "train/launch/remote/rank_launch.h"
 #include "train/launch/remote/remote.h"

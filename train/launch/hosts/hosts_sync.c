@@ -22,7 +22,6 @@
 #include "share/base/util.h"
 #include "share/workspace/paths.h"
 #include "train/launch/hosts/hosts_command.h"
-#include "train/launch/preflight/probe.h"
 #include "train/launch/remote/hosts_query.h"
 #include "train/launch/remote/launcher.h"
 

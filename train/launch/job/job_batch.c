@@ -15,7 +15,6 @@
  */
 #include <assert.h>
 #include <stdint.h>
-#include <string.h>
 
 #include "share/base/text.h"
 #include "share/base/util.h"

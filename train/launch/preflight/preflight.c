@@ -1,12 +1,9 @@
 /* preflight.c - the questions to all hosts and their answers; see preflight.h */
 #include "train/launch/preflight/preflight.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "config.h"
-#include "share/base/clock.h"
 #include "share/base/mem.h"
 #include "share/base/util.h"
 #include "share/workspace/paths.h"

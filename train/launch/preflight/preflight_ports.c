@@ -7,7 +7,6 @@
  * login and not the network.
  */
 #include <assert.h>
-#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

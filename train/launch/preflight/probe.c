@@ -3,7 +3,6 @@
 
 #include <assert.h>
 #include <pwd.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -23,9 +23,6 @@
 #define WERKBANK_TRAIN_LAUNCH_PREFLIGHT_PROBE_H
 
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <netinet/in.h>
 
 #include "share/base/err.h"
 #include "share/conf/conf.h"

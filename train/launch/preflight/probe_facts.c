@@ -10,7 +10,6 @@
 
 #include "share/base/file.h"
 #include "share/base/hash.h"
-#include "share/base/mem.h"
 #include "share/base/proc.h"
 #include "share/base/util.h"
 #include "share/workspace/paths.h"

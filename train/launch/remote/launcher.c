@@ -9,8 +9,6 @@
 #include <string.h>
 
 #include "share/base/proc.h"
-#include "share/base/text.h"
-#include "share/base/util.h"
 #include "train/launch/remote/remote.h"
 
 #define OMPI_VERSION "ompi:version:full:"

@@ -1,26 +1,19 @@
 /* run_commands.c - see run_commands.h */
 #include "train/launch/run/run_commands.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <math.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "share/base/clock.h"
 #include "share/base/file.h"
-#include "share/base/text.h"
 #include "share/base/util.h"
 #include "share/format/json.h"
 #include "share/workspace/journal.h"
-#include "share/workspace/paths.h"
 #include "train/common/leftover.h"
 #include "train/launch/run/console_follow.h"
-#include "train/launch/run/outcome.h"
 #include "train/launch/run/run_handle.h"
 
 #define LOOK_US		  100000

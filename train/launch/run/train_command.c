@@ -26,7 +26,6 @@
 #include "train/common/start_from.h"
 #include "train/launch/preflight/preflight.h"
 #include "train/launch/remote/launcher.h"
-#include "train/launch/remote/remote.h"
 #include "train/launch/run/attempts.h"
 #include "train/launch/run/console_follow.h"
 #include "train/launch/run/detach.h"
