@@ -106,8 +106,10 @@ static double reductions_per_step(const struct telemetry_rows *r,
 	return round(first->mean.sent_bytes * steps / full) / steps;
 }
 
-void telemetry_evidence(const struct telemetry_rows *r, const struct telemetry_options *how,
-			double *order, struct network_evidence *v)
+/* *v = evidence about the network. Ranks without steps are ignored. */
+static void find_network_evidence(const struct telemetry_rows *r,
+				  const struct telemetry_options *how, double *order,
+				  struct network_evidence *v)
 {
 	const struct telemetry_row *first = telemetry_row(r, 0);
 	double median = median_compute(r, order);
@@ -306,7 +308,7 @@ int telemetry_write(const struct telemetry_rows *r, const struct telemetry_optio
 	double median;
 	int rc = 0;
 
-	telemetry_evidence(r, how, order, &v);
+	find_network_evidence(r, how, order, &v);
 	median = median_compute(r, order);
 	for (int i = 0; !rc && i < r->n; i++) {
 		const struct telemetry_row *row = telemetry_row(r, i);
