@@ -28,9 +28,9 @@ static int run_one(struct conf *c, int *status, struct err *e)
 {
 	const char *name = c->command;
 
-	return !strcmp(name, "plan")	   ? plan_command_run(c, e)
-	       : !strcmp(name, "job")	   ? job_command_run(c, e)
-	       : !strcmp(name, "_probe")   ? probe_command_run(c, e)
+	return !strcmp(name, "plan")	   ? plan_command_run(c, status, e)
+	       : !strcmp(name, "job")	   ? job_command_run(c, status, e)
+	       : !strcmp(name, "_probe")   ? probe_command_run(c, status, e)
 	       : !strcmp(name, "hosts")	   ? hosts_command_run(c, status, e)
 	       : !strcmp(name, "train")	   ? train_command_run(c, status, e)
 	       : !strcmp(name, "attach")   ? run_command_attach(c, status, e)

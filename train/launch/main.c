@@ -18,24 +18,6 @@
 #include "train/launch/run/run_commands.h"
 #include "train/launch/run/train_command.h"
 
-static int command_probe(struct conf *c, int *status, struct err *e)
-{
-	*status = 0;
-	return probe_command_run(c, e);
-}
-
-static int command_job(struct conf *c, int *status, struct err *e)
-{
-	*status = 0;
-	return job_command_run(c, e);
-}
-
-static int command_plan(struct conf *c, int *status, struct err *e)
-{
-	*status = 0;
-	return plan_command_run(c, e);
-}
-
 static const struct {
 	const char *name;
 	int (*run_subcommand)(struct conf *c, int *status, struct err *e);
@@ -47,10 +29,10 @@ static const struct {
 	{ "evaluate", run_command_evaluate },
 	{ "stop", run_command_stop },
 	{ "logs", run_command_logs },
-	{ "job", command_job },
+	{ "job", job_command_run },
 	{ "hosts", hosts_command_run },
-	{ "plan", command_plan },
-	{ "_probe", command_probe },
+	{ "plan", plan_command_run },
+	{ "_probe", probe_command_run },
 	{ "_follow", follow_command_run },
 	/* clang-format on */
 };

@@ -65,15 +65,7 @@ static int list_hosts(const struct hosts_task *t, int *status, struct err *e)
 
 static int check_hosts(const struct hosts_task *t, int *status, struct err *e)
 {
-	const struct preflight_options how = {
-		.ssh = t->conf->ssh,
-		.srun = launcher_is_slurm(t->conf),
-		.workspace = t->workspace,
-		.corpus = t->conf->corpus,
-		.network = t->conf->network,
-		.deadline_s = t->conf->deadline,
-		.quiet = t->conf->quiet,
-	};
+	const struct preflight_options how = preflight_options_of(t->conf, t->workspace);
 	struct preflight_check p;
 	bool any = false;
 	int rc = preflight_run(&p, t->hosts, &how, e);

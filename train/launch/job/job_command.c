@@ -238,12 +238,13 @@ static int job_write_script(struct conf *c, const char *program, struct buf *out
 	return rc;
 }
 
-int job_command_run(struct conf *c, struct err *e)
+int job_command_run(struct conf *c, int *status, struct err *e)
 {
 	char *program = paths_program("werkbank", e);
 	struct buf text = { 0 };
 	int rc = program ? job_write_script(c, program, &text, e) : e->code;
 
+	*status = 0;
 	if (!rc && c->output) {
 		rc = file_write_script(c->output, &text, e);
 	} else if (!rc) {

@@ -14,6 +14,6 @@
 #include "share/conf/conf.h"
 
 /* c->arguments: slurm, pbs or k8s, RECIPE. Writes the script to --output or standard output. */
-int job_command_run(struct conf *c, struct err *e);
+int job_command_run(struct conf *c, int *status, struct err *e);
 
 #endif

@@ -390,13 +390,14 @@ static int print_plan_text(const struct plan *p, struct buf *out, struct err *e)
 	return rc;
 }
 
-int plan_command_run(struct conf *c, struct err *e)
+int plan_command_run(struct conf *c, int *status, struct err *e)
 {
 	struct plan p = { .conf = c };
 	struct buf out = { 0 };
 	char *workspace = paths_workspace(c->workspace, e);
 	int rc = workspace ? 0 : e->code;
 
+	*status = 0;
 	if (!rc)
 		rc = read_plan_job(&p, workspace, e);
 	if (!rc)

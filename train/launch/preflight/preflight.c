@@ -210,6 +210,19 @@ static int run_preflight_checks(struct preflight_check *p, struct preflight_quer
 	return rc;
 }
 
+struct preflight_options preflight_options_of(const struct conf *c, const char *workspace)
+{
+	return (struct preflight_options){
+		.ssh = c->ssh,
+		.srun = launcher_is_slurm(c),
+		.workspace = workspace,
+		.corpus = c->corpus,
+		.network = c->network,
+		.deadline_s = c->deadline,
+		.quiet = c->quiet,
+	};
+}
+
 int preflight_run(struct preflight_check *p, const struct hosts *h,
 		  const struct preflight_options *how, struct err *e)
 {

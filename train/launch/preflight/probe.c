@@ -227,12 +227,13 @@ static int request_from_options(const struct conf *c, struct json **request, str
 	return rc;
 }
 
-int probe_command_run(const struct conf *c, struct err *e)
+int probe_command_run(struct conf *c, int *status, struct err *e)
 {
 	struct json *request;
 	struct buf out = { 0 };
 	int rc = read_probe_request(&request, e);
 
+	*status = 0;
 	if (!rc && !request)
 		rc = request_from_options(c, &request, e);
 	if (!rc)

@@ -319,15 +319,7 @@ static void apply_preflight_findings(struct training *t, const struct preflight_
 /* Check the hosts and find the network between them. */
 static int preflight_check(struct training *t, struct err *e)
 {
-	const struct preflight_options how = {
-		.ssh = t->conf->ssh,
-		.srun = launcher_is_slurm(t->conf),
-		.workspace = t->workspace,
-		.corpus = t->conf->corpus,
-		.network = t->conf->network,
-		.deadline_s = t->conf->deadline,
-		.quiet = t->conf->quiet,
-	};
+	const struct preflight_options how = preflight_options_of(t->conf, t->workspace);
 	struct preflight_check p;
 	int rc;
 
