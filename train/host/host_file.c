@@ -135,6 +135,14 @@ double host_counter_rate(struct host_counter *c, uint64_t now, double at)
 	return rate;
 }
 
+double host_known_rate(struct host_counter *c, bool is_known, uint64_t now, double at)
+{
+	if (is_known)
+		return host_counter_rate(c, now, at);
+	c->started = false;
+	return NAN;
+}
+
 void host_mean_add(struct host_mean *m, double value, double weight)
 {
 	if (!isfinite(value) || !(weight > 0))

@@ -55,6 +55,8 @@ struct host_counter {
 
 /* Rate per second since the last sample; NAN: no last sample, or the counter was reset. */
 double host_counter_rate(struct host_counter *c, uint64_t now, double at);
+/* The same if this sample has a value; else NAN, and the next one begins anew. */
+double host_known_rate(struct host_counter *c, bool is_known, uint64_t now, double at);
 
 /* Weighted mean and maximum of a number. All zero: empty. */
 struct host_mean {
