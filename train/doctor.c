@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <langinfo.h>
 #include <locale.h>
-#include <math.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -451,8 +450,7 @@ static void doctor_put_json(const struct findings *all, struct buf *out)
 	struct json_writer w = { .out = out };
 
 	json_open(&w, '{');
-	json_key(&w, "findings");
-	json_open(&w, '[');
+	json_put_open(&w, "findings", '[');
 	for (size_t i = 0; i < all->n; i++) {
 		const struct finding *f = &all->all[i];
 

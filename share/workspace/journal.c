@@ -99,6 +99,16 @@ int journal_end(struct journal *j, struct err *e)
 	return 0;
 }
 
+int journal_write_event(struct journal *j, const char *level, int64_t step, const char *text,
+			struct err *e)
+{
+	struct json_writer *w = journal_begin(j, "event", step);
+
+	json_put_str(w, "level", level);
+	json_put_str(w, "text", text);
+	return journal_end(j, e);
+}
+
 void journal_sync(struct journal *j)
 {
 	if (j)

@@ -96,6 +96,9 @@ struct journal *journal_open(const char *path, struct err *e);
  */
 struct json_writer *journal_begin(struct journal *j, const char *kind, int64_t step);
 int journal_end(struct journal *j, struct err *e);
+/* A record "event": level is info, warning or error; text: a sentence. */
+int journal_write_event(struct journal *j, const char *level, int64_t step, const char *text,
+			struct err *e);
 
 /* fsync: the records so far survive a power failure. File systems without this are no failure. NULL: nothing. */
 void journal_sync(struct journal *j);

@@ -17,7 +17,7 @@
 #include "train/launch/job/job_command.h"
 #include "train/launch/plan/plan_command.h"
 #include "train/launch/preflight/probe.h"
-#include "train/launch/remote/rsh_agent.h"
+#include "train/launch/remote/command_line.h"
 #include "train/launch/run/run_commands.h"
 #include "train/launch/run/train_command.h"
 
@@ -28,9 +28,9 @@ static int run_one(struct conf *c, int *status, struct err *e)
 {
 	const char *name = c->command;
 
-	return !strcmp(name, "plan")	   ? plan_command_run(c, e)
-	       : !strcmp(name, "job")	   ? job_command_run(c, e)
-	       : !strcmp(name, "_probe")   ? probe_command_run(c, e)
+	return !strcmp(name, "plan")	   ? plan_command_run(c, status, e)
+	       : !strcmp(name, "job")	   ? job_command_run(c, status, e)
+	       : !strcmp(name, "_probe")   ? probe_command_run(c, status, e)
 	       : !strcmp(name, "hosts")	   ? hosts_command_run(c, status, e)
 	       : !strcmp(name, "train")	   ? train_command_run(c, status, e)
 	       : !strcmp(name, "attach")   ? run_command_attach(c, status, e)
@@ -49,10 +49,9 @@ static int run_line(const char *line)
 	char *argv[MAX_WORDS + 1];
 	int status = 0, rc = conf_init(&c, &e);
 
+	command_line_add(&words, "werkbank-launch");
 	if (!rc)
-		rc = command_line_add(&words, "werkbank-launch", &e);
-	if (!rc)
-		rc = rsh_agent_split_words(&words, line, &e);
+		rc = command_line_split(&words, line, &e);
 	/* conf_parse_command() moves the words about: it gets an array of its own */
 	if (!rc && check(words.n <= MAX_WORDS)) {
 		memcpy(argv, words.all, (words.n + 1) * sizeof(*argv));

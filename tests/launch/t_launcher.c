@@ -9,6 +9,7 @@
 #include "tests/launch/launch_bench.h"
 #include "tests/test.h"
 #include "train/launch/remote/launcher.h"
+#include "train/launch/remote/rank_launch.h"
 #include "train/launch/remote/remote.h"
 
 #define OPEN_MPI_4 "ompi:version:full:4.1.4\nmca:pmix:ext3x:version:mca:2.1.0\n"
@@ -133,9 +134,9 @@ static const char *srun_line(const char *spec, struct mpirun_options how)
 	how.hosts = &h;
 	how.starter = LAUNCHER_SRUN;
 	check_int(hosts_read(&h, spec, &none, &e), 0);
-	check_int(mpirun_write_hostfile(&how, &e), 0);
-	check_int(mpirun_append_words(&c, &how, &e), 0);
-	command_line_quote(&c, &out);
+	check_int(rank_launch_write_hostfile(&how, &e), 0);
+	check_int(rank_launch_append_words(&c, &how, &e), 0);
+	command_line_quote(c.all, &out);
 	check_int(file_read_all(how.hostfile, 0, &file, &e), 0);
 	buf_add_char(&out, ' ');
 	for (const char *p = buf_text(&file); *p; p++)

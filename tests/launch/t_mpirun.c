@@ -9,7 +9,7 @@
 #include "share/base/file.h"
 #include "share/base/util.h"
 #include "tests/test.h"
-#include "train/launch/remote/mpirun.h"
+#include "train/launch/remote/rank_launch.h"
 #include "train/launch/remote/rsh_agent.h"
 
 static const char *environment[] = { "PATH=/bin",
@@ -38,11 +38,11 @@ static const char *line(const char *spec, struct mpirun_options how)
 	how.program = how.program ? how.program : "/usr/bin/mpirun";
 	how.environment = environment;
 	if (!rc)
-		rc = mpirun_append_words(&c, &how, &e);
+		rc = rank_launch_append_words(&c, &how, &e);
 	if (rc)
 		buf_printf(&out, "%d: %s", err_exit_status(rc), e.text);
 	else
-		command_line_quote(&c, &out);
+		command_line_quote(c.all, &out);
 	root = strstr(out.data, "--allow-run-as-root ");
 	check(rc || (root != NULL) == (geteuid() == 0));
 	if (root)
@@ -234,7 +234,7 @@ TEST(mpirun_agent)
 
 	check_int(file_write_all(source, listed, strlen(listed), &e), 0);
 	check_int(hosts_read(&h, source, &none, &e), 0);
-	check_int(mpirun_write_hostfile(&how, &e), 0);
+	check_int(rank_launch_write_hostfile(&how, &e), 0);
 	check_int(file_read_all(file, 0, &text, &e), 0);
 	check_str(buf_text(&text),
 		  "a slots=4 # port 2222\nab slots=1\nfe80::1 slots=2 # port 2200\n");
@@ -265,7 +265,7 @@ TEST(mpirun_agent_arguments)
 	check_int(rsh_agent_host_index(3, few), 3);
 }
 
-TEST(mpirun_is_local)
+TEST(hosts_are_local)
 {
 	static const struct {
 		const char *spec;
@@ -287,8 +287,8 @@ TEST(mpirun_is_local)
 		bool last = i == ARRAY_LEN(cases);
 
 		if (check_int(hosts_read(&h, last ? ours : cases[i].spec, &none, &e), 0))
-			check_int(mpirun_is_local(&h), last || cases[i].here);
+			check_int(hosts_are_local(&h), last || cases[i].here);
 		hosts_free(&h);
 	}
-	check(mpirun_is_local(NULL));
+	check(hosts_are_local(NULL));
 }

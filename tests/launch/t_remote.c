@@ -84,21 +84,23 @@ TEST(remote_line_of_ssh)
 	struct err e = { 0 };
 	struct buf seen = { 0 };
 	struct remote_options how = { .ssh = "ssh -i 'my key' -v", .deadline_s = 11 };
-	const char **line = remote_build_argv(&far, &how, argv, &e);
+	struct command_line line = { 0 };
 
-	for (size_t i = 0; line && line[i]; i++)
-		buf_printf(&seen, "%s|", line[i]);
+	check_int(remote_append_words(&line, &far, &how, argv, &e), 0);
+	for (size_t i = 0; i < line.n; i++)
+		buf_printf(&seen, "%s|", line.all[i]);
 	check_str(buf_text(&seen), "ssh|-i|my key|-v|-x|-T|-o|BatchMode=yes|-o|ConnectTimeout=7|"
 				   "-p|2222|far|true 'a b'|");
-	free(line);
-	line = remote_build_argv(&here, &how, argv, &e);
-	check(line && !strcmp(line[0], "true") && !strcmp(line[1], "a b") && !line[2]);
-	free(line);
+	command_line_free(&line);
+	check_int(remote_append_words(&line, &here, &how, argv, &e), 0);
+	check(line.n == 2 && !strcmp(line.all[0], "true") && !strcmp(line.all[1], "a b"));
+	command_line_free(&line);
 	how.ssh = "ssh 'a";
-	check(!remote_build_argv(&far, &how, argv, &e));
-	check_int(e.code, ERR_USAGE);
+	check_err(remote_append_words(&line, &far, &how, argv, &e), ERR_USAGE);
+	command_line_free(&line);
 	how.ssh = " ";
-	check(!remote_build_argv(&far, &how, argv, &e));
+	check_err(remote_append_words(&line, &far, &how, argv, &e), ERR_USAGE);
+	command_line_free(&line);
 	buf_free(&seen);
 }
 

@@ -252,10 +252,11 @@ static void check_resume(const char *run, double until, double from, const char 
 			after.has_begun = true;
 			after.before = before.before;
 			after.watch = before.watch; /* for the sizes */
-			learning_watch_begin(&after.watch, exp(before.watch.learning.ln_vocabulary),
+			learning_watch_begin(&after.watch,
+					     exp(before.watch.learning.signs.ln_vocabulary),
 					     before.watch.learning.root_d_model *
 						     before.watch.learning.root_d_model,
-					     before.watch.learning.warmup);
+					     before.watch.learning.signs.warmup);
 		}
 	}
 	journal_reader_free(reader);
@@ -346,7 +347,7 @@ TEST(learning_measures_a_jump_by_the_scatter_of_the_records)
 		add_made_up(&r, 1.8 + scatter[i], 1, false);
 	add_made_up(&r, 3.3, 1, false);
 	check_str(r.warnings, "jump@1010");
-	check_int(r.watch.learning.spikes, 1);
+	check_int(r.watch.learning.signs.spikes, 1);
 }
 
 /* Skipped steps: a warning for the first, and when their number has doubled. */

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "share/base/clock.h"
@@ -60,12 +59,17 @@ int64_t process_start_ticks(int64_t pid)
 	return end > at + 1 ? value : -1;
 }
 
-static void read_boot_and_pid_space(char boot[40], char pid_space[40])
+bool process_boot_id(char boot[PROCESS_BOOT_ID])
+{
+	return file_first_line("/proc/sys/kernel/random/boot_id", boot, PROCESS_BOOT_ID);
+}
+
+static void read_boot_and_pid_space(char boot[PROCESS_BOOT_ID], char pid_space[40])
 {
 	ssize_t n = readlink("/proc/self/ns/pid", pid_space, 39);
 
 	pid_space[n > 0 ? n : 0] = 0;
-	file_first_line("/proc/sys/kernel/random/boot_id", boot, 40);
+	process_boot_id(boot);
 }
 
 /* ---- the folder -------------------------------------------------------- */
@@ -201,7 +205,7 @@ void leftover_remove_record(char *record)
 
 static bool leftover_is_of_this_boot(const struct leftover *l)
 {
-	char boot[40], space[40];
+	char boot[PROCESS_BOOT_ID], space[40];
 
 	read_boot_and_pid_space(boot, space);
 	return !strcmp(l->boot, boot) && !strcmp(l->pid_space, space);

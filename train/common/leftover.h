@@ -27,12 +27,13 @@
 /* Environment variable of all processes of a run: HOST:PID:RANDOM of the launcher. */
 #define LEFTOVER_TAG	  "WERKBANK_RUN_TAG"
 #define LEFTOVER_LAUNCHER (-1) /* the launcher's rank */
+#define PROCESS_BOOT_ID	  40   /* bytes of a boot id */
 
 /* A recorded process. Unknown texts are "", unknown numbers 0. */
 struct leftover {
 	char file[512]; /* of the record */
 	char run[128], folder[512], host[128], tag[256];
-	char boot[40], pid_space[40];
+	char boot[PROCESS_BOOT_ID], pid_space[40];
 	int32_t rank;
 	int64_t pid, started; /* start time in clock ticks since boot */
 	int64_t parent, parent_started;
@@ -66,6 +67,9 @@ int64_t process_start_ticks(int64_t pid);
 
 /* Is the process suspended, by SIGSTOP, SIGTSTP or a debugger? */
 bool process_is_suspended(int64_t pid);
+
+/* Identifies a start of this host's kernel; false and "": unknown. */
+bool process_boot_id(char boot[PROCESS_BOOT_ID]);
 
 void leftover_write(const struct leftover *l, struct json_writer *w);
 bool leftover_parse(struct leftover *l, const struct json *object); /* false: not a record */

@@ -17,7 +17,6 @@
 #ifndef WERKBANK_TRAIN_COMMON_LINKFILE_H
 #define WERKBANK_TRAIN_COMMON_LINKFILE_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "share/base/err.h"

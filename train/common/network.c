@@ -16,20 +16,6 @@
 
 /* ---- costs ------------------------------------------------------------- */
 
-double network_ring_seconds(double bytes, double nodes, double link_bytes_s, double latency_s)
-{
-	if (nodes <= 1)
-		return 0;
-	return 2 * (nodes - 1) * latency_s + network_bytes_sent(bytes, nodes) / link_bytes_s;
-}
-
-double network_tree_seconds(double bytes, double nodes, double link_bytes_s, double latency_s)
-{
-	if (nodes <= 1)
-		return 0;
-	return 2 * ceil(log2(nodes)) * latency_s + 2 * bytes / link_bytes_s;
-}
-
 double network_bytes_sent(double bytes, double nodes)
 {
 	return nodes <= 1 ? 0 : 2 * (nodes - 1) / nodes * bytes;

@@ -1,26 +1,17 @@
 /*
- * network.h - cost of reductions over a network, and whether the network is the bottleneck: pure
- * arithmetic.
+ * network.h - bytes and latency of reductions over a network, and whether the network is the
+ * bottleneck: pure arithmetic. plan.h has the times of whole reductions.
  *
- * The cost of an all-reduce of S bytes over n nodes with links of B bytes/s (one
- * direction) and latency a seconds (Thakur, Rabenseifner, Gropp 2005; NCCL's
- * PERFORMANCE.md for busbw):
- *
- *	ring	2 (n-1) a + 2 (n-1)/n S/B
- *	tree	2 ceil(log2 n) a + 2 S/B		(pipelined)
- *
- * busbw = algbw * 2 (n-1)/n with algbw = S / seconds: comparable with the link.
+ * An all-reduce of S bytes over n nodes has busbw = algbw * 2 (n-1)/n with algbw = S / seconds, which is
+ * comparable with the link (NCCL's PERFORMANCE.md).
  */
 #ifndef WERKBANK_TRAIN_COMMON_NETWORK_H
 #define WERKBANK_TRAIN_COMMON_NETWORK_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 #include "share/base/err.h"
 
-double network_ring_seconds(double bytes, double nodes, double link_bytes_s, double latency_s);
-double network_tree_seconds(double bytes, double nodes, double link_bytes_s, double latency_s);
 double network_bytes_sent(double bytes, double nodes); /* by each node: 2 (n-1)/n S */
 /*
  * Bytes that leave each host if every rank sends its parts directly to the other ranks

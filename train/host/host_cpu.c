@@ -66,15 +66,11 @@ static double share_of_waits(struct host_counter *c, const struct host_roots *ro
 			     const char *name, double at)
 {
 	char text[300];
-	uint64_t us;
-	double rate;
+	uint64_t us = 0;
+	bool is_known = host_read(text, sizeof(text), "%s/pressure/%s", roots->proc, name) > 0 &&
+			host_pressure(text, &us);
+	double rate = host_known_rate(c, is_known, us, at) * 1e-6;
 
-	if (host_read(text, sizeof(text), "%s/pressure/%s", roots->proc, name) <= 0 ||
-	    !host_pressure(text, &us)) {
-		c->started = false;
-		return NAN;
-	}
-	rate = host_counter_rate(c, us, at) * 1e-6;
 	return rate > 1 ? 1 : rate;
 }
 

@@ -107,7 +107,8 @@ void host_disk_sample(struct host_disk *d, const struct host_roots *roots, doubl
 		      struct host_disk_now *now)
 {
 	struct statvfs s;
-	uint64_t read_bytes, written_bytes;
+	uint64_t read_bytes = 0, written_bytes = 0;
+	bool is_known;
 	char *text;
 
 	*now = (struct host_disk_now){ NAN, NAN, NAN };
@@ -118,11 +119,9 @@ void host_disk_sample(struct host_disk *d, const struct host_roots *roots, doubl
 	if (!d->major)
 		return;
 	text = read_proc_file(roots, "diskstats");
-	if (text && host_disk_counters(text, d->major, d->minor, &read_bytes, &written_bytes)) {
-		now->read_bytes_s = host_counter_rate(&d->read, read_bytes, at);
-		now->write_bytes_s = host_counter_rate(&d->written, written_bytes, at);
-	} else {
-		d->read.started = d->written.started = false;
-	}
+	is_known =
+		text && host_disk_counters(text, d->major, d->minor, &read_bytes, &written_bytes);
+	now->read_bytes_s = host_known_rate(&d->read, is_known, read_bytes, at);
+	now->write_bytes_s = host_known_rate(&d->written, is_known, written_bytes, at);
 	free(text);
 }

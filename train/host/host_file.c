@@ -98,6 +98,27 @@ bool host_number(const char **at, uint64_t *value)
 	return true;
 }
 
+static int is_visible_name(const struct dirent *entry)
+{
+	return entry->d_name[0] != '.';
+}
+
+int host_list_folder(const char *folder, struct dirent ***names)
+{
+	int n = scandir(folder, names, is_visible_name, versionsort);
+
+	if (n < 0)
+		*names = NULL;
+	return MAX(n, 0);
+}
+
+void host_free_list(struct dirent **names, int n)
+{
+	for (int i = 0; i < n; i++)
+		free(names[i]);
+	free(names);
+}
+
 const char *host_next_line(const char *at)
 {
 	const char *end = strchr(at, '\n');
@@ -112,6 +133,14 @@ double host_counter_rate(struct host_counter *c, uint64_t now, double at)
 
 	*c = (struct host_counter){ now, at, true };
 	return rate;
+}
+
+double host_known_rate(struct host_counter *c, bool is_known, uint64_t now, double at)
+{
+	if (is_known)
+		return host_counter_rate(c, now, at);
+	c->started = false;
+	return NAN;
 }
 
 void host_mean_add(struct host_mean *m, double value, double weight)

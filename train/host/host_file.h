@@ -8,6 +8,7 @@
 #ifndef WERKBANK_TRAIN_HOST_HOST_FILE_H
 #define WERKBANK_TRAIN_HOST_HOST_FILE_H
 
+#include <dirent.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -35,6 +36,13 @@ bool host_read_number(double *value, const char *fmt, ...) PRINTF_LIKE(2, 3);
  */
 bool host_number(const char **at, uint64_t *value);
 
+/*
+ * The names in a folder that do not begin with ".", in an order that does not change ("card10" after
+ * "card9"). Returns their number, 0 also if the folder cannot be read; then call host_free_list().
+ */
+int host_list_folder(const char *folder, struct dirent ***names);
+void host_free_list(struct dirent **names, int n);
+
 /* The begin of the next line, or the end of the text. */
 const char *host_next_line(const char *at);
 
@@ -47,6 +55,8 @@ struct host_counter {
 
 /* Rate per second since the last sample; NAN: no last sample, or the counter was reset. */
 double host_counter_rate(struct host_counter *c, uint64_t now, double at);
+/* The same if this sample has a value; else NAN, and the next one begins anew. */
+double host_known_rate(struct host_counter *c, bool is_known, uint64_t now, double at);
 
 /* Weighted mean and maximum of a number. All zero: empty. */
 struct host_mean {

@@ -2,8 +2,6 @@
 #include "train/host/host_gpu.h"
 
 #include <assert.h>
-#include <dirent.h>
-#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -114,16 +112,13 @@ static void add_gpus_of_class(struct host_gpus *g, const char *class,
 	int n;
 
 	snprintf(folder, sizeof(folder), "%s/class/%s", g->roots.sys, class);
-	n = scandir(folder, &names, NULL, versionsort);
-	for (int i = 0; i < n; i++) {
-		if (names[i]->d_name[0] != '.' && g->n_cards < HOST_GPUS_MAX &&
+	n = host_list_folder(folder, &names);
+	for (int i = 0; i < n; i++)
+		if (g->n_cards < HOST_GPUS_MAX &&
 		    (size_t)snprintf(one, sizeof(one), "%.400s/%s", folder, names[i]->d_name) <
 			    sizeof(one))
 			add(g, one);
-		free(names[i]);
-	}
-	if (n >= 0)
-		free(names);
+	host_free_list(names, n);
 }
 
 /* For a GPU that shares the memory of the host. */
@@ -162,15 +157,12 @@ static bool find_sensors(const char *card, char folder[PATH_ROOM])
 	int n;
 
 	snprintf(path, sizeof(path), "%.600s/device/hwmon", card);
-	n = scandir(path, &names, NULL, versionsort);
-	for (int i = 0; i < n; i++) {
-		if (!found && text_starts_with(names[i]->d_name, "hwmon"))
+	n = host_list_folder(path, &names);
+	for (int i = 0; i < n && !found; i++)
+		if (text_starts_with(names[i]->d_name, "hwmon"))
 			found = (size_t)snprintf(folder, PATH_ROOM, "%.640s/%.40s", path,
 						 names[i]->d_name) < PATH_ROOM;
-		free(names[i]);
-	}
-	if (n >= 0)
-		free(names);
+	host_free_list(names, n);
 	return found;
 }
 

@@ -1,10 +1,8 @@
 /* host_ib.c - speed and traffic of InfiniBand adapters, from /sys; see host_net.h */
 #include <assert.h>
-#include <dirent.h>
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "share/base/text.h"
@@ -65,22 +63,6 @@ static void add_ib_port(const char *adapter, const char *port, struct host_ib *i
 		snprintf(ib->name, sizeof(ib->name), "%.20s", adapter);
 }
 
-/* The sorted names in a folder, so that the first adapter is always the same. */
-static int list_folder_sorted(const char *folder, struct dirent ***names)
-{
-	int n = scandir(folder, names, NULL, alphasort);
-
-	return n < 0 ? 0 : n;
-}
-
-static void free_folder_list(struct dirent **names, int n)
-{
-	for (int i = 0; i < n; i++)
-		free(names[i]);
-	if (n)
-		free(names);
-}
-
 static void add_ib_adapter(const struct host_roots *roots, const char *adapter, struct host_ib *ib)
 {
 	char folder[PATH_MAX], port[PATH_MAX];
@@ -88,15 +70,13 @@ static void add_ib_adapter(const struct host_roots *roots, const char *adapter, 
 	int n;
 
 	snprintf(folder, sizeof(folder), "%s/class/infiniband/%s/ports", roots->sys, adapter);
-	n = list_folder_sorted(folder, &ports);
+	n = host_list_folder(folder, &ports);
 	for (int i = 0; i < n; i++) {
-		if (ports[i]->d_name[0] == '.')
-			continue;
 		snprintf(port, sizeof(port), "%s/class/infiniband/%s/ports/%s", roots->sys, adapter,
 			 ports[i]->d_name);
 		add_ib_port(adapter, port, ib);
 	}
-	free_folder_list(ports, n);
+	host_free_list(ports, n);
 }
 
 void host_ib_sample(const struct host_roots *roots, struct host_ib *ib)
@@ -108,11 +88,10 @@ void host_ib_sample(const struct host_roots *roots, struct host_ib *ib)
 
 	*ib = (struct host_ib){ .counted = true };
 	snprintf(folder, sizeof(folder), "%s/class/infiniband", roots->sys);
-	n = list_folder_sorted(folder, &adapters);
+	n = host_list_folder(folder, &adapters);
 	for (int i = 0; i < n; i++)
-		if (adapters[i]->d_name[0] != '.')
-			add_ib_adapter(roots, adapters[i]->d_name, ib);
-	free_folder_list(adapters, n);
+		add_ib_adapter(roots, adapters[i]->d_name, ib);
+	host_free_list(adapters, n);
 	have = strlen(ib->name);
 	assert(have < sizeof(ib->name) && (ib->ports > 0) == (have > 0));
 	if (ib->ports > 1)

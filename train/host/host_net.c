@@ -327,23 +327,33 @@ double host_link_bytes_s(const struct host_roots *roots, const char *interface)
 
 /* ---- samples ------------------------------------------------------------ */
 
-void host_net_sent(const char *interface, const struct host_roots *roots, struct host_net_sent *now)
+/* Read all counters since boot; *received: of the interface. */
+static void read_net_counters(const char *interface, const struct host_roots *roots,
+			      struct host_net_sent *now, uint64_t *received, struct host_ib *ib)
 {
 	char *text = malloc(TEXT_BYTES);
-	struct host_ib ib;
-	uint64_t other;
+	uint64_t segments;
 
 	*now = (struct host_net_sent){ 0 };
+	*ib = (struct host_ib){ 0 };
 	if (!text)
 		return;
 	host_read(text, TEXT_BYTES, "%s/net/dev", roots->proc);
-	now->known = host_net_counters(text, interface, &other, &now->bytes);
+	now->known = host_net_counters(text, interface, received, &now->bytes);
 	host_read(text, TEXT_BYTES, "%s/net/snmp", roots->proc);
-	now->again_known = host_tcp_counters(text, &now->again, &other);
-	host_ib_sample(roots, &ib);
-	now->ib_known = ib.ports && ib.counted;
-	now->ib_bytes = now->ib_known ? ib.sent : 0;
+	now->again_known = host_tcp_counters(text, &now->again, &segments);
 	free(text);
+	host_ib_sample(roots, ib);
+	now->ib_known = ib->ports && ib->counted;
+	now->ib_bytes = now->ib_known ? ib->sent : 0;
+}
+
+void host_net_sent(const char *interface, const struct host_roots *roots, struct host_net_sent *now)
+{
+	struct host_ib ib;
+	uint64_t received;
+
+	read_net_counters(interface, roots, now, &received, &ib);
 }
 
 double host_net_sent_between(const struct host_net_sent *from, const struct host_net_sent *to)
@@ -364,56 +374,28 @@ void host_net_open(struct host_net *n, const char *interface)
 	snprintf(n->interface, sizeof(n->interface), "%s", interface);
 }
 
-static void sample_interface(struct host_net *n, const struct host_roots *roots, double at,
-			     struct host_net_now *now)
+void host_net_sample(struct host_net *n, const struct host_roots *roots, double at,
+		     struct host_net_now *now)
 {
-	char *text = malloc(TEXT_BYTES);
-	uint64_t received, sent;
-
-	if (!text)
-		return;
-	host_read(text, TEXT_BYTES, "%s/net/dev", roots->proc);
-	if (host_net_counters(text, n->interface, &received, &sent)) {
-		now->rx_bytes_s = host_counter_rate(&n->received, received, at);
-		now->tx_bytes_s = host_counter_rate(&n->sent, sent, at);
-	} else {
-		n->received.started = n->sent.started = false;
-	}
-	host_read(text, TEXT_BYTES, "%s/net/snmp", roots->proc);
-	if (host_tcp_counters(text, &received, &sent))
-		now->retransmits_s = host_counter_rate(&n->again, received, at);
-	else
-		n->again.started = false;
-	free(text);
-}
-
-static void sample_infiniband(struct host_net *n, const struct host_roots *roots, double at,
-			      struct host_net_now *now)
-{
+	struct host_net_sent sum;
 	struct host_ib ib;
+	uint64_t received = 0;
 	double rx, tx;
 
-	host_ib_sample(roots, &ib);
-	if (!ib.ports || !ib.counted) {
-		n->ib_received.started = n->ib_sent.started = false;
-		return;
-	}
-	rx = host_counter_rate(&n->ib_received, ib.received, at);
-	tx = host_counter_rate(&n->ib_sent, ib.sent, at);
+	read_net_counters(n->interface, roots, &sum, &received, &ib);
+	*now = (struct host_net_now){
+		.rx_bytes_s = host_known_rate(&n->received, sum.known, received, at),
+		.tx_bytes_s = host_known_rate(&n->sent, sum.known, sum.bytes, at),
+		.retransmits_s = host_known_rate(&n->again, sum.again_known, sum.again, at),
+		.link_bytes_s = host_link_bytes_s(roots, n->interface),
+	};
+	snprintf(now->interface, sizeof(now->interface), "%s", n->interface);
+	rx = host_known_rate(&n->ib_received, sum.ib_known, ib.received, at);
+	tx = host_known_rate(&n->ib_sent, sum.ib_known, sum.ib_bytes, at);
 	if (!(tx > fmax(now->tx_bytes_s, 0))) /* false also for NAN */
 		return;
 	snprintf(now->interface, sizeof(now->interface), "%s", ib.name);
 	now->rx_bytes_s = rx;
 	now->tx_bytes_s = tx;
 	now->link_bytes_s = ib.link_bytes_s;
-}
-
-void host_net_sample(struct host_net *n, const struct host_roots *roots, double at,
-		     struct host_net_now *now)
-{
-	*now = (struct host_net_now){ .rx_bytes_s = NAN, .tx_bytes_s = NAN, .retransmits_s = NAN };
-	snprintf(now->interface, sizeof(now->interface), "%s", n->interface);
-	now->link_bytes_s = host_link_bytes_s(roots, n->interface);
-	sample_interface(n, roots, at, now);
-	sample_infiniband(n, roots, at, now);
 }

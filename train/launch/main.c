@@ -1,6 +1,5 @@
 /* main.c - werkbank-launch: the commands that start, supervise, control and plan trainings. */
 #include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -14,57 +13,10 @@
 #include "train/launch/job/job_command.h"
 #include "train/launch/plan/plan_command.h"
 #include "train/launch/preflight/probe.h"
+#include "train/launch/remote/mpirun.h"
 #include "train/launch/remote/rsh_agent.h"
 #include "train/launch/run/run_commands.h"
 #include "train/launch/run/train_command.h"
-
-static int command_hosts(struct conf *c, int *status, struct err *e)
-{
-	return hosts_command_run(c, status, e);
-}
-
-static int command_probe(struct conf *c, int *status, struct err *e)
-{
-	*status = 0;
-	return probe_command_run(c, e);
-}
-
-static int command_job(struct conf *c, int *status, struct err *e)
-{
-	*status = 0;
-	return job_command_run(c, e);
-}
-
-static int command_attach(struct conf *c, int *status, struct err *e)
-{
-	return run_command_attach(c, status, e);
-}
-
-static int command_save(struct conf *c, int *status, struct err *e)
-{
-	return run_command_save(c, status, e);
-}
-
-static int command_evaluate(struct conf *c, int *status, struct err *e)
-{
-	return run_command_evaluate(c, status, e);
-}
-
-static int command_stop(struct conf *c, int *status, struct err *e)
-{
-	return run_command_stop(c, status, e);
-}
-
-static int command_logs(struct conf *c, int *status, struct err *e)
-{
-	return run_command_logs(c, status, e);
-}
-
-static int command_plan(struct conf *c, int *status, struct err *e)
-{
-	*status = 0;
-	return plan_command_run(c, e);
-}
 
 static const struct {
 	const char *name;
@@ -72,15 +24,15 @@ static const struct {
 } commands[] = {
 	/* clang-format off */
 	{ "train", train_command_run },
-	{ "attach", command_attach },
-	{ "save", command_save },
-	{ "evaluate", command_evaluate },
-	{ "stop", command_stop },
-	{ "logs", command_logs },
-	{ "job", command_job },
-	{ "hosts", command_hosts },
-	{ "plan", command_plan },
-	{ "_probe", command_probe },
+	{ "attach", run_command_attach },
+	{ "save", run_command_save },
+	{ "evaluate", run_command_evaluate },
+	{ "stop", run_command_stop },
+	{ "logs", run_command_logs },
+	{ "job", job_command_run },
+	{ "hosts", hosts_command_run },
+	{ "plan", plan_command_run },
+	{ "_probe", probe_command_run },
 	{ "_follow", follow_command_run },
 	/* clang-format on */
 };

@@ -134,8 +134,7 @@ int evaluations_write(const char *run_folder, const struct evaluations *v, struc
 
 	json_open(&w, '{');
 	json_put_int(&w, "v", 2);
-	json_key(&w, "evaluations");
-	json_open(&w, '[');
+	json_put_open(&w, "evaluations", '[');
 	for (size_t i = 0; i < v->n; i++) {
 		json_open(&w, '[');
 		json_int(&w, v->all[i].step);

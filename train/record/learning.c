@@ -4,7 +4,6 @@
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "share/base/text.h"
 #include "share/base/util.h"
@@ -27,18 +26,22 @@
 
 void learning_begin(struct learning *l, double vocabulary, double d_model, double warmup)
 {
+	struct learning_signs *s = &l->signs;
+
 	*l = (struct learning){
-		.ln_vocabulary = vocabulary > 1 ? log(vocabulary) : NAN,
+		.signs = { .ln_vocabulary = vocabulary > 1 ? log(vocabulary) : NAN,
+			   .warmup = warmup,
+			   .trend = { NAN, NAN, NAN } },
 		.root_d_model = d_model > 0 ? sqrt(d_model) : NAN,
-		.warmup = warmup,
 		.history_stride = 1,
 		.smooth = { NAN, NAN, INFINITY, 0, NAN, 0, NAN },
 	};
-	l->start = l->last_step = l->last_epoch = l->peak_rate = l->largest_rate = NAN;
-	l->jump = l->jump_step = l->spike_top = l->spike_step = l->grad_norm = l->usual_norm = NAN;
-	l->dev_first = l->dev_lowest = l->dev_lowest_step = l->dev_last = NAN;
-	l->train_at_lowest = l->train_last = NAN;
-	l->early_gap = l->early_epoch = l->best_bleu = l->last_bleu = NAN;
+	l->peak_rate = l->largest_rate = l->jump = l->jump_step = NAN;
+	s->start = s->last_step = s->last_epoch = s->end = s->rise_with_rate = s->rise_step = NAN;
+	s->spike_top = s->spike_step = s->grad_norm = s->usual_grad_norm = NAN;
+	s->dev_first = s->dev_lowest = s->dev_lowest_step = s->dev_last = NAN;
+	s->train_at_lowest = s->train_last = NAN;
+	s->early_gap = s->early_epoch = s->best_bleu = s->last_bleu = NAN;
 }
 
 /* ---- the training NLL -------------------------------------------------- */
@@ -48,7 +51,7 @@ static double median_of_recent(const struct learning *l, size_t from, size_t to)
 {
 	double x[LEARNING_SMOOTH];
 
-	assert(from < to && to <= l->n_train && from + LEARNING_SMOOTH >= l->n_train);
+	assert(from < to && to <= l->signs.n_train && from + LEARNING_SMOOTH >= l->signs.n_train);
 	for (size_t i = from; i < to; i++)
 		x[i - from] = l->recent[i % LEARNING_SMOOTH];
 	return stat_median(x, to - from);
@@ -58,7 +61,7 @@ static double median_of_recent(const struct learning *l, size_t from, size_t to)
 static void add_smoothed(struct learning_smooth *m, const struct learning *l, size_t i)
 {
 	const size_t from = i < LEARNING_SMOOTH / 2 ? 0 : i - LEARNING_SMOOTH / 2,
-		     to = MIN(i + LEARNING_SMOOTH / 2 + 1, l->n_train);
+		     to = MIN(i + LEARNING_SMOOTH / 2 + 1, l->signs.n_train);
 	const double nll = median_of_recent(l, from, to),
 		     step = l->recent_step[i % LEARNING_SMOOTH];
 
@@ -95,22 +98,22 @@ static void find_spike(struct learning *l, double nll, double step)
 	const double median = stat_median(l->window, n);
 	const double limit = fmax(SPIKE_NATS, SPIKE_SCATTER * scatter_around(l->window, n, median));
 
-	if (l->is_spike_open && nll <= l->before_spike + SPIKE_NATS) {
-		l->is_spike_open = false;
-	} else if (!l->is_spike_open && l->n_window >= SPIKE_MIN && nll > SPIKE * median &&
+	if (l->signs.open_spikes && nll <= l->before_spike + SPIKE_NATS) {
+		l->signs.open_spikes = 0;
+	} else if (!l->signs.open_spikes && l->n_window >= SPIKE_MIN && nll > SPIKE * median &&
 		   nll > median + limit) {
-		l->is_spike_open = true;
+		l->signs.open_spikes = 1;
 		l->before_spike = median;
 		l->jump = nll;
 		l->jump_step = step;
-		l->spikes++;
-		if (!(l->spike_top > nll)) {
-			l->spike_top = nll;
-			l->spike_step = step;
+		l->signs.spikes++;
+		if (!(l->signs.spike_top > nll)) {
+			l->signs.spike_top = nll;
+			l->signs.spike_step = step;
 		}
 	}
-	if (l->is_spike_open)
-		l->spike_top = MAX(l->spike_top, nll);
+	if (l->signs.open_spikes)
+		l->signs.spike_top = MAX(l->signs.spike_top, nll);
 	else
 		l->window[l->n_window++ % LEARNING_SPIKE] = nll;
 }
@@ -118,7 +121,7 @@ static void find_spike(struct learning *l, double nll, double step)
 /* Keeps every history_stride-th record; drops every second one when there are too many. */
 static void add_to_history(struct learning *l, double nll, double step)
 {
-	if (l->n_train % l->history_stride)
+	if (l->signs.n_train % l->history_stride)
 		return;
 	if (l->n_history == LEARNING_HISTORY) {
 		for (size_t i = 0; i < LEARNING_HISTORY / 2; i++) {
@@ -128,7 +131,7 @@ static void add_to_history(struct learning *l, double nll, double step)
 		l->n_history = LEARNING_HISTORY / 2;
 		l->history_stride *= 2;
 	}
-	assert(l->n_train % l->history_stride == 0);
+	assert(l->signs.n_train % l->history_stride == 0);
 	l->history_step[l->n_history] = step;
 	l->history_nll[l->n_history++] = nll;
 }
@@ -136,14 +139,14 @@ static void add_to_history(struct learning *l, double nll, double step)
 static void add_finite_nll(struct learning *l, const struct learning_step *p)
 {
 	struct learning_smooth *m = &l->smooth;
-	const size_t at = l->n_train;
+	const size_t at = l->signs.n_train;
 
 	add_to_history(l, p->nll, p->step);
 	l->recent[at % LEARNING_SMOOTH] = p->nll;
 	l->recent_step[at % LEARNING_SMOOTH] = p->step;
-	l->n_train++;
+	l->signs.n_train++;
 	if (at == 0) {
-		l->start = p->nll;
+		l->signs.start = p->nll;
 		l->peak_rate = p->rate;
 	} else if (p->rate > l->peak_rate) {
 		l->peak_rate = p->rate;
@@ -158,10 +161,10 @@ static void add_finite_nll(struct learning *l, const struct learning_step *p)
 
 static void add_grad_norm(struct learning *l, double norm)
 {
-	l->grad_norm = norm;
-	l->usual_norm = l->n_norms < NORMS_MIN
-				? NAN
-				: stat_median(l->norms, MIN(l->n_norms, LEARNING_SPIKE));
+	l->signs.grad_norm = norm;
+	l->signs.usual_grad_norm = l->n_norms < NORMS_MIN
+					   ? NAN
+					   : stat_median(l->norms, MIN(l->n_norms, LEARNING_SPIKE));
 	if (isfinite(norm))
 		l->norms[l->n_norms++ % LEARNING_SPIKE] = norm;
 }
@@ -176,8 +179,8 @@ void learning_add_step(struct learning *l, const struct learning_step *p)
 		l->rates += p->rate * p->steps;
 	if (isfinite(p->rate) && !(p->rate <= l->largest_rate))
 		l->largest_rate = p->rate;
-	l->last_step = p->step;
-	l->last_epoch = p->epoch;
+	l->signs.last_step = p->step;
+	l->signs.last_epoch = p->epoch;
 	if (isfinite(p->nll)) {
 		l->bad_at_end = 0;
 		add_finite_nll(l, p);
@@ -195,33 +198,34 @@ void learning_add_failure(struct learning *l)
 
 static void add_gap(struct learning *l, double gap, double train_nll)
 {
-	l->train_last = train_nll;
+	l->signs.train_last = train_nll;
 	l->gaps[l->n_gaps++ % ARRAY_LEN(l->gaps)] = gap;
-	if (isnan(l->early_gap) || l->last_epoch <= SIGNS_EARLY) {
-		l->early_gap = gap;
-		l->early_epoch = l->last_epoch;
+	if (isnan(l->signs.early_gap) || l->signs.last_epoch <= SIGNS_EARLY) {
+		l->signs.early_gap = gap;
+		l->signs.early_epoch = l->signs.last_epoch;
 	}
 }
 
 void learning_add_evaluation(struct learning *l, const struct learning_evaluation *p)
 {
 	if (isfinite(p->bleu)) {
-		l->best_bleu = isnan(l->best_bleu) ? p->bleu : MAX(l->best_bleu, p->bleu);
-		l->last_bleu = p->bleu;
+		l->signs.best_bleu =
+			isnan(l->signs.best_bleu) ? p->bleu : MAX(l->signs.best_bleu, p->bleu);
+		l->signs.last_bleu = p->bleu;
 	}
 	if (!isfinite(p->dev_nll))
 		return;
-	l->n_evals++;
-	if (isnan(l->dev_first))
-		l->dev_first = p->dev_nll;
-	l->dev_last = p->dev_nll;
-	if (isnan(l->dev_lowest) || p->dev_nll < l->dev_lowest) {
-		l->dev_lowest = p->dev_nll;
-		l->dev_lowest_step = p->step;
-		l->train_at_lowest = p->train_nll;
-		l->n_after = 0;
+	l->signs.n_evals++;
+	if (isnan(l->signs.dev_first))
+		l->signs.dev_first = p->dev_nll;
+	l->signs.dev_last = p->dev_nll;
+	if (isnan(l->signs.dev_lowest) || p->dev_nll < l->signs.dev_lowest) {
+		l->signs.dev_lowest = p->dev_nll;
+		l->signs.dev_lowest_step = p->step;
+		l->signs.train_at_lowest = p->train_nll;
+		l->signs.n_after = 0;
 	} else {
-		l->after[l->n_after++ % LEARNING_AFTER] = p->dev_nll;
+		l->after[l->signs.n_after++ % LEARNING_AFTER] = p->dev_nll;
 	}
 	if (isfinite(p->train_nll))
 		add_gap(l, p->dev_nll - p->train_nll, p->train_nll);
@@ -265,18 +269,15 @@ static void judge_divergence(struct learning_signs *s, const struct learning *l)
 
 static void find_training_signs(const struct learning *l, struct learning_signs *s)
 {
-	const size_t n = l->n_train;
+	const size_t n = s->n_train;
 	struct learning_smooth m = l->smooth;
 
-	s->n_train = n;
-	s->start = l->start;
 	/*
 	 * The minimum excludes the newest records, because their medians are of fewer than five
 	 * records. Including them, a steeply falling loss would seem to end far above its minimum.
 	 */
 	s->lowest = m.lowest;
 	s->lowest_step = m.lowest_step;
-	s->end = s->rise_with_rate = s->rise_step = NAN;
 	if (n) {
 		for (size_t i = n - MIN(n, LEARNING_SMOOTH / 2); i < n; i++)
 			add_smoothed(&m, l, i);
@@ -284,44 +285,18 @@ static void find_training_signs(const struct learning *l, struct learning_signs 
 		s->rise_with_rate = m.rise;
 		s->rise_step = m.rise_step;
 	}
-	s->spikes = l->spikes;
-	s->open_spikes = l->is_spike_open;
-	s->spike_top = l->spike_top;
-	s->spike_step = l->spike_step;
-	s->grad_norm = l->grad_norm;
-	s->usual_grad_norm = l->usual_norm;
 	s->ends_nonfinite = l->bad_at_end >= BAD_AT_END;
-	s->last_step = l->last_step;
-	s->last_epoch = l->last_epoch;
 	s->scaled_peak = l->largest_rate * l->root_d_model;
 	s->travel = l->rates > 0 ? l->rates * l->root_d_model : NAN;
 }
 
-static void find_eval_signs(const struct learning *l, struct learning_signs *s)
-{
-	s->n_evals = l->n_evals;
-	s->n_after = l->n_after;
-	s->dev_first = l->dev_first;
-	s->dev_lowest = l->dev_lowest;
-	s->dev_lowest_step = l->dev_lowest_step;
-	s->dev_last = l->dev_last;
-	s->train_at_lowest = l->train_at_lowest;
-	s->train_last = l->train_last;
-	s->after = stat_median(l->after, MIN(l->n_after, LEARNING_AFTER));
-	s->gap = stat_median(l->gaps, MIN(l->n_gaps, ARRAY_LEN(l->gaps)));
-	s->early_gap = l->early_gap;
-	s->early_epoch = l->early_epoch;
-	s->best_bleu = l->best_bleu;
-	s->last_bleu = l->last_bleu;
-	s->dropout_cost = s->end - s->train_last;
-}
-
 void learning_find_signs(const struct learning *l, struct learning_signs *s)
 {
-	*s = (struct learning_signs){ .ln_vocabulary = l->ln_vocabulary, .warmup = l->warmup };
-	s->trend = (struct slope_estimate){ NAN, NAN, NAN };
+	*s = l->signs;
 	find_training_signs(l, s);
-	find_eval_signs(l, s);
+	s->after = stat_median(l->after, MIN(s->n_after, LEARNING_AFTER));
+	s->gap = stat_median(l->gaps, MIN(l->n_gaps, ARRAY_LEN(l->gaps)));
+	s->dropout_cost = s->end - s->train_last;
 	judge_divergence(s, l);
 }
 

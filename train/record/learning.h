@@ -58,39 +58,6 @@ struct learning_smooth {
 	double rise, rise_step;	      /* the same until the rate was at its peak */
 };
 
-/* All members are private to learning.c, except the two counts. */
-struct learning {
-	int64_t nonfinite; /* records with a number that is not finite */
-	int64_t skipped;   /* steps that did not change the weights because of that */
-
-	double ln_vocabulary, root_d_model, warmup;
-	bool is_step_skipped; /* the last record: learning_step.is_skipped */
-	bool has_failed;      /* the run ended because of such steps */
-	size_t n_train, bad_at_end;
-	double start, last_step, last_epoch, rates;
-	double recent[LEARNING_SMOOTH], recent_step[LEARNING_SMOOTH]; /* ring by n_train */
-	struct learning_smooth smooth;
-	double largest_rate; /* of all records */
-	double peak_rate;    /* of those with a finite NLL: the first of the largest */
-	size_t peak_at;	     /* its index */
-
-	double window[LEARNING_SPIKE], before_spike, spike_top, spike_step;
-	double jump, jump_step; /* the first record of the newest spike */
-	size_t n_window, spikes;
-	bool is_spike_open;
-
-	double norms[LEARNING_SPIKE], grad_norm, usual_norm; /* norms: ring by n_norms */
-	size_t n_norms;
-
-	double history_step[LEARNING_HISTORY], history_nll[LEARNING_HISTORY];
-	size_t n_history, history_stride;
-
-	double gaps[3], after[LEARNING_AFTER]; /* rings by n_gaps and n_after */
-	size_t n_evals, n_gaps, n_after;
-	double dev_first, dev_lowest, dev_lowest_step, dev_last, train_at_lowest, train_last;
-	double early_gap, early_epoch, best_bleu, last_bleu;
-};
-
 /* Divergence: none, probable, certain. */
 enum divergence { DIVERGENCE_NONE, DIVERGENCE_LIKELY, DIVERGENCE_CLEAR };
 
@@ -127,6 +94,37 @@ struct learning_signs {
 
 	enum divergence diverged;
 	char divergence[240]; /* the reason, one clause */
+};
+
+/* All members are private to learning.c, except the two counts. */
+struct learning {
+	int64_t nonfinite; /* records with a number that is not finite */
+	int64_t skipped;   /* steps that did not change the weights because of that */
+
+	struct learning_signs signs; /* those that each record updates */
+	double root_d_model;
+	bool is_step_skipped; /* the last record: learning_step.is_skipped */
+	bool has_failed;      /* the run ended because of such steps */
+	size_t bad_at_end;
+	double rates;
+	double recent[LEARNING_SMOOTH], recent_step[LEARNING_SMOOTH]; /* ring by signs.n_train */
+	struct learning_smooth smooth;
+	double largest_rate; /* of all records */
+	double peak_rate;    /* of those with a finite NLL: the first of the largest */
+	size_t peak_at;	     /* its index */
+
+	double window[LEARNING_SPIKE], before_spike;
+	double jump, jump_step; /* the first record of the newest spike */
+	size_t n_window;
+
+	double norms[LEARNING_SPIKE]; /* ring by n_norms */
+	size_t n_norms;
+
+	double history_step[LEARNING_HISTORY], history_nll[LEARNING_HISTORY];
+	size_t n_history, history_stride;
+
+	double gaps[3], after[LEARNING_AFTER]; /* rings by n_gaps and signs.n_after */
+	size_t n_gaps;
 };
 
 /* vocabulary, d_model, warmup: NAN if unknown. */

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "share/base/mem.h"
-#include "share/base/util.h"
 #include "share/workspace/journal.h"
 #include "train/record/learning_watch.h"
 

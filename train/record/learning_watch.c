@@ -1,12 +1,10 @@
 /* learning_watch.c - warnings while a run trains; see learning_watch.h */
 #include "train/record/learning_watch.h"
 
-#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 
 #include "share/base/text.h"
-#include "share/base/util.h"
 
 #define LASTING_RECORDS 10   /* a divergence counts after so many records in a row ... */
 #define LASTING_STEPS	50   /* ... and so many steps: most jumps have recovered by then */

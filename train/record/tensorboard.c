@@ -2,7 +2,6 @@
 #include "train/record/tensorboard.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <float.h>
 #include <math.h>

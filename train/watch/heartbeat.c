@@ -15,11 +15,10 @@
  */
 #include "train/watch/heartbeat.h"
 
-#include <arpa/inet.h>
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -55,9 +54,8 @@
 /* How to reach the first rank; it broadcasts this at the start. Plain data. */
 struct rendezvous {
 	unsigned char key[HEARTBEAT_KEY_BYTES];
-	int32_t family, n; /* of addresses; n 0: use the loopback */
-	uint16_t port;	   /* network order */
-	unsigned char addresses[ADDRESSES][16];
+	int32_t n;				      /* at least 1 */
+	struct sockaddr_storage addresses[ADDRESSES]; /* of one family, with the port */
 };
 
 struct heartbeat {
@@ -228,14 +226,9 @@ static void heartbeat_log_event(struct heartbeat *p, const char *level, int64_t 
 {
 	struct journal *j = own_journal(p);
 	struct err ignored = { 0 };
-	struct json_writer *w;
 
-	if (!j)
-		return;
-	w = journal_begin(j, "event", step);
-	json_put_str(w, "level", level);
-	json_put_str(w, "text", text);
-	journal_end(j, &ignored);
+	if (j)
+		journal_write_event(j, level, step, text, &ignored);
 }
 
 /*
@@ -302,17 +295,10 @@ static socklen_t address_len(const struct sockaddr_storage *a)
 	return a->ss_family == AF_INET ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6);
 }
 
-static void set_address(struct sockaddr_storage *to, int family, const void *bytes, uint16_t port)
+static in_port_t *address_port(struct sockaddr_storage *a)
 {
-	memset(to, 0, sizeof(*to));
-	to->ss_family = (sa_family_t)family;
-	if (family == AF_INET) {
-		((struct sockaddr_in *)to)->sin_port = port;
-		memcpy(&((struct sockaddr_in *)to)->sin_addr, bytes, 4);
-	} else {
-		((struct sockaddr_in6 *)to)->sin6_port = port;
-		memcpy(&((struct sockaddr_in6 *)to)->sin6_addr, bytes, 16);
-	}
+	return a->ss_family == AF_INET ? &((struct sockaddr_in *)a)->sin_port
+				       : &((struct sockaddr_in6 *)a)->sin6_port;
 }
 
 static void send_message(struct heartbeat *p, const struct heartbeat_message *w,
@@ -343,7 +329,7 @@ static bool receive_heartbeat(struct heartbeat *p, struct heartbeat_message *w,
 			continue;
 		if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
 			return false;
-		if (n >= 0 && from->ss_family == p->rendezvous.family &&
+		if (n >= 0 && from->ss_family == p->rendezvous.addresses[0].ss_family &&
 		    heartbeat_message_read(w, p->rendezvous.key, bytes, (size_t)n, p->size))
 			return true;
 	}
@@ -386,31 +372,18 @@ static void turn_first(struct heartbeat *p, double now)
 
 /* ---- the other ranks' thread --------------------------------------------- */
 
-static void first_rank_address(const struct heartbeat *p, int i, struct sockaddr_storage *to)
-{
-	static const unsigned char four[4] = { 127, 0, 0, 1 };
-	static const unsigned char six[16] = { [15] = 1 };
-	const struct rendezvous *h = &p->rendezvous;
-
-	if (!h->n)
-		set_address(to, h->family, h->family == AF_INET ? four : six, h->port);
-	else
-		set_address(to, h->family, h->addresses[i], h->port);
-}
-
 static void send_heartbeat(struct heartbeat *p)
 {
 	struct heartbeat_message w = own_message(p);
-	struct sockaddr_storage to;
-	int n = MAX(p->rendezvous.n, 1);
+	int i;
 
 	if (p->found && w.number > p->answered + LOST_MESSAGES) {
 		p->found = false;
 		p->searched = w.number;
 	}
 	/* until an address answers, try each in turn: the number tells which one it was */
-	first_rank_address(p, p->found ? p->address : (int)(w.number % (uint64_t)n), &to);
-	send_message(p, &w, &to);
+	i = p->found ? p->address : (int)(w.number % (uint64_t)p->rendezvous.n);
+	send_message(p, &w, &p->rendezvous.addresses[i]);
 }
 
 static void receive_from_first(struct heartbeat *p, double now)
@@ -429,7 +402,7 @@ static void receive_from_first(struct heartbeat *p, double now)
 			continue;
 		p->answered = w.number;
 		if (!p->found && w.number >= p->searched)
-			p->address = (int)(w.number % (uint64_t)MAX(p->rendezvous.n, 1));
+			p->address = (int)(w.number % (uint64_t)p->rendezvous.n);
 		p->found = true;
 	}
 }
@@ -473,7 +446,6 @@ static void turn_other(struct heartbeat *p, double now)
 /* Tell the other side that this rank has ended; several copies, because datagrams get lost. */
 static void send_end_messages(struct heartbeat *p)
 {
-	struct sockaddr_storage to;
 	struct heartbeat_message w;
 
 	atomic_store_explicit(&p->place,
@@ -483,8 +455,7 @@ static void send_end_messages(struct heartbeat *p)
 	for (int copy = 0; p->socket >= 0 && copy < END_COPIES; copy++) {
 		w = own_message(p);
 		if (p->rank) {
-			first_rank_address(p, p->found ? p->address : 0, &to);
-			send_message(p, &w, &to);
+			send_message(p, &w, &p->rendezvous.addresses[p->found ? p->address : 0]);
 			continue;
 		}
 		w.is_answer = true;
@@ -544,19 +515,16 @@ static int bind_first(struct heartbeat *p, const struct sockaddr_storage *at, st
 	if (p->size > MANY_RANKS &&
 	    setsockopt(p->socket, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof(bytes)))
 		bytes = 0;
-	p->rendezvous.port = at->ss_family == AF_INET ? ((struct sockaddr_in *)&bound)->sin_port
-						      : ((struct sockaddr_in6 *)&bound)->sin6_port;
+	for (int i = 0; i < p->rendezvous.n; i++)
+		*address_port(&p->rendezvous.addresses[i]) = *address_port(&bound);
 	return 0;
 }
 
+/* Addresses of another family than the first one are left out. */
 static void add_address(struct rendezvous *h, const struct sockaddr_storage *a)
 {
-	if (h->n >= ADDRESSES || a->ss_family != h->family)
-		return;
-	if (a->ss_family == AF_INET)
-		memcpy(h->addresses[h->n++], &((const struct sockaddr_in *)a)->sin_addr, 4);
-	else
-		memcpy(h->addresses[h->n++], &((const struct sockaddr_in6 *)a)->sin6_addr, 16);
+	if (h->n < ADDRESSES && (!h->n || a->ss_family == h->addresses[0].ss_family))
+		h->addresses[h->n++] = *a;
 }
 
 /*
@@ -566,8 +534,8 @@ static void add_address(struct rendezvous *h, const struct sockaddr_storage *a)
 static int listen_first(struct heartbeat *p, const struct comm *c, const char *network,
 			struct err *e)
 {
-	struct sockaddr_storage at, all[ADDRESSES];
-	static const unsigned char loopback[4] = { 127, 0, 0, 1 }, any[16] = { 0 };
+	struct sockaddr_storage at = { .ss_family = AF_INET }, all[ADDRESSES];
+	struct rendezvous *h = &p->rendezvous;
 	struct host_interface found;
 	struct host_roots roots;
 	struct err why = { 0 };
@@ -575,25 +543,25 @@ static int listen_first(struct heartbeat *p, const struct comm *c, const char *n
 	bool given = (network && *network) || (variable && *variable);
 	int n;
 
-	p->rendezvous.family = AF_INET;
+	((struct sockaddr_in *)&at)->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	if (c->local_size == c->size) {
-		set_address(&at, AF_INET, loopback, 0);
+		add_address(h, &at);
 		return bind_first(p, &at, e);
 	}
 	host_roots_find(&roots);
 	if (host_interface_find(network, &roots, &found, given ? e : &why) && given)
 		return e->code;
-	if (found.address.ss_family) {
-		p->rendezvous.family = found.address.ss_family;
-		add_address(&p->rendezvous, &found.address);
-	}
+	if (found.address.ss_family)
+		add_address(h, &found.address);
 	if (given)
 		return bind_first(p, &found.address, e);
 	n = host_addresses(all, ADDRESSES);
 	for (int i = 0; i < n; i++)
 		if (memcmp(&all[i], &found.address, sizeof(all[i])) != 0)
-			add_address(&p->rendezvous, &all[i]);
-	set_address(&at, p->rendezvous.family, any, 0);
+			add_address(h, &all[i]);
+	if (!h->n) /* no network: only ranks on this host can be heard */
+		add_address(h, &at);
+	at = (struct sockaddr_storage){ .ss_family = h->addresses[0].ss_family }; /* any */
 	return bind_first(p, &at, e);
 }
 
@@ -613,7 +581,8 @@ static int heartbeat_open_first(struct heartbeat *p, const struct heartbeat_opti
 
 static int heartbeat_open_other(struct heartbeat *p, struct err *e)
 {
-	p->socket = socket(p->rendezvous.family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	p->socket = socket(p->rendezvous.addresses[0].ss_family,
+			   SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	return p->socket < 0 ? err_set_errno(e, ERR_UNAVAILABLE,
 					     "cannot open a UDP socket for the heartbeats of ranks")
 			     : 0;

@@ -111,9 +111,5 @@ void watchdog_write_report(const struct watchdog *w, double now, const char *why
 
 /* The limit for a hang in seconds: hang_after_s, or the default from the median step. */
 double watchdog_hang_limit(double hang_after_s, double median_s);
-/* The factor of the limits in this phase. */
-double phase_time_factor(enum rank_phase phase);
-/* A phase for messages: "the reduction". */
-const char *rank_phase_name(enum rank_phase phase);
 
 #endif

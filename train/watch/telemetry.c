@@ -280,16 +280,11 @@ static void telemetry_fill_row(struct telemetry *t)
 static int telemetry_warn_once(struct telemetry *t, int rank, int kind, const char *text,
 			       int64_t step, struct journal *j, struct err *e)
 {
-	struct json_writer *w;
-
 	assert(kind >= 0 && kind < 32 && rank >= 0 && rank < t->comm->size);
 	if (t->warned_kinds[rank] & (1u << kind))
 		return 0;
 	t->warned_kinds[rank] |= 1u << kind;
-	w = journal_begin(j, "event", step);
-	json_put_str(w, "level", "warning");
-	json_put_str(w, "text", text);
-	return journal_end(j, e);
+	return journal_write_event(j, "warning", step, text, e);
 }
 
 static int telemetry_warn_of_hosts(struct telemetry *t, const struct telemetry_rows *rows,

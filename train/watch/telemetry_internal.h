@@ -37,14 +37,7 @@ static inline const struct telemetry_row *telemetry_row(const struct telemetry_r
 	return (const struct telemetry_row *)(const void *)(r->bytes + (size_t)i * r->row_bytes);
 }
 
-/*
- * *v = evidence about the network from the rows. order: workspace for n numbers. Ranks without
- * steps are ignored.
- */
-void telemetry_evidence(const struct telemetry_rows *r, const struct telemetry_options *how,
-			double *order, struct network_evidence *v);
-
-/* Write the records "rank", "host" and "verdict". order: as above. */
+/* Write the records "rank", "host" and "verdict". order: workspace for n numbers. */
 int telemetry_write(const struct telemetry_rows *r, const struct telemetry_options *how,
 		    double *order, int64_t step, struct journal *j, struct err *e);
 

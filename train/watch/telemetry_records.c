@@ -1,9 +1,7 @@
 /* telemetry_records.c - writes the records of telemetry to the journal; see telemetry_internal.h */
 #include <assert.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "train/watch/telemetry_internal.h"
 
@@ -108,8 +106,10 @@ static double reductions_per_step(const struct telemetry_rows *r,
 	return round(first->mean.sent_bytes * steps / full) / steps;
 }
 
-void telemetry_evidence(const struct telemetry_rows *r, const struct telemetry_options *how,
-			double *order, struct network_evidence *v)
+/* *v = evidence about the network. Ranks without steps are ignored. */
+static void find_network_evidence(const struct telemetry_rows *r,
+				  const struct telemetry_options *how, double *order,
+				  struct network_evidence *v)
 {
 	const struct telemetry_row *first = telemetry_row(r, 0);
 	double median = median_compute(r, order);
@@ -208,8 +208,7 @@ static void put_gpu(struct json_writer *w, const struct host_gpu *g, enum detail
 
 static void put_gpus(struct json_writer *w, const struct telemetry_row *row, enum detail detail)
 {
-	json_key(w, "gpus");
-	json_open(w, '[');
+	json_put_open(w, "gpus", '[');
 	for (int i = 0; i < MIN(row->report.n_gpus, HOST_GPUS_MAX); i++)
 		put_gpu(w, &row->gpus[i], detail);
 	json_close(w, ']');
@@ -309,7 +308,7 @@ int telemetry_write(const struct telemetry_rows *r, const struct telemetry_optio
 	double median;
 	int rc = 0;
 
-	telemetry_evidence(r, how, order, &v);
+	find_network_evidence(r, how, order, &v);
 	median = median_compute(r, order);
 	for (int i = 0; !rc && i < r->n; i++) {
 		const struct telemetry_row *row = telemetry_row(r, i);

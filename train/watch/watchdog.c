@@ -18,7 +18,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "share/base/mem.h"
 #include "share/base/text.h"
@@ -57,7 +56,8 @@ void watchdog_close(struct watchdog *w)
 	w->n = 0;
 }
 
-const char *rank_phase_name(enum rank_phase phase)
+/* A phase for messages: "the reduction". */
+static const char *rank_phase_name(enum rank_phase phase)
 {
 	static const char *const names[] = {
 		[PHASE_START] = "the start",	     [PHASE_INPUT] = "the input",
@@ -69,7 +69,8 @@ const char *rank_phase_name(enum rank_phase phase)
 	return (size_t)phase < ARRAY_LEN(names) ? names[phase] : "?";
 }
 
-double phase_time_factor(enum rank_phase phase)
+/* The factor of the limits in this phase. */
+static double phase_time_factor(enum rank_phase phase)
 {
 	switch (phase) {
 	case PHASE_START:

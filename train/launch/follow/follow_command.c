@@ -169,14 +169,14 @@ static int open_connection(struct follow *f, struct err *e)
 		"sh",		"-c", buf_text(&f->command), "werkbank", f->address.folder,
 		f->address.run, NULL
 	};
-	const char **argv = remote_build_argv(&f->address.host, &f->how, words, e);
-	int rc = argv ? 0 : e->code;
+	struct command_line line = { 0 };
+	int rc = remote_append_words(&line, &f->address.host, &f->how, words, e);
 
 	if (!rc)
-		rc = proc_start(&f->shell, argv,
+		rc = proc_start(&f->shell, line.all,
 				PROC_PIPE_IN | PROC_PIPE_OUT | PROC_PIPE_ERR | PROC_DIE_WITH_PARENT,
 				e);
-	free(argv);
+	command_line_free(&line);
 	if (rc)
 		return rc;
 	fcntl(f->shell.in, F_SETFL, O_NONBLOCK);

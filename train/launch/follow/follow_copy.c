@@ -1,7 +1,6 @@
 /* follow_copy.c - see follow_copy.h */
 #include "train/launch/follow/follow_files.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>

@@ -16,9 +16,8 @@
 #include "train/common/linkfile.h"
 #include "train/launch/hosts/hosts_command.h"
 #include "train/launch/preflight/preflight.h"
-#include "train/launch/preflight/probe.h"
 #include "train/launch/remote/launcher.h"
-#include "train/launch/remote/mpirun.h"
+#include "train/launch/remote/rank_launch.h"
 #include "train/launch/remote/remote.h"
 
 #define START_S	  120.0 /* limit for mpirun and the all-reduces */
@@ -51,7 +50,7 @@ static int copy_test_hosts(struct link_test *t, struct err *e)
 	for (size_t i = 0; h->n > 1 && i < h->n; i++)
 		t->copy[i].slots = 1;
 	t->hosts = (struct hosts){ .all = t->copy, .n = h->n };
-	t->is_local = mpirun_is_local(&t->hosts);
+	t->is_local = hosts_are_local(&t->hosts);
 	if (hosts_total_slots(&t->hosts) < 2)
 		return err_set(e, ERR_USAGE,
 			       "bandwidth needs two hosts, or one host with two "
@@ -114,26 +113,22 @@ static int build_bandwidth_command(struct link_test *t, struct err *e)
 		.launcher = t->launcher,
 		.oversubscribed = t->is_local && hosts_total_slots(&t->hosts) > cores_count()
 	};
-	int rc = mpirun_write_hostfile(&how, e);
+	int rc = rank_launch_write_hostfile(&how, e);
 
 	if (!rc)
-		rc = mpirun_append_words(&t->line, &how, e);
-
-	if (!rc)
-		rc = command_line_add(&t->line, t->trainer, e);
-	return rc ? rc : command_line_add(&t->line, "_bandwidth", e);
+		rc = rank_launch_append_words(&t->line, &how, e);
+	COMMAND_LINE_ADD(&t->line, t->trainer, "_bandwidth");
+	return rc ? rc : command_line_check(&t->line, e);
 }
 
 /* ---- measurement ------------------------------------------------------------------ */
 
 static int run_bandwidth_ranks(struct link_test *t, struct err *e)
 {
-	struct host here = { .name = (char[]){ "localhost" }, .slots = 1 };
 	double n = (double)hosts_total_slots(&t->hosts), pairs = n <= ALL_PAIRS ? n * (n - 1) : n;
-	const struct remote_options how = { .deadline_s = START_S + pairs * PAIR_S };
-	struct remote_job job = { .host = &here, .argv = (const char *const *)t->line.all };
+	struct remote_job job = { .argv = t->line.all };
 	const char *at;
-	int rc = remote_run_local(&job, 1, &how, e);
+	int rc = remote_run_here(&job, 1, START_S + pairs * PAIR_S, e);
 
 	at = strstr(buf_text(&job.out), "{\"hosts\":");
 	if (!rc && (job.status != 0 || !at))
@@ -175,52 +170,45 @@ static void slowest_link(const struct link_test *t, double *bytes_s, double *lat
 	}
 }
 
-static void write_reduce_overlap(const struct link_test *t, struct json_writer *w)
+/* The members `keys` (NULL ends them) of a measured object. */
+static void put_numbers(struct json_writer *w, const struct json *o, const char *const *keys)
 {
-	static const char *const keys[] = { "bytes", "seconds", "lost_s" };
-	const struct json *all = json_get(t->measured, "beside");
-
-	json_key(w, "beside");
-	json_open(w, '[');
-	for (size_t i = 0; i < json_len(all); i++) {
-		json_open(w, '{');
-		json_put_str(w, "wire", json_text(json_get(json_at(all, i), "wire"), "?"));
-		for (size_t k = 0; k < ARRAY_LEN(keys); k++)
-			json_put_real(w, keys[k],
-				      json_number(json_get(json_at(all, i), keys[k]), NAN));
-		json_close(w, '}');
-	}
-	json_close(w, ']');
+	for (; *keys; keys++)
+		json_put_real(w, *keys, json_number(json_get(o, *keys), NAN));
 }
 
 static void write_bandwidth_lists(const struct link_test *t, struct json_writer *w)
 {
-	static const char *const keys[] = { "bytes",  "seconds", "algbw_bytes_s", "busbw_bytes_s",
-					    "bf16_s", "2bit_s",	 "1bit_s" };
-	const struct json *reduces = json_get(t->measured, "allreduce");
-	const struct json *pairs = json_get(t->measured, "pairs");
+	static const char *const reduce_keys[] = { "bytes",	    "seconds", "algbw_bytes_s",
+						   "busbw_bytes_s", "bf16_s",  "2bit_s",
+						   "1bit_s",	    NULL };
+	static const char *const beside_keys[] = { "bytes", "seconds", "lost_s", NULL };
+	static const char *const pair_keys[] = { "latency_s", "bytes_s", NULL };
+	const struct json *reduces = json_get(t->measured, "allreduce"),
+			  *beside = json_get(t->measured, "beside"),
+			  *pairs = json_get(t->measured, "pairs");
 
-	json_key(w, "allreduce");
-	json_open(w, '[');
+	json_put_open(w, "allreduce", '[');
 	for (size_t i = 0; i < json_len(reduces); i++) {
 		json_open(w, '{');
-		for (size_t k = 0; k < ARRAY_LEN(keys); k++)
-			json_put_real(w, keys[k],
-				      json_number(json_get(json_at(reduces, i), keys[k]), NAN));
+		put_numbers(w, json_at(reduces, i), reduce_keys);
 		json_close(w, '}');
 	}
 	json_close(w, ']');
-	write_reduce_overlap(t, w);
-	json_key(w, "pairs");
-	json_open(w, '[');
-	for (size_t i = 0; i < json_len(pairs); i++) {
-		const struct json *p = json_at(pairs, i);
-
+	json_put_open(w, "beside", '[');
+	for (size_t i = 0; i < json_len(beside); i++) {
 		json_open(w, '{');
-		json_put_str(w, "from", link_host_name(t, p, "from"));
-		json_put_str(w, "to", link_host_name(t, p, "to"));
-		json_put_real(w, "latency_s", json_number(json_get(p, "latency_s"), NAN));
-		json_put_real(w, "bytes_s", json_number(json_get(p, "bytes_s"), NAN));
+		json_put_str(w, "wire", json_text(json_get(json_at(beside, i), "wire"), "?"));
+		put_numbers(w, json_at(beside, i), beside_keys);
+		json_close(w, '}');
+	}
+	json_close(w, ']');
+	json_put_open(w, "pairs", '[');
+	for (size_t i = 0; i < json_len(pairs); i++) {
+		json_open(w, '{');
+		json_put_str(w, "from", link_host_name(t, json_at(pairs, i), "from"));
+		json_put_str(w, "to", link_host_name(t, json_at(pairs, i), "to"));
+		put_numbers(w, json_at(pairs, i), pair_keys);
 		json_close(w, '}');
 	}
 	json_close(w, ']');
@@ -236,8 +224,7 @@ static int write_bandwidth_json(struct link_test *t, struct err *e)
 	json_put_int(&w, "v", 1);
 	json_put_real(&w, "t", clock_wall_s());
 	json_put_str(&w, "network", t->network);
-	json_key(&w, "hosts");
-	json_open(&w, '[');
+	json_put_open(&w, "hosts", '[');
 	for (size_t i = 0; i < t->hosts.n; i++)
 		json_str(&w, t->hosts.all[i].name);
 	json_close(&w, ']');

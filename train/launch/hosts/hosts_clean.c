@@ -17,11 +17,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "share/base/file.h"
 #include "share/base/mem.h"
 #include "share/base/util.h"
 #include "train/common/leftover.h"
 #include "train/launch/hosts/hosts_command.h"
-#include "train/launch/preflight/probe.h"
 #include "train/launch/remote/hosts_query.h"
 #include "train/launch/remote/launcher.h"
 
@@ -70,28 +70,13 @@ static int add_this_host(struct cleaning *c, struct err *e)
 
 static struct remote_options cleaning_remote_options(const struct cleaning *c, double more_s)
 {
-	return (struct remote_options){ .ssh = c->task->conf->ssh,
-					.srun = launcher_is_slurm(c->task->conf),
-					.deadline_s = c->task->conf->deadline + more_s };
+	return launcher_remote_options(c->task->conf, c->task->conf->deadline + more_s);
 }
 
-static int query_leftovers(struct cleaning *c, struct err *e)
+static void write_leftovers_request(const void *context, size_t i, struct buf *out)
 {
-	static const char question[] = "{\"ask\":\"leftovers\"}";
-	const struct remote_options to = cleaning_remote_options(c, 0);
-	struct buf *requests = mem_alloc(c->queried.n, sizeof(*requests), e);
-	int rc = requests ? 0 : e->code;
-
-	for (size_t i = 0; !rc && i < c->queried.n; i++) {
-		buf_add_str(&requests[i], question);
-		rc = buf_check(&requests[i], e);
-	}
-	if (!rc)
-		rc = hosts_query(&c->first, &c->queried, requests, &to, e);
-	for (size_t i = 0; requests && i < c->queried.n; i++)
-		buf_free(&requests[i]);
-	free(requests);
-	return rc;
+	(void)context, (void)i;
+	buf_add_str(out, "{\"ask\":\"leftovers\"}");
 }
 
 /* Collect the records of all hosts; those of this host come last. */
@@ -147,6 +132,13 @@ static size_t find_answering_host(const struct cleaning *c, const char *name)
 	return i;
 }
 
+static void write_pid_request(const void *pid, size_t i, struct buf *out)
+{
+	(void)i;
+	buf_printf(out, "{\"ask\":\"leftovers\",\"pids\":[%lld]}",
+		   (long long)*(const int64_t *)pid);
+}
+
 /* Does a process with this pid run on the host? 1 or 0; < 0: the host does not answer. */
 static int is_pid_running(const struct cleaning *c, const char *host, int64_t pid)
 {
@@ -154,17 +146,14 @@ static int is_pid_running(const struct cleaning *c, const char *host, int64_t pi
 	struct hosts one = { .all = &c->queried.all[at], .n = 1 };
 	const struct remote_options to = cleaning_remote_options(c, 0);
 	struct hosts_answers a = { 0 };
-	struct buf request = { 0 };
 	struct err e = { 0 };
 	int running = -1;
 
 	if (at == c->queried.n)
 		return -1;
-	buf_printf(&request, "{\"ask\":\"leftovers\",\"pids\":[%lld]}", (long long)pid);
-	if (!buf_check(&request, &e) && !hosts_query(&a, &one, &request, &to, &e) && a.by_host[0])
+	if (!hosts_query(&a, &one, write_pid_request, &pid, &to, &e) && a.by_host[0])
 		running = json_len(json_get(a.by_host[0], "running")) > 0;
 	hosts_answers_free(&a);
-	buf_free(&request);
 	return running;
 }
 
@@ -219,43 +208,27 @@ static void select_leftovers(struct cleaning *c)
 
 /* ---- "end" requests ------------------------------------------------------------- */
 
-static int write_end_request(const struct cleaning *c, size_t host, struct buf *out, struct err *e)
+/* Ask a host to end its processes whose fate is to end. */
+static void write_end_request(const void *context, size_t host, struct buf *out)
 {
+	const struct cleaning *c = context;
 	struct json_writer w = { .out = out };
-	size_t n = 0;
 
-	for (size_t i = 0; i < c->n_found; i++)
-		n += c->found[i].host == host && c->found[i].fate <= FATE_END;
-	if (!n)
-		return 0;
-	json_open(&w, '{');
-	json_put_str(&w, "ask", "end");
-	json_put_real(&w, "grace", GRACE_S);
-	json_key(&w, "records");
-	json_open(&w, '[');
-	for (size_t i = 0; i < c->n_found; i++)
-		if (c->found[i].host == host && c->found[i].fate <= FATE_END)
-			leftover_write(&c->found[i].l, &w);
-	json_close(&w, ']');
-	json_close(&w, '}');
-	return buf_check(out, e);
-}
-
-static int end_leftovers(struct cleaning *c, struct hosts_answers *a, struct err *e)
-{
-	const struct remote_options to = cleaning_remote_options(c, 2 * GRACE_S);
-	size_t n = c->task->hosts->n;
-	struct buf *requests = mem_alloc(n, sizeof(*requests), e);
-	int rc = requests ? 0 : e->code;
-
-	for (size_t i = 0; !rc && i < n; i++)
-		rc = write_end_request(c, i, &requests[i], e);
-	if (!rc)
-		rc = hosts_query(a, c->task->hosts, requests, &to, e);
-	for (size_t i = 0; requests && i < n; i++)
-		buf_free(&requests[i]);
-	free(requests);
-	return rc;
+	for (size_t i = 0; i < c->n_found; i++) {
+		if (c->found[i].host != host || c->found[i].fate > FATE_END)
+			continue;
+		if (!out->len) {
+			json_open(&w, '{');
+			json_put_str(&w, "ask", "end");
+			json_put_real(&w, "grace", GRACE_S);
+			json_put_open(&w, "records", '[');
+		}
+		leftover_write(&c->found[i].l, &w);
+	}
+	if (out->len) {
+		json_close(&w, ']');
+		json_close(&w, '}');
+	}
 }
 
 /* ---- report ------------------------------------------------------------------------ */
@@ -339,9 +312,7 @@ static int report_cleaning(struct cleaning *c, const struct hosts_answers *a, st
 	} else {
 		print_found_leftovers(c, a, &out);
 	}
-	rc = buf_check(&out, e);
-	if (!rc)
-		fwrite(out.data, 1, out.len, stdout);
+	rc = file_put_stdout(&out, e);
 	buf_free(&out);
 	return rc;
 }
@@ -349,12 +320,13 @@ static int report_cleaning(struct cleaning *c, const struct hosts_answers *a, st
 int hosts_clean(const struct hosts_task *t, int *status, struct err *e)
 {
 	struct cleaning c = { .task = t };
+	struct remote_options how = cleaning_remote_options(&c, 0);
 	struct hosts_answers ended = { 0 };
 	size_t silent = 0;
 	int rc = add_this_host(&c, e);
 
 	if (!rc)
-		rc = query_leftovers(&c, e);
+		rc = hosts_query(&c.first, &c.queried, write_leftovers_request, NULL, &how, e);
 	for (size_t i = 0; !rc && i < t->hosts->n; i++)
 		if (!c.first.by_host[i]) {
 			fprintf(stderr, "werkbank hosts: %s\n", c.first.trouble[i]);
@@ -364,7 +336,8 @@ int hosts_clean(const struct hosts_task *t, int *status, struct err *e)
 		rc = store_leftovers(&c, e);
 	if (!rc) {
 		select_leftovers(&c);
-		rc = end_leftovers(&c, &ended, e);
+		how = cleaning_remote_options(&c, 2 * GRACE_S);
+		rc = hosts_query(&ended, t->hosts, write_end_request, &c, &how, e);
 	}
 	if (!rc && silent < t->hosts->n)
 		rc = report_cleaning(&c, &ended, e);

@@ -56,9 +56,7 @@ static int list_hosts(const struct hosts_task *t, int *status, struct err *e)
 		print_hosts_json(t->hosts, &out);
 	else
 		print_hosts_table(t->hosts, &out);
-	rc = buf_check(&out, e);
-	if (!rc)
-		fwrite(out.data, 1, out.len, stdout);
+	rc = file_put_stdout(&out, e);
 	buf_free(&out);
 	return rc;
 }
@@ -67,15 +65,7 @@ static int list_hosts(const struct hosts_task *t, int *status, struct err *e)
 
 static int check_hosts(const struct hosts_task *t, int *status, struct err *e)
 {
-	const struct preflight_options how = {
-		.ssh = t->conf->ssh,
-		.srun = launcher_is_slurm(t->conf),
-		.workspace = t->workspace,
-		.corpus = t->conf->corpus,
-		.network = t->conf->network,
-		.deadline_s = t->conf->deadline,
-		.quiet = t->conf->quiet,
-	};
+	const struct preflight_options how = preflight_options_of(t->conf, t->workspace);
 	struct preflight_check p;
 	bool any = false;
 	int rc = preflight_run(&p, t->hosts, &how, e);
@@ -121,8 +111,7 @@ static char *absolute_workspace(const struct conf *c, struct err *e)
 
 static int run_hosts_action(size_t action, struct conf *c, int *status, struct err *e)
 {
-	const struct hosts_env env = { getenv("PBS_NODEFILE"), getenv("SLURM_JOB_NODELIST"),
-				       getenv("SLURM_TASKS_PER_NODE") };
+	const struct hosts_env env = hosts_env_get();
 	struct hosts h = { 0 };
 	struct hosts_task t = { .conf = c, .hosts = &h };
 	char *workspace = absolute_workspace(c, e), why[LAUNCHER_WHY];

@@ -22,11 +22,8 @@
 #include "share/base/util.h"
 #include "share/workspace/paths.h"
 #include "train/launch/hosts/hosts_command.h"
-#include "train/launch/preflight/probe.h"
 #include "train/launch/remote/hosts_query.h"
 #include "train/launch/remote/launcher.h"
-#include "train/launch/remote/mpirun.h"
-#include "train/launch/remote/rsh_agent.h"
 
 #define COPY_S	  (24 * 3600.0) /* rsync has a --timeout of its own for a stalled copy */
 #define VERIFY_S  600.0
@@ -184,9 +181,8 @@ static int inspect_sync_hosts(struct syncing *s, struct err *e)
 				     s->share ? s->share : s->bin,
 				     s->corpus ? s->corpus : s->bin,
 				     NULL };
-	const struct remote_options how = { .ssh = s->task->conf->ssh,
-					    .srun = launcher_is_slurm(s->task->conf),
-					    .deadline_s = s->task->conf->deadline };
+	const struct remote_options how =
+		launcher_remote_options(s->task->conf, s->task->conf->deadline);
 	size_t n = s->task->hosts->n;
 	struct remote_job *jobs = mem_alloc(n, sizeof(*jobs), e);
 	int rc = jobs ? 0 : e->code;
@@ -199,7 +195,7 @@ static int inspect_sync_hosts(struct syncing *s, struct err *e)
 		struct sync_host *h = &s->by_host[i];
 		const char *words = buf_text(&jobs[i].err);
 
-		h->is_local = remote_is_local(jobs[i].host);
+		h->is_local = host_is_local(jobs[i].host);
 		h->alive = !jobs[i].trouble[0] && jobs[i].status == 0;
 		h->shares = strstr(buf_text(&jobs[i].out), "shared") != NULL;
 		if (jobs[i].trouble[0])
@@ -230,15 +226,14 @@ static int write_rsync_shell(const struct syncing *s, const struct host *h, stru
 			     struct err *e)
 {
 	struct command_line c = { 0 };
-	int rc = rsh_agent_split_words(&c, s->task->conf->ssh, e);
+	int rc = command_line_split(&c, s->task->conf->ssh, e);
 
-	if (!rc) {
-		command_line_quote(&c, out);
-		buf_printf(out, " -x -o BatchMode=yes -o ConnectTimeout=10");
-		if (h->port)
-			buf_printf(out, " -p %d", h->port);
-		rc = buf_check(out, e);
-	}
+	command_line_quote(c.all, out);
+	buf_printf(out, " -x -o BatchMode=yes -o ConnectTimeout=10");
+	if (h->port)
+		buf_printf(out, " -p %d", h->port);
+	if (!rc)
+		rc = command_line_check(&c, e) ? e->code : buf_check(out, e);
 	command_line_free(&c);
 	return rc;
 }
@@ -250,38 +245,26 @@ static int write_rsync_shell(const struct syncing *s, const struct host *h, stru
 static int build_rsync_command(const struct syncing *s, size_t i, bool last, struct command_line *c,
 			       struct err *e)
 {
-	static const char *const options[] = { "rsync",
-					       "-aLR",
-					       "--no-implied-dirs",
-					       "--partial-dir=.werkbank-partial",
-					       "--timeout=120",
-					       "--stats",
-					       "-e" };
 	const struct host *h = &s->task->hosts->all[i];
+	const bool is_ipv6 = strchr(h->name, ':') != NULL;
 	struct buf shell = { 0 };
-	char *to = file_path(e, "%s%s%s:/", strchr(h->name, ':') ? "[" : "", h->name,
-			     strchr(h->name, ':') ? "]" : "");
-	int rc = to ? write_rsync_shell(s, h, &shell, e) : e->code;
+	int rc = write_rsync_shell(s, h, &shell, e);
 
-	for (size_t k = 0; !rc && k < ARRAY_LEN(options); k++)
-		rc = command_line_add(c, options[k], e);
-	if (!rc)
-		rc = command_line_add(c, buf_text(&shell), e);
-	for (size_t k = 0; !rc && k < s->n_files; k++) {
+	COMMAND_LINE_ADD(c, "rsync", "-aLR", "--no-implied-dirs", "--partial-dir=.werkbank-partial",
+			 "--timeout=120", "--stats", "-e", buf_text(&shell));
+	for (size_t k = 0; k < s->n_files; k++) {
 		bool is_manifest = s->manifest && !strcmp(s->files[k].path, s->manifest);
 
 		if (is_manifest == last &&
 		    !(s->by_host[i].shares && s->corpus &&
 		      !strncmp(s->files[k].path, s->corpus, strlen(s->corpus))))
-			rc = command_line_add(c, s->files[k].path, e);
+			command_line_add(c, s->files[k].path);
 	}
-	if (!rc && s->share && !last)
-		rc = command_line_add(c, s->share, e);
-	if (!rc)
-		rc = command_line_add(c, to, e);
+	if (s->share && !last)
+		command_line_add(c, s->share);
+	command_line_printf(c, "%s%s%s:/", is_ipv6 ? "[" : "", h->name, is_ipv6 ? "]" : "");
 	buf_free(&shell);
-	free(to);
-	return rc;
+	return rc ? rc : command_line_check(c, e);
 }
 
 /* "Total bytes sent: 1,234,567" of --stats; -1: not found. */
@@ -347,9 +330,8 @@ static int copy_sync_files(struct syncing *s, bool last, struct err *e)
 			continue;
 		}
 		rc = build_rsync_command(s, i, last, &lines[n_jobs], e);
-		jobs[n_jobs] =
-			(struct remote_job){ .host = &s->task->hosts->all[i],
-					     .argv = (const char *const *)lines[n_jobs].all };
+		jobs[n_jobs] = (struct remote_job){ .host = &s->task->hosts->all[i],
+						    .argv = lines[n_jobs].all };
 		who[n_jobs++] = i;
 	}
 	if (!rc)
@@ -369,19 +351,33 @@ static int copy_sync_files(struct syncing *s, bool last, struct err *e)
 
 /* ---- verification ------------------------------------------------------------------ */
 
-static int write_sums_request(const struct syncing *s, struct buf *out, struct err *e)
+/* Checksums before the copy: only on hosts that share the workspace; after it: on all that got files. */
+struct sums_query {
+	const struct syncing *s;
+	bool before;
+};
+
+static bool has_sums_to_compare(const struct sums_query *q, size_t i)
 {
+	const struct sync_host *h = &q->s->by_host[i];
+
+	return h->done && (!q->before || h->shares) && !h->is_up_to_date;
+}
+
+static void write_sums_request(const void *query, size_t i, struct buf *out)
+{
+	const struct sums_query *q = query;
 	struct json_writer w = { .out = out };
 
+	if (!has_sums_to_compare(q, i))
+		return;
 	json_open(&w, '{');
 	json_put_str(&w, "ask", "sums");
-	json_key(&w, "files");
-	json_open(&w, '[');
-	for (size_t i = 0; i < s->n_files; i++)
-		json_str(&w, s->files[i].path);
+	json_put_open(&w, "files", '[');
+	for (size_t k = 0; k < q->s->n_files; k++)
+		json_str(&w, q->s->files[k].path);
 	json_close(&w, ']');
 	json_close(&w, '}');
-	return buf_check(out, e);
 }
 
 static void compare_sync_sums(const struct syncing *s, size_t i, const struct json *answer,
@@ -401,42 +397,29 @@ static void compare_sync_sums(const struct syncing *s, size_t i, const struct js
 		}
 }
 
-/*
- * Compare checksums. before: only on hosts that share the workspace, to skip the copy where all
- * files agree; else on all hosts that got files.
- */
+/* Compare checksums; before: to skip the copy where all files agree. */
 static int verify_sync_files(struct syncing *s, bool before, struct err *e)
 {
-	const struct remote_options how = { .ssh = s->task->conf->ssh,
-					    .srun = launcher_is_slurm(s->task->conf),
-					    .deadline_s = s->task->conf->deadline + VERIFY_S };
-	size_t n = s->task->hosts->n;
-	struct buf *requests = mem_alloc(n, sizeof(*requests), e);
+	const struct remote_options how =
+		launcher_remote_options(s->task->conf, s->task->conf->deadline + VERIFY_S);
+	const struct sums_query query = { s, before };
 	struct hosts_answers a = { 0 };
-	int rc = requests ? 0 : e->code;
+	int rc = hosts_query(&a, s->task->hosts, write_sums_request, &query, &how, e);
 
-	for (size_t i = 0; !rc && i < n; i++)
-		if (s->by_host[i].done && (!before || s->by_host[i].shares) &&
-		    !s->by_host[i].is_up_to_date)
-			rc = write_sums_request(s, &requests[i], e);
-	if (!rc)
-		rc = hosts_query(&a, s->task->hosts, requests, &how, e);
-	for (size_t i = 0; !rc && i < n; i++) {
-		if (!requests[i].len)
+	for (size_t i = 0; !rc && i < s->task->hosts->n; i++) {
+		struct sync_host *h = &s->by_host[i];
+
+		if (!has_sums_to_compare(&query, i))
 			continue;
 		if (a.by_host[i]) {
-			compare_sync_sums(s, i, a.by_host[i], &s->by_host[i]);
+			compare_sync_sums(s, i, a.by_host[i], h);
 		} else {
-			s->by_host[i].done = false;
-			snprintf(s->by_host[i].trouble, sizeof(s->by_host[i].trouble), "%s",
-				 a.trouble[i]);
+			h->done = false;
+			snprintf(h->trouble, sizeof(h->trouble), "%s", a.trouble[i]);
 		}
-		s->by_host[i].is_up_to_date = before && s->by_host[i].done;
-		s->by_host[i].done = before || s->by_host[i].done;
+		h->is_up_to_date = before && h->done;
+		h->done = before || h->done;
 	}
-	for (size_t i = 0; requests && i < n; i++)
-		buf_free(&requests[i]);
-	free(requests);
 	hosts_answers_free(&a);
 	return rc;
 }
@@ -486,9 +469,7 @@ static int report_sync(const struct syncing *s, struct err *e)
 		json_close(&w, ']');
 		buf_add_char(&out, '\n');
 	}
-	rc = buf_check(&out, e);
-	if (!rc)
-		fwrite(out.data, 1, out.len, stdout);
+	rc = file_put_stdout(&out, e);
 	buf_free(&out);
 	return rc;
 }

@@ -15,8 +15,8 @@
  */
 #include <assert.h>
 #include <stdint.h>
-#include <string.h>
 
+#include "share/base/text.h"
 #include "share/base/util.h"
 #include "train/launch/job/job_internal.h"
 
@@ -30,14 +30,6 @@ static void add_walltime(struct buf *out, double minutes)
 
 	assert(s >= 0);
 	buf_printf(out, "%lld:%02lld:%02lld", s / 3600, s / 60 % 60, s % 60);
-}
-
-static void add_quoted_word(struct buf *out, const char *word)
-{
-	char *words[] = { (char *)(uintptr_t)word, NULL };
-	const struct command_line one = { words, 1, 1 };
-
-	command_line_quote(&one, out);
 }
 
 /* ---- heads ---- */
@@ -155,11 +147,11 @@ static int add_batch_body(struct buf *out, const struct job *j, const struct bat
 	const long long all = (long long)(j->conf->walltime * 60);
 
 	buf_printf(out, "\ncd \"${%s:-.}\" || exit 66\nrun=", words->folder);
-	add_quoted_word(out, j->workspace);
+	text_quote_shell(out, j->workspace);
 	buf_printf(out, "/runs/%s\n", j->run);
 	buf_add_str(out, queue_lines);
 	buf_printf(out, "\t%s\n}\n\n", words->again);
-	command_line_quote(&j->line, out);
+	command_line_quote(j->line.all, out);
 	buf_add_str(out, " &\npid=$!\n");
 	buf_printf(out, timer_lines, all - MIN(LAST_S, all / 10));
 	buf_printf(out, wait_lines, words->or_why, words->or_when);

@@ -30,14 +30,6 @@ static bool is_option_passed_on(const struct conf *c, const char *name)
 	return !strcmp(conf_origin(c, name), "command line");
 }
 
-static int add_option_pair(struct command_line *l, const char *option, const char *value,
-			   struct err *e)
-{
-	int rc = command_line_add(l, option, e);
-
-	return rc ? rc : command_line_add(l, value, e);
-}
-
 static int add_job_options(const struct job *j, struct command_line *line, struct err *e)
 {
 	const char *section, *name;
@@ -55,8 +47,7 @@ static int add_job_options(const struct job *j, struct command_line *line, struc
 				option.data[k] = '-';
 		buf_free_part(&value, &option);
 		rc = buf_check(&option, e);
-		if (!rc)
-			rc = command_line_add(line, option.data, e);
+		command_line_add(line, buf_text(&option));
 		buf_free(&option);
 	}
 	return rc;
@@ -65,24 +56,19 @@ static int add_job_options(const struct job *j, struct command_line *line, struc
 static int build_train_line(struct job *j, const char *hosts, struct err *e)
 {
 	struct command_line *l = &j->line;
-	char minutes[40], threads[40];
-	int rc = add_option_pair(l, j->program, "train", e);
+	int rc;
 
-	snprintf(minutes, sizeof(minutes), "%.10g", j->conf->walltime);
-	snprintf(threads, sizeof(threads), "%lld", (long long)j->threads);
-	if (!rc)
-		rc = add_option_pair(l, "-C", j->workspace, e);
-	if (!rc)
-		rc = add_option_pair(l, "--run", j->run, e);
-	if (!rc)
-		rc = add_option_pair(l, "--hosts", hosts, e);
-	if (!rc && j->conf->walltime > 0)
-		rc = add_option_pair(l, "--walltime", minutes, e);
-	if (!rc)
-		rc = add_option_pair(l, "--threads", threads, e);
-	if (!rc)
-		rc = add_job_options(j, l, e);
-	return rc ? rc : command_line_add(l, j->recipe, e);
+	COMMAND_LINE_ADD(l, j->program, "train", "-C", j->workspace, "--run", j->run, "--hosts",
+			 hosts);
+	if (j->conf->walltime > 0) {
+		command_line_add(l, "--walltime");
+		command_line_printf(l, "%.10g", j->conf->walltime);
+	}
+	command_line_add(l, "--threads");
+	command_line_printf(l, "%lld", (long long)j->threads);
+	rc = add_job_options(j, l, e);
+	command_line_add(l, j->recipe);
+	return rc ? rc : command_line_check(l, e);
 }
 
 /* ---- forecasts ---- */
@@ -95,8 +81,6 @@ static int build_train_line(struct job *j, const char *hosts, struct err *e)
 #define SAVE_MARGIN_S	  30.0
 #define MEMORY_DEADLINE_S 30.0
 #define VOCABULARY_EXTRA  1000 /* characters and special tokens besides the merges */
-#define HOST_EXTRA_MB	  1024 /* programs, libraries and buffers of a host */
-#define SLACK(mb)	  ((mb) + (mb) / 5)
 
 static double forecast_parameters(const struct conf *c)
 {
@@ -128,22 +112,21 @@ static void forecast_margin(struct job *j)
 /* Ask werkbank-train, which knows the model. Without an answer the job leaves memory to the user. */
 static void forecast_memory(struct job *j)
 {
-	struct host here = { .name = (char[]){ "localhost" }, .slots = 1 };
-	const struct remote_options how = { .deadline_s = MEMORY_DEADLINE_S };
 	struct command_line line = { 0 };
-	struct remote_job question = { .host = &here };
+	struct remote_job question = { 0 };
 	struct err ignored;
-	char *trainer = paths_program("werkbank-train", &ignored), ranks[24], answer[40];
+	char *trainer = paths_program("werkbank-train", &ignored), answer[40];
 	double bytes;
 
-	snprintf(ranks, sizeof(ranks), "%lld", (long long)hosts_total_slots(&j->hosts));
-	if (!trainer || add_option_pair(&line, trainer, "_memory", &ignored) ||
-	    add_option_pair(&line, "-C", j->workspace, &ignored) ||
-	    add_option_pair(&line, "--ranks", ranks, &ignored) ||
-	    add_job_options(j, &line, &ignored) || command_line_add(&line, j->recipe, &ignored))
-		goto out;
-	question.argv = (const char *const *)line.all;
-	if (!remote_run_local(&question, 1, &how, &ignored) && question.status == 0) {
+	if (!trainer)
+		return;
+	COMMAND_LINE_ADD(&line, trainer, "_memory", "-C", j->workspace, "--ranks");
+	command_line_printf(&line, "%lld", (long long)hosts_total_slots(&j->hosts));
+	add_job_options(j, &line, &ignored);
+	command_line_add(&line, j->recipe);
+	question.argv = line.all;
+	if (!command_line_check(&line, &ignored) &&
+	    !remote_run_here(&question, 1, MEMORY_DEADLINE_S, &ignored) && question.status == 0) {
 		snprintf(answer, sizeof(answer), "%.*s",
 			 (int)MIN(strcspn(buf_text(&question.out), "\n"), sizeof(answer) - 1),
 			 buf_text(&question.out));
@@ -151,14 +134,8 @@ static void forecast_memory(struct job *j)
 			j->rank_mb = (int64_t)(bytes / (1 << 20)) + 1;
 	}
 	remote_free(&question, 1);
-out:
 	command_line_free(&line);
 	free(trainer);
-}
-
-int64_t job_host_mb(const struct job *j, int32_t slots)
-{
-	return j->rank_mb ? SLACK(j->rank_mb * slots) + HOST_EXTRA_MB : 0;
 }
 
 /* The nodes are assumed to have as many cores as this host; limits of this log-in do not hold there. */
@@ -230,7 +207,7 @@ static void count_job_slots(struct job *j)
 	}
 }
 
-int job_write_script(struct conf *c, const char *program, struct buf *out, struct err *e)
+static int job_write_script(struct conf *c, const char *program, struct buf *out, struct err *e)
 {
 	const struct job_system *system = find_job_system(c->arguments[0], e);
 	struct job j = { .conf = c, .program = program };
@@ -261,12 +238,13 @@ int job_write_script(struct conf *c, const char *program, struct buf *out, struc
 	return rc;
 }
 
-int job_command_run(struct conf *c, struct err *e)
+int job_command_run(struct conf *c, int *status, struct err *e)
 {
 	char *program = paths_program("werkbank", e);
 	struct buf text = { 0 };
 	int rc = program ? job_write_script(c, program, &text, e) : e->code;
 
+	*status = 0;
 	if (!rc && c->output) {
 		rc = file_write_script(c->output, &text, e);
 	} else if (!rc) {

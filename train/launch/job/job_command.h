@@ -10,14 +10,10 @@
 #ifndef WERKBANK_TRAIN_LAUNCH_JOB_JOB_COMMAND_H
 #define WERKBANK_TRAIN_LAUNCH_JOB_JOB_COMMAND_H
 
-#include "share/base/buf.h"
 #include "share/base/err.h"
 #include "share/conf/conf.h"
 
 /* c->arguments: slurm, pbs or k8s, RECIPE. Writes the script to --output or standard output. */
-int job_command_run(struct conf *c, struct err *e);
-
-/* Append the script to out. program: path of werkbank. c gets the options of the recipe. */
-int job_write_script(struct conf *c, const char *program, struct buf *out, struct err *e);
+int job_command_run(struct conf *c, int *status, struct err *e);
 
 #endif

@@ -8,8 +8,8 @@
 #include "share/base/buf.h"
 #include "share/base/err.h"
 #include "share/conf/conf.h"
+#include "train/launch/remote/command_line.h"
 #include "train/launch/remote/hosts.h"
-#include "train/launch/remote/mpirun.h"
 
 struct job {
 	struct conf *conf;	  /* borrowed */
@@ -38,6 +38,14 @@ int job_write_slurm(const struct job *j, struct buf *out, struct err *e); /* job
 int job_write_pbs(const struct job *j, struct buf *out, struct err *e);
 int job_write_k8s(const struct job *j, struct buf *out, struct err *e); /* job_k8s.c */
 
-int64_t job_host_mb(const struct job *j, int32_t slots); /* memory of a host; 0: unknown */
+#define JOB_HOST_EXTRA_MB 1024 /* programs, libraries and buffers of a host */
+
+/* Memory of a host with so many slots in MiB, a fifth more than the forecast; 0: unknown. */
+static inline int64_t job_host_mb(const struct job *j, int32_t slots)
+{
+	const int64_t ranks_mb = j->rank_mb * slots;
+
+	return ranks_mb ? ranks_mb + ranks_mb / 5 + JOB_HOST_EXTRA_MB : 0;
+}
 
 #endif

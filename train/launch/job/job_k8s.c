@@ -6,7 +6,6 @@
  * with 75, Kubernetes starts the launcher again, and the run resumes from its last checkpoint.
  */
 #include <ctype.h>
-#include <string.h>
 
 #include "train/launch/job/job_internal.h"
 

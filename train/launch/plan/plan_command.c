@@ -3,7 +3,6 @@
 
 #include <assert.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -330,8 +329,7 @@ static void put_plan_base(struct json_writer *w, const struct plan *p)
 {
 	static const char *const origins[] = { "given", "measured", "fitted", "assumed" };
 
-	json_key(w, "base");
-	json_open(w, '{');
+	json_put_open(w, "base", '{');
 	if (p->conf->run) {
 		json_put_str(w, "run", p->conf->run);
 		json_put_int(w, "ranks", p->run.ranks);
@@ -359,15 +357,13 @@ static int print_plan_json(const struct plan *p, struct buf *out, struct err *e)
 
 	json_open(&w, '{');
 	put_plan_base(&w, p);
-	json_key(&w, "rows");
-	json_open(&w, '[');
+	json_put_open(&w, "rows", '[');
 	for (size_t i = 0; i < plan_grid_row_count(&p->grid); i++) {
 		plan_grid_row(&p->grid, i, &p->base, &way);
 		put_plan_row(&w, p, &way);
 	}
 	json_close(&w, ']');
-	json_key(&w, "advice");
-	json_open(&w, '[');
+	json_put_open(&w, "advice", '[');
 	rc = advise_all_rows(p, out, &w, e);
 	json_close(&w, ']');
 	json_close(&w, '}');
@@ -394,13 +390,14 @@ static int print_plan_text(const struct plan *p, struct buf *out, struct err *e)
 	return rc;
 }
 
-int plan_command_run(struct conf *c, struct err *e)
+int plan_command_run(struct conf *c, int *status, struct err *e)
 {
 	struct plan p = { .conf = c };
 	struct buf out = { 0 };
 	char *workspace = paths_workspace(c->workspace, e);
 	int rc = workspace ? 0 : e->code;
 
+	*status = 0;
 	if (!rc)
 		rc = read_plan_job(&p, workspace, e);
 	if (!rc)

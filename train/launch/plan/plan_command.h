@@ -9,6 +9,6 @@
 #include "share/conf/conf.h"
 
 /* Prints to standard output; c gets options of the recipe of --run. */
-int plan_command_run(struct conf *c, struct err *e);
+int plan_command_run(struct conf *c, int *status, struct err *e);
 
 #endif

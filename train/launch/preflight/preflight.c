@@ -1,13 +1,9 @@
 /* preflight.c - the questions to all hosts and their answers; see preflight.h */
 #include "train/launch/preflight/preflight.h"
 
-#include <assert.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "config.h"
-#include "share/base/clock.h"
 #include "share/base/mem.h"
 #include "share/base/util.h"
 #include "share/workspace/paths.h"
@@ -20,26 +16,6 @@
 
 #define MAX_PEERS  128 /* names that each host resolves */
 #define MANY_PEERS 16  /* the same if there are more than PREFLIGHT_TOGETHER hosts */
-
-/* ---- findings --------------------------------------------------------------- */
-
-void preflight_add_finding(struct preflight_host *h, enum finding_level level, const char *what,
-			   const char *fmt, ...)
-{
-	struct err lost;
-	size_t cap = h->n_findings;
-	struct finding *f;
-	va_list ap;
-
-	if (mem_grow(&h->findings, &cap, h->n_findings + 1, sizeof(*h->findings), &lost))
-		return;
-	f = &h->findings[h->n_findings++];
-	*f = (struct finding){ .level = level };
-	snprintf(f->what, sizeof(f->what), "%s", what);
-	va_start(ap, fmt);
-	vsnprintf(f->text, sizeof(f->text), fmt, ap);
-	va_end(ap);
-}
 
 /* ---- asking ------------------------------------------------------------------- */
 
@@ -55,8 +31,7 @@ static int write_facts_request(const struct preflight_query *q, struct buf *out,
 		json_put_str(&w, "workspace", q->how->workspace);
 	if (q->how->workspace && q->how->corpus)
 		json_put_str(&w, "corpus", q->how->corpus);
-	json_key(&w, "peers");
-	json_open(&w, '[');
+	json_put_open(&w, "peers", '[');
 	for (size_t i = 0; i < q->hosts->n && i < most; i++)
 		json_str(&w, q->hosts->all[i].name);
 	json_close(&w, ']');
@@ -82,24 +57,22 @@ static void report_silent_host(struct preflight_host *h, const struct remote_job
 	const char *words = job->err.len ? buf_text(&job->err) : buf_text(&job->out);
 
 	if (job->trouble[0])
-		preflight_add_finding(h, FINDING_ERROR,
-				      job->status == 127 ? "build"
-				      : is_srun		 ? "slurm"
-							 : "ssh",
-				      "%s", job->trouble);
+		add_error(h,
+			  job->status == 127 ? "build"
+			  : is_srun	     ? "slurm"
+					     : "ssh",
+			  "%s", job->trouble);
 	else if (strstr(words, "account is")) /* the words of nologin */
-		preflight_add_finding(
-			h, FINDING_ERROR, "ssh",
-			"%s lets this account log in but not run programs (\"%.*s\"): "
-			"its shell there is nologin; the administrator of the host "
-			"can set another one",
-			h->host->name, (int)MIN(strcspn(words, "\n"), 120), words);
+		add_error(h, "ssh",
+			  "%s lets this account log in but not run programs (\"%.*s\"): its shell "
+			  "there is nologin; the administrator of the host can set another one",
+			  h->host->name, (int)MIN(strcspn(words, "\n"), 120), words);
 	else
-		preflight_add_finding(h, FINDING_ERROR, "build",
-				      "%s on %s gives no answer (status %d: "
-				      "%.*s): if its version differs, type: werkbank hosts sync",
-				      job->argv[0], h->host->name, job->status,
-				      (int)MIN(strcspn(words, "\n"), 120), words);
+		add_error(h, "build",
+			  "%s on %s gives no answer (status %d: %.*s): if its version differs, "
+			  "type: werkbank hosts sync",
+			  job->argv[0], h->host->name, job->status,
+			  (int)MIN(strcspn(words, "\n"), 120), words);
 }
 
 /* The hosts that remote_run() did not ask, in one finding of the first of them. */
@@ -114,11 +87,10 @@ static void report_unasked_hosts(struct preflight_check *p, const struct preflig
 			n++;
 		}
 	if (first)
-		preflight_add_finding(first, FINDING_ERROR, "hosts",
-				      "%zu of %zu hosts, from %s on, were not asked, because no "
-				      "host answered for %.3g s: correct the list, or set a longer "
-				      "--deadline",
-				      n, p->n, first->host->name, q->how->deadline_s / 2);
+		add_error(first, "hosts",
+			  "%zu of %zu hosts, from %s on, were not asked, because no host answered "
+			  "for %.3g s: correct the list, or set a longer --deadline",
+			  n, p->n, first->host->name, q->how->deadline_s / 2);
 }
 
 static void print_survey_progress(size_t all, size_t ended, size_t succeeded,
@@ -155,11 +127,10 @@ static void store_host_facts(struct preflight_check *p, struct preflight_query *
 		h->clock_skew_s = json_number(json_get(q->facts[i], "time"), job->last_byte_time) -
 				  job->last_byte_time;
 		if (noisy)
-			preflight_add_finding(
-				h, FINDING_WARNING, "shell",
-				"the start-up files of the shell on %s print text even "
-				"without a terminal, which breaks rsync: print only in "
-				"interactive shells",
+			add_warning(
+				h, "shell",
+				"the start-up files of the shell on %s print text even without a "
+				"terminal, which breaks rsync: print only in interactive shells",
 				h->host->name);
 	}
 	report_unasked_hosts(p, q);
@@ -207,12 +178,11 @@ static void check_mpi_family(struct preflight_check *p)
 {
 	if (!mpirun_is_ipv6_network(p->network) || launcher_has_ipv6())
 		return;
-	preflight_add_finding(
-		&p->hosts[0], FINDING_ERROR, "mpi",
-		"the network between the hosts, %s, is IPv6, but Open MPI on this host "
-		"was built without IPv6 (ompi_info): give the hosts IPv4 addresses, or "
-		"install an Open MPI that was configured with --enable-ipv6",
-		p->network);
+	add_error(&p->hosts[0], "mpi",
+		  "the network between the hosts, %s, is IPv6, but Open MPI on this host was built "
+		  "without IPv6 (ompi_info): give the hosts IPv4 addresses, or install an Open MPI "
+		  "that was configured with --enable-ipv6",
+		  p->network);
 }
 
 static int run_preflight_checks(struct preflight_check *p, struct preflight_query *q, struct err *e)
@@ -238,6 +208,19 @@ static int run_preflight_checks(struct preflight_check *p, struct preflight_quer
 	rc = preflight_test_ports(p, q, e);
 	find_worst_level(p);
 	return rc;
+}
+
+struct preflight_options preflight_options_of(const struct conf *c, const char *workspace)
+{
+	return (struct preflight_options){
+		.ssh = c->ssh,
+		.srun = launcher_is_slurm(c),
+		.workspace = workspace,
+		.corpus = c->corpus,
+		.network = c->network,
+		.deadline_s = c->deadline,
+		.quiet = c->quiet,
+	};
 }
 
 int preflight_run(struct preflight_check *p, const struct hosts *h,

@@ -13,6 +13,7 @@
 #include <stdio.h>
 
 #include "share/base/err.h"
+#include "share/conf/conf.h"
 #include "train/launch/remote/hosts.h"
 
 struct preflight_options {
@@ -53,6 +54,9 @@ struct preflight_check {
 	double latency_s; /* of a message, one way, the longest of all pairs; 0: unknown */
 	enum finding_level worst;
 };
+
+/* The options that the command line c asks for; borrows its texts. workspace: absolute path. */
+struct preflight_options preflight_options_of(const struct conf *c, const char *workspace);
 
 /*
  * Check the hosts; the list must outlive the result. The fault of a host is a finding, not an

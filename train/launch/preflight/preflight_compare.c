@@ -41,36 +41,31 @@ static void check_host_build(const struct host_check *o)
 	const char *trouble = json_text(json_get(trainer, "trouble"), NULL);
 
 	if (strcmp(theirs, ours) != 0)
-		preflight_add_finding(o->h, FINDING_ERROR, "build",
-				      "Werkbank on %s is version %.40s, "
-				      "on this host %.40s: type werkbank hosts sync",
-				      o->name, theirs, ours);
+		add_error(o->h, "build",
+			  "Werkbank on %s is version %.40s, on this host %.40s: type werkbank "
+			  "hosts sync",
+			  o->name, theirs, ours);
 	else if (!trainer)
-		preflight_add_finding(o->h, FINDING_ERROR, "build",
-				      "%s has no werkbank-train in the folder of "
-				      "werkbank-launch: type werkbank hosts sync",
-				      o->name);
+		add_error(o->h, "build",
+			  "%s has no werkbank-train in the folder of werkbank-launch: type "
+			  "werkbank hosts sync",
+			  o->name);
 	else if (trouble)
-		preflight_add_finding(o->h, FINDING_ERROR, "build",
-				      "werkbank-train does not start on "
-				      "%s: %.*s",
-				      o->name, (int)MIN(strcspn(trouble, "\n"), 250), trouble);
+		add_error(o->h, "build", "werkbank-train does not start on %s: %.*s", o->name,
+			  (int)MIN(strcspn(trouble, "\n"), 250), trouble);
 	else if (strcmp(nested_text(o->facts, "trainer", "text"),
 			nested_text(local_facts, "trainer", "text")))
-		preflight_add_finding(o->h, FINDING_ERROR, "build",
-				      "%s has %.100s, this host has %.100s: "
-				      "type werkbank hosts sync",
-				      o->name, nested_text(o->facts, "trainer", "text"),
-				      nested_text(local_facts, "trainer", "text"));
+		add_error(o->h, "build",
+			  "%s has %.100s, this host has %.100s: type werkbank hosts sync", o->name,
+			  nested_text(o->facts, "trainer", "text"),
+			  nested_text(local_facts, "trainer", "text"));
 	else if (strcmp(nested_text(o->facts, "trainer", "sha256"),
 			nested_text(local_facts, "trainer", "sha256")))
-		preflight_add_finding(
-			o->h, FINDING_ERROR, "build",
-			"werkbank-train on %s is a different "
-			"build of %.40s than on this host (SHA-256 %.12s, not %.12s): type "
-			"werkbank hosts sync",
-			o->name, theirs, nested_text(o->facts, "trainer", "sha256"),
-			nested_text(local_facts, "trainer", "sha256"));
+		add_error(o->h, "build",
+			  "werkbank-train on %s is a different build of %.40s than on this host "
+			  "(SHA-256 %.12s, not %.12s): type werkbank hosts sync",
+			  o->name, theirs, nested_text(o->facts, "trainer", "sha256"),
+			  nested_text(local_facts, "trainer", "sha256"));
 }
 
 static void check_host_mpi(const struct host_check *o)
@@ -79,25 +74,22 @@ static void check_host_mpi(const struct host_check *o)
 	const char *ours = nested_text(o->all->local_facts, "mpi", "text");
 
 	if (strstr(nested_text(o->all->local_facts, "trainer", "text"), "without MPI"))
-		preflight_add_finding(o->h, FINDING_ERROR, "mpi",
-				      "this Werkbank was built without MPI "
-				      "and trains on one host only: configure --with-mpi");
+		add_error(o->h, "mpi",
+			  "this Werkbank was built without MPI and trains on one host only: "
+			  "configure --with-mpi");
 	else if (!*ours)
-		preflight_add_finding(o->h, FINDING_ERROR, "mpi",
-				      "this host has no mpirun: install "
-				      "Open MPI");
+		add_error(o->h, "mpi", "this host has no mpirun: install Open MPI");
 	else if (!*theirs && !*nested_text(o->facts, "mpi", "daemon"))
-		preflight_add_finding(
-			o->h, FINDING_ERROR, "mpi",
-			"%s has no Open MPI (neither mpirun nor orted) in the PATH of a "
-			"remote shell: install %.60s, or set PATH in a start-up file for "
-			"non-interactive shells",
-			o->name, ours);
+		add_error(o->h, "mpi",
+			  "%s has no Open MPI (neither mpirun nor orted) in the PATH of a remote "
+			  "shell: install %.60s, or set PATH in a start-up file for "
+			  "non-interactive shells",
+			  o->name, ours);
 	else if (*theirs && strcmp(theirs, ours) != 0)
-		preflight_add_finding(o->h, FINDING_ERROR, "mpi",
-				      "%s has %.60s, this host has %.60s: "
-				      "install the same version on all hosts",
-				      o->name, theirs, ours);
+		add_error(
+			o->h, "mpi",
+			"%s has %.60s, this host has %.60s: install the same version on all hosts",
+			o->name, theirs, ours);
 }
 
 /* ---- the machine ------------------------------------------------------------------ */
@@ -114,36 +106,32 @@ static void check_host_machine(const struct host_check *o)
 	h->memory = json_integer(json_get(o->facts, "memory"), -1);
 	h->gpus = json_integer(json_get(o->facts, "gpus"), -1);
 	if (cuda && h->gpus >= 0 && h->gpus < slots)
-		preflight_add_finding(h, FINDING_ERROR, "gpu",
-				      "%s has %" PRId64 " GPU%s for %d slot%s: "
-				      "give it fewer slots, or look for lost GPUs with nvidia-smi "
-				      "and dmesg",
-				      o->name, h->gpus, text_plural(h->gpus), slots,
-				      text_plural(slots));
+		add_error(h, "gpu",
+			  "%s has %" PRId64 " GPU%s for %d slot%s: give it fewer slots, or look "
+			  "for lost GPUs with nvidia-smi and dmesg",
+			  o->name, h->gpus, text_plural(h->gpus), slots, text_plural(slots));
 	else if (h->cores >= 0 && h->cores < slots)
-		preflight_add_finding(h, FINDING_WARNING, "cores",
-				      "%s has %" PRId64 " core%s for %d "
-				      "slots, so ranks share cores: give it %" PRId64 " slot%s",
-				      o->name, h->cores, text_plural(h->cores), slots, h->cores,
-				      text_plural(h->cores));
+		add_warning(h, "cores",
+			    "%s has %" PRId64
+			    " core%s for %d slots, so ranks share cores: give it %" PRId64
+			    " slot%s",
+			    o->name, h->cores, text_plural(h->cores), slots, h->cores,
+			    text_plural(h->cores));
 	if (memory < SOME_MEMORY * slots)
-		preflight_add_finding(h, FINDING_WARNING, "memory",
-				      "%s has %.2f GB of free memory for "
-				      "%d rank%s: give it fewer slots, or end other programs there",
-				      o->name, memory / GB, slots, text_plural(slots));
+		add_warning(h, "memory",
+			    "%s has %.2f GB of free memory for %d rank%s: give it fewer slots, or "
+			    "end other programs there",
+			    o->name, memory / GB, slots, text_plural(slots));
 	if (lockable < LOCKABLE)
-		preflight_add_finding(h, FINDING_WARNING, "limits",
-				      "%s limits locked memory to %.0f kB, and "
-				      "RDMA needs more: set memlock to unlimited in "
-				      "/etc/security/limits.conf",
-				      o->name, lockable / 1e3);
+		add_warning(h, "limits",
+			    "%s limits locked memory to %.0f kB, and RDMA needs more: set memlock "
+			    "to unlimited in /etc/security/limits.conf",
+			    o->name, lockable / 1e3);
 	if (json_boolean(json_get(o->facts, "session_kills"), false))
-		preflight_add_finding(
-			h, FINDING_WARNING, "session",
-			"%s ends all processes of a user who "
-			"logs out (KillUserProcesses=yes): type loginctl enable-linger "
-			"there",
-			o->name);
+		add_warning(h, "session",
+			    "%s ends all processes of a user who logs out (KillUserProcesses=yes): "
+			    "type loginctl enable-linger there",
+			    o->name);
 }
 
 /* first: the host of rank 0, which writes the checkpoints. */
@@ -158,41 +146,38 @@ static void check_host_disk(const struct host_check *o, bool first)
 
 	o->h->disk_free = json_integer(json_get(space, "free"), -1);
 	if (trouble)
-		preflight_add_finding(
-			o->h, FINDING_ERROR, "disk",
-			"no file can be written in %.100s on %s (%.60s), but Open MPI "
-			"writes files there: make it writable, or set TMPDIR there to a "
-			"folder of a local disk",
+		add_error(
+			o->h, "disk",
+			"no file can be written in %.100s on %s (%.60s), but Open MPI writes files "
+			"there: make it writable, or set TMPDIR there to a folder of a local disk",
 			temporary, o->name, trouble);
 	else if (scratch < LITTLE_SCRATCH)
-		preflight_add_finding(o->h, FINDING_ERROR, "disk",
-				      "%.100s on %s has %.0f MB free, but Open "
-				      "MPI writes files there: remove some files",
-				      temporary, o->name, scratch / MB);
+		add_error(o->h, "disk",
+			  "%.100s on %s has %.0f MB free, but Open MPI writes files there: remove "
+			  "some files",
+			  temporary, o->name, scratch / MB);
 	if (!space)
 		return;
 	if (json_boolean(json_get(space, "no_inodes"), false))
-		preflight_add_finding(o->h, FINDING_ERROR, "disk",
-				      "the file system of %.100s on %s has no "
-				      "free inodes: remove some files",
-				      path, o->name);
+		add_error(o->h, "disk",
+			  "the file system of %.100s on %s has no free inodes: remove some files",
+			  path, o->name);
 	else if (free_bytes < LITTLE_DISK)
-		preflight_add_finding(o->h, FINDING_ERROR, "disk",
-				      "%.100s on %s has %.0f MB free, too "
-				      "little for a checkpoint: remove some files, or use another "
-				      "workspace",
-				      path, o->name, free_bytes / MB);
+		add_error(o->h, "disk",
+			  "%.100s on %s has %.0f MB free, too little for a checkpoint: remove some "
+			  "files, or use another workspace",
+			  path, o->name, free_bytes / MB);
 	else if (first && free_bytes < SOME_DISK)
-		preflight_add_finding(o->h, FINDING_WARNING, "disk",
-				      "%.100s on %s has %.1f GB free for "
-				      "checkpoints: a checkpoint of a base model needs 0.7 GB",
-				      path, o->name, free_bytes / GB);
+		add_warning(o->h, "disk",
+			    "%.100s on %s has %.1f GB free for checkpoints: a checkpoint of a base "
+			    "model needs 0.7 GB",
+			    path, o->name, free_bytes / GB);
 	if (first && json_boolean(json_get(space, "there"), false) &&
 	    !json_boolean(json_get(space, "writable"), true))
-		preflight_add_finding(o->h, FINDING_ERROR, "disk",
-				      "%.100s on %s is not writable: the first "
-				      "host writes the checkpoints there",
-				      path, o->name);
+		add_error(
+			o->h, "disk",
+			"%.100s on %s is not writable: the first host writes the checkpoints there",
+			path, o->name);
 }
 
 static void check_host_clock(const struct host_check *o)
@@ -202,8 +187,8 @@ static void check_host_clock(const struct host_check *o)
 	if (fabs(skew) >= CLOCK_WARNING)
 		preflight_add_finding(
 			o->h, fabs(skew) >= CLOCK_ERROR ? FINDING_ERROR : FINDING_WARNING, "clock",
-			"the clock of %s is %.1f s %s the clock of this host: start chronyd "
-			"or systemd-timesyncd there",
+			"the clock of %s is %.1f s %s the clock of this host: start chronyd or "
+			"systemd-timesyncd there",
 			o->name, fabs(skew), skew > 0 ? "ahead of" : "behind");
 }
 
@@ -241,15 +226,14 @@ static void check_corpus_file(const struct host_check *o, const struct json *ref
 	if (!ours && !theirs)
 		return;
 	if (!theirs)
-		preflight_add_finding(o->h, FINDING_ERROR, "corpus",
-				      "%s has no corpora/%s/%s in "
-				      "%.120s: type werkbank hosts sync --corpus %s",
-				      o->name, corpus, name, o->all->how->workspace, corpus);
+		add_error(o->h, "corpus",
+			  "%s has no corpora/%s/%s in %.120s: type werkbank hosts sync --corpus %s",
+			  o->name, corpus, name, o->all->how->workspace, corpus);
 	else if (!ours || !is_same_corpus_file(ours, theirs))
-		preflight_add_finding(o->h, FINDING_ERROR, "corpus",
-				      "corpora/%s/%s on %s differs from the file "
-				      "%s: type werkbank hosts sync --corpus %s",
-				      corpus, name, o->name, whose, corpus);
+		add_error(o->h, "corpus",
+			  "corpora/%s/%s on %s differs from the file %s: type werkbank hosts sync "
+			  "--corpus %s",
+			  corpus, name, o->name, whose, corpus);
 }
 
 /* Compare with this machine's corpus; if it has none, with that of the first host that has one. */
@@ -271,10 +255,10 @@ static void check_host_corpus(const struct host_check *o, const struct preflight
 			whose = words;
 		}
 	if (!find_corpus_file(reference, "train.shard")) {
-		preflight_add_finding(o->h, FINDING_ERROR, "corpus",
-				      "the corpus %s is not prepared in "
-				      "%.150s, neither on this host nor on %s: type werkbank prep",
-				      o->all->how->corpus, o->all->how->workspace, o->name);
+		add_error(o->h, "corpus",
+			  "the corpus %s is not prepared in %.150s, neither on this host nor on "
+			  "%s: type werkbank prep",
+			  o->all->how->corpus, o->all->how->workspace, o->name);
 		return;
 	}
 	/* One finding is enough: hosts sync repairs all files. */
@@ -293,12 +277,11 @@ static void check_same_machine(struct preflight_check *p, const struct preflight
 			    json_text(json_get(f->by_host[j], "boot"), "!")) &&
 		    !strcmp(json_text(json_get(f->by_host[i], "host"), "?"),
 			    json_text(json_get(f->by_host[j], "host"), "!"))) {
-			preflight_add_finding(
-				&p->hosts[i], FINDING_WARNING, "names",
-				"%s and %s are the "
-				"same machine (%s): list it once, with the sum of the slots",
-				p->hosts[i].host->name, p->hosts[j].host->name,
-				json_text(json_get(f->by_host[i], "host"), ""));
+			add_warning(&p->hosts[i], "names",
+				    "%s and %s are the same machine (%s): list it once, with the "
+				    "sum of the slots",
+				    p->hosts[i].host->name, p->hosts[j].host->name,
+				    json_text(json_get(f->by_host[i], "host"), ""));
 			return;
 		}
 }

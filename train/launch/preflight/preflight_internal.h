@@ -19,6 +19,10 @@ struct preflight_facts {
 void preflight_add_finding(struct preflight_host *h, enum finding_level level, const char *what,
 			   const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 
+/* what: the topic; then a text of printf(), one sentence. */
+#define add_error(h, what, ...)	  preflight_add_finding(h, FINDING_ERROR, what, __VA_ARGS__)
+#define add_warning(h, what, ...) preflight_add_finding(h, FINDING_WARNING, what, __VA_ARGS__)
+
 /* preflight_compare.c: compare build, MPI, GPUs, disk, corpus… of all hosts that answered. */
 void preflight_compare_hosts(struct preflight_check *p, const struct preflight_facts *f);
 

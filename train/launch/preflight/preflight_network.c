@@ -88,8 +88,7 @@ static void find_network_members(const struct preflight_check *p, const struct p
 
 	*m = (struct network_members){ 0 };
 	for (size_t i = 0; all && i < p->n; i++) {
-		const struct json *one =
-			f->by_host[i] ? find_interface(f->by_host[i], "network", network) : NULL;
+		const struct json *one = find_interface(f->by_host[i], "network", network);
 
 		m->answered += f->by_host[i] != NULL;
 		if (one)
@@ -150,8 +149,7 @@ static int64_t network_mbit_s(const struct preflight_check *p, const struct pref
 	int64_t slowest = 0;
 
 	for (size_t i = 0; i < p->n; i++) {
-		const struct json *one =
-			f->by_host[i] ? find_interface(f->by_host[i], "network", network) : NULL;
+		const struct json *one = find_interface(f->by_host[i], "network", network);
 		int64_t mbit = json_integer(json_get(one, "mbit_s"), 0);
 
 		if (one && !mbit)
@@ -178,7 +176,7 @@ static void choose_common_network(const struct preflight_check *p, const struct 
 
 	*c = (struct network_choice){ 0 };
 	for (size_t i = 0; i < p->n && !all; i++)
-		all = f->by_host[i] ? facts_interfaces(f->by_host[i]) : NULL;
+		all = facts_interfaces(f->by_host[i]);
 	for (size_t k = 0; k < json_len(all); k++) {
 		const char *network = json_text_or_empty(json_at(all, k), "network");
 		int64_t speed;
@@ -256,8 +254,7 @@ static void set_given_network(struct preflight_check *p, const struct preflight_
 		return;
 	}
 	for (size_t i = 0; i < p->n && !p->network[0]; i++) {
-		const struct json *one =
-			f->by_host[i] ? find_interface(f->by_host[i], "name", given) : NULL;
+		const struct json *one = find_interface(f->by_host[i], "name", given);
 
 		if (one)
 			snprintf(p->network, sizeof(p->network), "%s",
@@ -298,29 +295,24 @@ static void find_host_interfaces(struct preflight_check *p, const struct preflig
 			      : find_interface(f->by_host[i], "network", p->network);
 		list_interfaces(f->by_host[i], list, sizeof(list));
 		if (!one) {
-			preflight_add_finding(
-				h, FINDING_ERROR, "network",
-				"%s has no interface %s%s (it "
-				"has %s): name the network between the hosts with --network",
-				h->host->name, by_name ? "" : "in ", given ? given : p->network,
-				list);
+			add_error(h, "network",
+				  "%s has no interface %s%s (it has %s): name the network between "
+				  "the hosts with --network",
+				  h->host->name, by_name ? "" : "in ", given ? given : p->network,
+				  list);
 			continue;
 		}
 		snprintf(h->interface, sizeof(h->interface), "%s", json_text_or_empty(one, "name"));
 		snprintf(h->address, sizeof(h->address), "%s", json_text_or_empty(one, "address"));
 		if (!json_boolean(json_get(one, "carrier"), true))
-			preflight_add_finding(h, FINDING_ERROR, "network",
-					      "%s of %s has no link: check the "
-					      "cable",
-					      h->interface, h->host->name);
+			add_error(h, "network", "%s of %s has no link: check the cable",
+				  h->interface, h->host->name);
 		if (by_name && strcmp(json_text_or_empty(one, "network"), p->network) != 0)
-			preflight_add_finding(
-				h, FINDING_ERROR, "network",
-				"%s of %s is in %.30s, but on "
-				"the first host in %.30s: give the network instead of the "
-				"interface, --network %.30s",
-				given, h->host->name, json_text_or_empty(one, "network"),
-				p->network, p->network);
+			add_error(h, "network",
+				  "%s of %s is in %.30s, but on the first host in %.30s: give the "
+				  "network instead of the interface, --network %.30s",
+				  given, h->host->name, json_text_or_empty(one, "network"),
+				  p->network, p->network);
 	}
 }
 
@@ -351,21 +343,18 @@ static void check_host_name(struct preflight_check *p, const struct preflight_fa
 	if (*resolved && has_interface_address(f->by_host[j], resolved))
 		return;
 	if (text_starts_with(resolved, "127."))
-		preflight_add_finding(h, FINDING_ERROR, "names",
-				      "%s resolves %s to itself (%s): correct "
-				      "its /etc/hosts",
-				      from, name, resolved);
+		add_error(h, "names", "%s resolves %s to itself (%s): correct its /etc/hosts", from,
+			  name, resolved);
 	else if (*resolved)
-		preflight_add_finding(h, FINDING_WARNING, "names",
-				      "%s resolves %s to %s, which is not one of "
-				      "its addresses: correct /etc/hosts or the name server",
-				      from, name, resolved);
+		add_warning(h, "names",
+			    "%s resolves %s to %s, which is not one of its addresses: correct "
+			    "/etc/hosts or the name server",
+			    from, name, resolved);
 	else if (p->n > 2)
-		preflight_add_finding(
-			h, FINDING_WARNING, "names",
-			"%s cannot resolve %s, which it must reach to start ranks: add the name to "
-			"its /etc/hosts",
-			from, name);
+		add_warning(h, "names",
+			    "%s cannot resolve %s, which it must reach to start ranks: add the "
+			    "name to its /etc/hosts",
+			    from, name);
 }
 
 void preflight_find_network(struct preflight_check *p, const struct preflight_facts *f)

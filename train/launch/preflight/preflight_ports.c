@@ -7,7 +7,6 @@
  * login and not the network.
  */
 #include <assert.h>
-#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -79,8 +78,7 @@ static int write_connect_request(const struct preflight_check *p, struct json *c
 	json_put_int(&w, "port", json_integer(json_get(facts[i], "free_port"), 0));
 	json_put_real(&w, "seconds", seconds);
 	json_put_int(&w, "expect", (int64_t)n); /* as many hosts connect to it */
-	json_key(&w, "peers");
-	json_open(&w, '[');
+	json_put_open(&w, "peers", '[');
 	for (size_t k = 0; k < n; k++) {
 		const struct json *peer = facts[callees[k]];
 
@@ -136,26 +134,23 @@ static void report_failed_connection(struct preflight_check *p, size_t i, size_t
 	char why[220];
 
 	describe_connect_fault(o, to->host->name, together_s, why, sizeof(why));
-	preflight_add_finding(&p->hosts[i], FINDING_ERROR, "ports",
-			      "%.80s cannot connect to %.80s at %s, TCP port %lld (%s): open all "
-			      "TCP ports between the "
-			      "hosts, in their firewalls and in the cloud's security group",
-			      p->hosts[i].host->name, to->host->name, to->address,
-			      (long long)json_integer(json_get(facts[j], "free_port"), 0), why);
+	add_error(&p->hosts[i], "ports",
+		  "%.80s cannot connect to %.80s at %s, TCP port %lld (%s): open all TCP ports "
+		  "between the hosts, in their firewalls and in the cloud's security group",
+		  p->hosts[i].host->name, to->host->name, to->address,
+		  (long long)json_integer(json_get(facts[j], "free_port"), 0), why);
 }
 
 static void warn_untested_connection(struct preflight_check *p, size_t i, size_t j)
 {
 	size_t slow = p->hosts[i].login_s > p->hosts[j].login_s ? i : j;
 
-	preflight_add_finding(
-		&p->hosts[i], FINDING_WARNING, "login",
-		"the connection from %.80s to %.80s was not tested, because the logins "
-		"took too different times (%.80s: %.1f s in the first round): look at the "
-		"start-up files of its shell and at its name server, or set a longer "
-		"--deadline",
-		p->hosts[i].host->name, p->hosts[j].host->name, p->hosts[slow].host->name,
-		p->hosts[slow].login_s);
+	add_warning(&p->hosts[i], "login",
+		    "the connection from %.80s to %.80s was not tested, because the logins took "
+		    "too different times (%.80s: %.1f s in the first round): look at the start-up "
+		    "files of its shell and at its name server, or set a longer --deadline",
+		    p->hosts[i].host->name, p->hosts[j].host->name, p->hosts[slow].host->name,
+		    p->hosts[slow].login_s);
 }
 
 /* The result of one connection from host i; returns true if it could not be tested. */
@@ -176,12 +171,11 @@ static bool judge_connection(struct preflight_check *p, size_t i, const struct j
 			return true;
 		report_failed_connection(p, i, (size_t)j, o, together_s, facts);
 	} else if (who != j && who >= 0 && who < (int64_t)p->n) {
-		preflight_add_finding(
-			&p->hosts[i], FINDING_ERROR, "ports",
-			"%s, the address of %s, leads to %s when %s connects to it: two hosts have "
-			"the same address, or --network names the wrong network",
-			p->hosts[j].address, p->hosts[j].host->name, p->hosts[who].host->name,
-			p->hosts[i].host->name);
+		add_error(&p->hosts[i], "ports",
+			  "%s, the address of %s, leads to %s when %s connects to it: two hosts "
+			  "have the same address, or --network names the wrong network",
+			  p->hosts[j].address, p->hosts[j].host->name, p->hosts[who].host->name,
+			  p->hosts[i].host->name);
 	}
 	return false;
 }
@@ -257,9 +251,8 @@ static void store_port_answer(struct port_round *r, size_t k)
 	test->end_s = job->end_s;
 	test->begin_s = job->end_s - json_number(json_get(test->answer, "listened_s"), NAN);
 	if (!test->answer)
-		preflight_add_finding(h, FINDING_WARNING, job->timed_out ? "login" : "ports",
-				      "the port test failed on %s: %s", h->host->name,
-				      job->trouble[0] ? job->trouble : buf_text(&job->err));
+		add_warning(h, job->timed_out ? "login" : "ports", "the port test failed on %s: %s",
+			    h->host->name, job->trouble[0] ? job->trouble : buf_text(&job->err));
 }
 
 static int test_group(struct port_round *r, size_t group, struct err *e)
@@ -289,11 +282,10 @@ static void warn_latency(struct preflight_check *p)
 {
 	for (size_t i = 0; i < p->n && p->latency_s >= LATENCY_WARNING_S; i++)
 		if (takes_part(p, i)) {
-			preflight_add_finding(
-				&p->hosts[i], FINDING_WARNING, "latency",
+			add_warning(
+				&p->hosts[i], "latency",
 				"a message takes up to %.1f ms from host to host, and several in a "
-				"step "
-				"wait for each other: see werkbank plan --latency-us %.0f",
+				"step wait for each other: see werkbank plan --latency-us %.0f",
 				1e3 * p->latency_s, 1e6 * p->latency_s);
 			return;
 		}

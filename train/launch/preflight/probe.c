@@ -3,7 +3,6 @@
 
 #include <assert.h>
 #include <pwd.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -29,14 +28,12 @@ static int answer_leftovers(const struct json *request, struct json_writer *w, s
 
 	if (leftover_read(&all, &n, e))
 		return e->code;
-	json_key(w, "records");
-	json_open(w, '[');
+	json_put_open(w, "records", '[');
 	for (size_t i = 0; i < n; i++)
 		leftover_write(&all[i], w);
 	json_close(w, ']');
 	free(all);
-	json_key(w, "running");
-	json_open(w, '[');
+	json_put_open(w, "running", '[');
 	for (size_t i = 0; i < json_len(pids); i++) {
 		int64_t pid = json_integer(json_at(pids, i), -1);
 
@@ -99,8 +96,7 @@ static int answer_end_request(const struct json *request, struct json_writer *w,
 	}
 	assert(n_selected <= most);
 	until = clock_mono_s() + (grace_s >= 0 && grace_s < 600 ? grace_s : 3);
-	json_key(w, "ended");
-	json_open(w, '[');
+	json_put_open(w, "ended", '[');
 	for (size_t i = 0; i < n_selected; i++)
 		end_leftover(selected[i], MAX(0.05, until - clock_mono_s()), w);
 	json_close(w, ']');
@@ -117,8 +113,7 @@ static int answer_sums(const struct json *request, struct json_writer *w, struct
 	const struct json *files = json_get(request, "files");
 
 	(void)e;
-	json_key(w, "sums");
-	json_open(w, '[');
+	json_put_open(w, "sums", '[');
 	for (size_t i = 0; i < json_len(files); i++) {
 		const char *path = json_text(json_at(files, i), "");
 		struct err trouble = { 0 };
@@ -232,12 +227,13 @@ static int request_from_options(const struct conf *c, struct json **request, str
 	return rc;
 }
 
-int probe_command_run(const struct conf *c, struct err *e)
+int probe_command_run(struct conf *c, int *status, struct err *e)
 {
 	struct json *request;
 	struct buf out = { 0 };
 	int rc = read_probe_request(&request, e);
 
+	*status = 0;
 	if (!rc && !request)
 		rc = request_from_options(c, &request, e);
 	if (!rc)

@@ -23,15 +23,12 @@
 #define WERKBANK_TRAIN_LAUNCH_PREFLIGHT_PROBE_H
 
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <netinet/in.h>
 
 #include "share/base/err.h"
 #include "share/conf/conf.h"
 #include "share/format/json.h"
 
-int probe_command_run(const struct conf *c, struct err *e); /* the command _probe */
+int probe_command_run(struct conf *c, int *status, struct err *e); /* the command _probe */
 
 /*
  * Append the answer to a request to out; request NULL: facts. An unknown question is ERR_PROTOCOL.

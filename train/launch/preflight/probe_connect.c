@@ -347,8 +347,7 @@ static void put_connect_fault(const struct probe_peer *p, struct json_writer *w)
 
 static void write_connect_result(const struct connect_test *t, struct json_writer *w)
 {
-	json_key(w, "met");
-	json_open(w, '[');
+	json_put_open(w, "met", '[');
 	for (size_t i = 0; i < t->n_peers; i++) {
 		const struct probe_peer *p = &t->peers[i];
 
@@ -364,8 +363,7 @@ static void write_connect_result(const struct connect_test *t, struct json_write
 		json_close(w, '}');
 	}
 	json_close(w, ']');
-	json_key(w, "heard");
-	json_open(w, '[');
+	json_put_open(w, "heard", '[');
 	for (size_t i = 0; i < t->n_callers; i++)
 		json_int(w, t->callers[i]);
 	json_close(w, ']');

@@ -10,7 +10,6 @@
 
 #include "share/base/file.h"
 #include "share/base/hash.h"
-#include "share/base/mem.h"
 #include "share/base/proc.h"
 #include "share/base/util.h"
 #include "share/workspace/paths.h"
@@ -38,8 +37,7 @@ static void put_mpi_version(struct json_writer *w, const struct remote_job *job)
 	static const char *const daemons[] = { "orted", "prted" };
 	char path[4096];
 
-	json_key(w, "mpi");
-	json_open(w, '{');
+	json_put_open(w, "mpi", '{');
 	if (job->status == 0)
 		put_first_line(w, job);
 	else
@@ -58,8 +56,7 @@ static void put_trainer_version(struct json_writer *w, const char *program,
 	struct err e = { 0 };
 	char hex[HASH_SHA256_HEX];
 
-	json_key(w, "trainer");
-	json_open(w, '{');
+	json_put_open(w, "trainer", '{');
 	json_put_str(w, "file", program);
 	if (!hash_file(program, hex, &e))
 		json_put_str(w, "sha256", hex);
@@ -72,17 +69,15 @@ static void put_trainer_version(struct json_writer *w, const char *program,
 
 static int put_program_versions(struct json_writer *w, struct err *e)
 {
-	struct host here = { .name = (char[]){ "localhost" }, .slots = 1 };
 	struct err none = { 0 };
 	char *trainer = paths_program("werkbank-train", &none);
 	const char *const ask_mpi[] = { "mpirun", "--version", NULL };
 	const char *const ask_trainer[] = { trainer, "--version", NULL };
 	struct remote_job jobs[] = {
-		{ .host = &here, .argv = ask_mpi },
-		{ .host = &here, .argv = ask_trainer },
+		{ .argv = ask_mpi },
+		{ .argv = ask_trainer },
 	};
-	const struct remote_options how = { .deadline_s = VERSION_S };
-	int rc = remote_run_local(jobs, trainer ? 2 : 1, &how, e);
+	int rc = remote_run_here(jobs, trainer ? 2 : 1, VERSION_S, e);
 
 	if (!rc) {
 		put_mpi_version(w, &jobs[0]);
@@ -146,8 +141,7 @@ static int put_corpus_sums(struct json_writer *w, const char *workspace, const c
 
 	if (paths_check_name("corpus", corpus, e))
 		return e->code;
-	json_key(w, "corpus");
-	json_open(w, '[');
+	json_put_open(w, "corpus", '[');
 	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
 		char *path = file_path(e, "%s/corpora/%s/%s", workspace, corpus, names[i]);
 		struct err trouble = { 0 };
@@ -228,8 +222,7 @@ static int put_workspace_facts(struct json_writer *w, const struct json *request
 	put_scratch_facts(w);
 	if (!workspace)
 		return 0;
-	json_key(w, "workspace");
-	json_open(w, '{');
+	json_put_open(w, "workspace", '{');
 	json_put_bool(w, "there", !access(workspace, F_OK));
 	json_put_bool(w, "writable", !access(workspace, W_OK | X_OK));
 	put_free_space(w, "free", workspace);

@@ -9,6 +9,7 @@
 #include "share/base/cores.h"
 #include "share/base/file.h"
 #include "share/base/util.h"
+#include "train/common/leftover.h"
 #include "train/launch/preflight/probe.h"
 
 static void put_memory_facts(struct json_writer *w)
@@ -103,9 +104,9 @@ static void put_limit_facts(struct json_writer *w)
 
 void probe_write_machine(struct json_writer *w)
 {
-	char boot[40];
+	char boot[PROCESS_BOOT_ID];
 
-	if (file_first_line("/proc/sys/kernel/random/boot_id", boot, sizeof(boot)))
+	if (process_boot_id(boot))
 		json_put_str(w, "boot", boot);
 	json_put_int(w, "cores", cores_count());
 	put_memory_facts(w);

@@ -129,8 +129,7 @@ static void put_route(struct json_writer *w, const char *name)
 	first = rc ? NULL : preferred_address(found);
 	json_open(w, '{');
 	json_put_str(w, "name", name);
-	json_key(w, "addresses");
-	json_open(w, '[');
+	json_put_open(w, "addresses", '[');
 	for (const struct addrinfo *a = first; a && n < MAX_ADDRESSES; a = a->ai_next)
 		if (a->ai_family == first->ai_family &&
 		    inet_ntop(a->ai_family, socket_address_bytes(a->ai_addr, &bytes), text,
@@ -169,8 +168,7 @@ void probe_write_network(const struct json *peers, struct json_writer *w)
 	struct ifaddrs *all = NULL;
 
 	if (!getifaddrs(&all)) {
-		json_key(w, "interfaces");
-		json_open(w, '[');
+		json_put_open(w, "interfaces", '[');
 		for (size_t k = 0; k < ARRAY_LEN(families); k++)
 			for (const struct ifaddrs *i = all; i; i = i->ifa_next)
 				if (is_usable_interface(i, families[k]))
@@ -183,8 +181,7 @@ void probe_write_network(const struct json *peers, struct json_writer *w)
 		return;
 	setenv("RES_OPTIONS", "timeout:2 attempts:1",
 	       0); /* do not wait long for a dead name server */
-	json_key(w, "routes");
-	json_open(w, '[');
+	json_put_open(w, "routes", '[');
 	for (size_t i = 0; i < json_len(peers) && i < MAX_PEERS; i++)
 		put_route(w, json_text(json_at(peers, i), ""));
 	json_close(w, ']');

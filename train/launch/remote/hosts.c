@@ -4,16 +4,18 @@
 #include <arpa/inet.h>
 #include <assert.h>
 #include <ctype.h>
-#include <stdbool.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "share/base/buf.h"
 #include "share/base/file.h"
 #include "share/base/mem.h"
 #include "share/base/text.h"
+#include "share/base/util.h"
 
 #define MAX_FILE   ((size_t)16 << 20)
 #define MAX_NAME   253
@@ -67,10 +69,8 @@ int hosts_add(struct hosts *h, const char *name, int64_t slots, int64_t port, st
 	if (port < 0 || port > 65535)
 		return err_set(e, ERR_DATA, "port %lld on %s: expected 1 to 65535", (long long)port,
 			       name);
-	for (size_t i = 0; i < h->n; i++) {
-		x = &h->all[i];
-		if (strcasecmp(x->name, name) != 0)
-			continue;
+	x = hosts_find(h, name);
+	if (x) {
 		if (port && x->port && x->port != port)
 			return err_set(e, ERR_DATA, "%s is listed with port %d and with port %lld",
 				       name, x->port, (long long)port);
@@ -116,6 +116,23 @@ static int prefix_host_position(const struct host_parser *p, const char *at, str
 		return err_prefix(e, "%s:%lld:%zu", p->source, (long long)p->line, column);
 	e->code = ERR_USAGE;
 	return err_prefix(e, "host list, column %zu", column);
+}
+
+/* The error of a text that is not as expected, with the position of at. */
+static int host_error(const struct host_parser *p, const char *at, struct err *e, const char *fmt,
+		      ...) PRINTF_LIKE(4, 5);
+
+static int host_error(const struct host_parser *p, const char *at, struct err *e, const char *fmt,
+		      ...)
+{
+	char text[sizeof(e->text)];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	err_set(e, ERR_DATA, "%s", text);
+	return prefix_host_position(p, at, e);
 }
 
 /* Parse the digits from at to end; false: not a number, or more than 9 digits. */
@@ -236,18 +253,15 @@ static int parse_host(struct host_parser *p, const char *at, const char *end, in
 	assert(at < end); /* so *at is a character of the item */
 	snprintf(address, sizeof(address), "%.*s", (int)MIN(n, sizeof(address) - 1), at);
 	is_address = is_address6(address);
-	if (memchr(at, '@', n)) {
-		err_set(e, ERR_DATA, "\"%.*s\" contains a user name: set the user in ~/.ssh/config",
-			(int)MIN(n, 100), at);
-		return prefix_host_position(p, at, e);
-	}
+	if (memchr(at, '@', n))
+		return host_error(p, at, e,
+				  "\"%.*s\" contains a user name: set the user in ~/.ssh/config",
+				  (int)MIN(n, 100), at);
 	if (colon && !is_address && (!in_brackets || colon[-1] == ']')) {
-		if (!parse_host_number(colon + 1, end, &number) || number < 1) {
-			err_set(e, ERR_DATA,
-				"\"%.*s\" is not a number of slots: expected NAME:SLOTS",
-				(int)MIN(end - colon - 1, 100), colon + 1);
-			return prefix_host_position(p, colon + 1, e);
-		}
+		if (!parse_host_number(colon + 1, end, &number) || number < 1)
+			return host_error(p, colon + 1, e,
+					  "\"%.*s\" is not a number of slots: expected NAME:SLOTS",
+					  (int)MIN(end - colon - 1, 100), colon + 1);
 		name_end = colon;
 		if (p->source && (slots || number == SSH_PORT || number >= USER_PORTS))
 			x.port = number;
@@ -255,21 +269,17 @@ static int parse_host(struct host_parser *p, const char *at, const char *end, in
 			x.slots = number;
 	}
 	if (in_brackets) {
-		if (name_end - at > MAX_NAME) {
-			err_set(e, ERR_DATA, "\"%.100s…\" is too long for an IPv6 address",
-				address);
-			return prefix_host_position(p, at, e);
-		}
+		if (name_end - at > MAX_NAME)
+			return host_error(p, at, e, "\"%.100s…\" is too long for an IPv6 address",
+					  address);
 		snprintf(address, sizeof(address), "%.*s", (int)(name_end - at), at);
-		if (name_end[-1] != ']') {
-			err_set(e, ERR_DATA, "\"%.100s\" lacks its closing bracket", address);
-			return prefix_host_position(p, at, e);
-		}
+		if (name_end[-1] != ']')
+			return host_error(p, at, e, "\"%.100s\" lacks its closing bracket",
+					  address);
 		address[name_end - at - 1] = 0;
-		if (!is_address6(address + 1)) {
-			err_set(e, ERR_DATA, "\"%.100s\" is not an IPv6 address", address + 1);
-			return prefix_host_position(p, at, e);
-		}
+		if (!is_address6(address + 1))
+			return host_error(p, at, e, "\"%.100s\" is not an IPv6 address",
+					  address + 1);
 	}
 	if (is_address || in_brackets
 		    ? add_expanded_host(&x, in_brackets ? address + 1 : address, e)
@@ -320,26 +330,24 @@ static int parse_hostfile_key(const struct host_parser *p, const char **at, int6
 	size_t n = strcspn(key, "= \t");
 
 	value = key + n + strspn(key + n, " \t");
-	if (*value != '=') {
-		err_set(e, ERR_DATA, "\"%.*s\": expected slots=NUMBER after the host",
-			(int)MIN(n, 100), key);
-		return prefix_host_position(p, key, e);
-	}
+	if (*value != '=')
+		return host_error(p, key, e, "\"%.*s\": expected slots=NUMBER after the host",
+				  (int)MIN(n, 100), key);
 	value += 1 + strspn(value + 1, " \t");
 	end = value + strcspn(value, " \t\r");
 	*at = end;
 	if ((n == 5 && !strncmp(key, "slots", n)) || (n == 3 && !strncmp(key, "cpu", n)) ||
-	    (n == 5 && !strncmp(key, "count", n))) {
-		if (parse_host_number(value, end, slots) && *slots > 0)
-			return 0;
-		err_set(e, ERR_DATA, "\"%.*s\" is not a number of slots: expected slots=NUMBER",
-			(int)MIN(end - value, 100), value);
-		return prefix_host_position(p, value, e);
-	}
+	    (n == 5 && !strncmp(key, "count", n)))
+		return parse_host_number(value, end, slots) && *slots > 0
+			       ? 0
+			       : host_error(
+					 p, value, e,
+					 "\"%.*s\" is not a number of slots: expected slots=NUMBER",
+					 (int)MIN(end - value, 100), value);
 	if (n == 9 && (!strncmp(key, "max_slots", n) || !strncmp(key, "max-slots", n)))
 		return 0;
-	err_set(e, ERR_DATA, "unknown key \"%.*s\": expected slots=NUMBER", (int)MIN(n, 100), key);
-	return prefix_host_position(p, key, e);
+	return host_error(p, key, e, "unknown key \"%.*s\": expected slots=NUMBER",
+			  (int)MIN(n, 100), key);
 }
 
 static int parse_hostfile_line(struct host_parser *p, char *line, struct err *e)
@@ -352,10 +360,8 @@ static int parse_hostfile_line(struct host_parser *p, char *line, struct err *e)
 	if (!strchr(line, '='))
 		return parse_host_list(p, e);
 	end = at + strcspn(at, " \t=");
-	if (*end == '=') {
-		err_set(e, ERR_DATA, "expected a host name at the beginning of the line");
-		return prefix_host_position(p, at, e);
-	}
+	if (*end == '=')
+		return host_error(p, at, e, "expected a host name at the beginning of the line");
 	for (key = end; *(key += strspn(key, " \t\r"));)
 		if (parse_hostfile_key(p, &key, &slots, e))
 			return e->code;
@@ -454,6 +460,12 @@ static int read_slurm_hosts(struct hosts *h, const struct hosts_env *env, struct
 
 /* ---- choice of the format ---- */
 
+struct hosts_env hosts_env_get(void)
+{
+	return (struct hosts_env){ getenv("PBS_NODEFILE"), getenv("SLURM_JOB_NODELIST"),
+				   getenv("SLURM_TASKS_PER_NODE") };
+}
+
 int hosts_read(struct hosts *h, const char *spec, const struct hosts_env *env, struct err *e)
 {
 	struct host_parser p = { .hosts = h, .text = spec };
@@ -474,6 +486,8 @@ int hosts_read(struct hosts *h, const char *spec, const struct hosts_env *env, s
 	return err_set(e, ERR_USAGE, "the host list is empty: give for example a:2,b:2, or a file");
 }
 
+/* ---- what is in a list ---- */
+
 int64_t hosts_total_slots(const struct hosts *h)
 {
 	int64_t sum = 0;
@@ -481,6 +495,36 @@ int64_t hosts_total_slots(const struct hosts *h)
 	for (size_t i = 0; i < h->n; i++)
 		sum += h->all[i].slots;
 	return sum;
+}
+
+struct host *hosts_find(const struct hosts *h, const char *name)
+{
+	for (size_t i = 0; i < h->n; i++)
+		if (!strcasecmp(h->all[i].name, name))
+			return &h->all[i];
+	return NULL;
+}
+
+/* The short name of this host ("node7" of "node7.cluster.example") counts as this host, too. */
+bool host_is_local(const struct host *host)
+{
+	static const char *const always[] = { "localhost", "127.0.0.1", "::1" };
+	const char *name = host->name;
+	char ours[256] = "";
+	size_t n;
+
+	for (size_t i = 0; i < ARRAY_LEN(always); i++)
+		if (!strcasecmp(name, always[i]))
+			return true;
+	if (gethostname(ours, sizeof(ours) - 1) || !ours[0])
+		return false;
+	n = strcspn(ours, ".");
+	return !strcasecmp(name, ours) || (!strncasecmp(name, ours, n) && !name[n]);
+}
+
+bool hosts_are_local(const struct hosts *h)
+{
+	return !h || h->n == 0 || (h->n == 1 && host_is_local(&h->all[0]));
 }
 
 void hosts_free(struct hosts *h)

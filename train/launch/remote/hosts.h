@@ -26,6 +26,7 @@
 #ifndef WERKBANK_TRAIN_LAUNCH_REMOTE_HOSTS_H
 #define WERKBANK_TRAIN_LAUNCH_REMOTE_HOSTS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -50,6 +51,9 @@ struct hosts_env {
 	const char *pbs_nodefile, *slurm_nodelist, *slurm_tasks;
 };
 
+/* The variables of this process. */
+struct hosts_env hosts_env_get(void);
+
 /*
  * Add the hosts of a specification to h, a zeroed struct or the result of an earlier call. A bad
  * host name, number of slots or port is ERR_USAGE (in a list) or ERR_DATA (in a file); the
@@ -59,6 +63,13 @@ int hosts_read(struct hosts *h, const char *spec, const struct hosts_env *env, s
 void hosts_free(struct hosts *h);
 
 int64_t hosts_total_slots(const struct hosts *h); /* sum over all hosts */
+
+/* The host of this name, without regard to case; borrowed. NULL: none. */
+struct host *hosts_find(const struct hosts *h, const char *name);
+
+/* Is it this machine? Then no ssh is needed. Of a list: is it empty (NULL, too), or only this machine? */
+bool host_is_local(const struct host *host);
+bool hosts_are_local(const struct hosts *h);
 
 /*
  * Add slots to a host; a new name (copied) is appended. port 0: not given. Bad names and numbers

@@ -1,6 +1,5 @@
 /* hosts_aws.c - reader of the JSON output of "aws ec2 describe-instances"; see hosts.h */
 #include <assert.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -38,20 +38,23 @@ static void store_host_answer(struct hosts_answers *a, size_t i, const struct re
 			 (int)MIN(strcspn(words, "\n"), 150), words);
 }
 
-int hosts_query(struct hosts_answers *a, const struct hosts *h, const struct buf *requests,
-		const struct remote_options *how, struct err *e)
+int hosts_query(struct hosts_answers *a, const struct hosts *h, hosts_request_fn *write_request,
+		const void *context, const struct remote_options *how, struct err *e)
 {
 	char *launcher = paths_program("werkbank-launch", e);
 	const char *const argv[] = { launcher, "_probe", NULL };
 	size_t n = 0, *who = mem_alloc(h->n, sizeof(*who), e);
+	struct buf *requests = mem_alloc(h->n, sizeof(*requests), e);
 	int rc;
 
 	*a = (struct hosts_answers){ .n = h->n };
 	a->jobs = mem_alloc(h->n, sizeof(*a->jobs), e);
 	a->by_host = mem_alloc(h->n, sizeof(*a->by_host), e);
 	a->trouble = mem_alloc(h->n, sizeof(*a->trouble), e);
-	rc = launcher && who && a->jobs && a->by_host && a->trouble ? 0 : e->code;
+	rc = launcher && who && requests && a->jobs && a->by_host && a->trouble ? 0 : e->code;
 	for (size_t i = 0; !rc && i < h->n; i++) {
+		write_request(context, i, &requests[i]);
+		rc = buf_check(&requests[i], e);
 		if (!requests[i].len)
 			continue;
 		a->jobs[n] = (struct remote_job){ .host = &h->all[i],
@@ -65,6 +68,9 @@ int hosts_query(struct hosts_answers *a, const struct hosts *h, const struct buf
 	assert(n <= h->n);
 	for (size_t k = 0; !rc && k < n; k++)
 		store_host_answer(a, who[k], &a->jobs[k]);
+	for (size_t i = 0; requests && i < h->n; i++)
+		buf_free(&requests[i]);
+	free(requests);
 	free(who);
 	free(launcher);
 	return rc;

@@ -16,13 +16,15 @@ struct hosts_answers {
 	char (*trouble)[400];	 /* owned: (n); why not, and what to do; "" if it was not asked */
 };
 
+/* Appends the request to host i (JSON, see probe.h). A host with an empty request is not asked. */
+typedef void hosts_request_fn(const void *context, size_t i, struct buf *out);
+
 /*
- * Send requests[i] (JSON, see probe.h) to host i. A host with an empty request is not asked: its
- * answer is NULL and its trouble "". Returns 0 also if no host answers. Call hosts_answers_free()
- * in any case.
+ * Send a request to each host. The answer of a host that is not asked is NULL and its trouble "".
+ * Returns 0 also if no host answers. Call hosts_answers_free() in any case.
  */
-int hosts_query(struct hosts_answers *a, const struct hosts *h, const struct buf *requests,
-		const struct remote_options *how, struct err *e);
+int hosts_query(struct hosts_answers *a, const struct hosts *h, hosts_request_fn *write_request,
+		const void *context, const struct remote_options *how, struct err *e);
 void hosts_answers_free(struct hosts_answers *a);
 
 /*

@@ -7,29 +7,22 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "share/base/proc.h"
-#include "share/base/text.h"
-#include "share/base/util.h"
 #include "train/launch/remote/remote.h"
 
 #define OMPI_VERSION "ompi:version:full:"
 #define QUESTION_S   20.0 /* time for srun --mpi=list and ompi_info */
-
-extern char **environ;
 
 /* ---- what Slurm and Open MPI have ---- */
 
 /* Append what a program prints to out; a program that is missing or fails prints nothing. */
 static void append_program_output(const char *const *argv, struct buf *out)
 {
-	struct host here = { .name = (char[]){ "localhost" }, .slots = 1 };
-	const struct remote_options how = { .deadline_s = QUESTION_S };
-	struct remote_job job = { .host = &here, .argv = argv };
+	struct remote_job job = { .argv = argv };
 	struct err ignored;
 
-	if (!remote_run_local(&job, 1, &how, &ignored) && job.status == 0) {
+	if (!remote_run_here(&job, 1, QUESTION_S, &ignored) && job.status == 0) {
 		buf_add_str(out, buf_text(&job.out));
 		buf_add_char(out, '\n');
 		buf_add_str(out, buf_text(&job.err)); /* srun prints its list there */
@@ -138,14 +131,6 @@ int launcher_find_pmi(char pmi[LAUNCHER_PMI], struct err *e)
 
 /* ---- the choice ---- */
 
-static bool has_host_name(const struct hosts *h, const char *name)
-{
-	for (size_t i = 0; i < h->n; i++)
-		if (!strcasecmp(h->all[i].name, name))
-			return true;
-	return false;
-}
-
 /* The first host that is not in the allocation; NULL: all are in it. */
 static const char *find_outside_host(const struct hosts *h, const struct hosts_env *env)
 {
@@ -157,7 +142,7 @@ static const char *find_outside_host(const struct hosts *h, const struct hosts_e
 	if (hosts_read(&allocated, "slurm", &nodes, &ignored))
 		hosts_free(&allocated); /* then every host is outside */
 	for (size_t i = 0; i < h->n && !outside; i++)
-		if (!has_host_name(&allocated, h->all[i].name) && !remote_is_local(&h->all[i]))
+		if (!hosts_find(&allocated, h->all[i].name) && !host_is_local(&h->all[i]))
 			outside = h->all[i].name;
 	hosts_free(&allocated);
 	return outside;
@@ -238,83 +223,9 @@ bool launcher_is_slurm(const struct conf *c)
 	return c->launcher == LAUNCHER_SLURM || c->launcher == LAUNCHER_SRUN;
 }
 
-/* ---- srun's command line ---- */
-
-void launcher_list_tasks(const struct mpirun_options *how, struct buf *out, size_t *n_nodes)
+struct remote_options launcher_remote_options(const struct conf *c, double deadline_s)
 {
-	int64_t left = mpirun_rank_count(how);
-
-	*n_nodes = 0;
-	assert(hosts_total_slots(how->hosts) > 0);
-	while (left > 0) /* more ranks than slots: begin again with the first host */
-		for (size_t i = 0; i < how->hosts->n && left > 0; i++) {
-			*n_nodes = MAX(*n_nodes, i + 1);
-			for (int32_t k = 0; k < how->hosts->all[i].slots && left > 0; k++, left--)
-				buf_printf(out, "%s\n", how->hosts->all[i].name);
-		}
-}
-
-const char *launcher_variable(const struct mpirun_options *how, const char *name)
-{
-	const char *const *all = how->environment ? how->environment : (const char *const *)environ;
-	const size_t n = strlen(name);
-
-	for (; *all; all++)
-		if (!strncmp(*all, name, n) && (*all)[n] == '=')
-			return *all + n + 1;
-	return NULL;
-}
-
-/* The network needs no encoding: an interface or CIDR has no comma. */
-static void add_srun_export(const struct mpirun_options *how, struct buf *word)
-{
-	buf_add_str(word, "--export=ALL");
-	if (mpirun_is_ipv6_network(how->network))
-		buf_printf(word, ",OMPI_MCA_btl_tcp_disable_family=4,WERKBANK_NETWORK=%s",
-			   how->network);
-	else if (how->network && *how->network)
-		buf_printf(word, ",OMPI_MCA_btl_tcp_if_include=%s,WERKBANK_NETWORK=%s",
-			   how->network, how->network);
-	if (how->oversubscribed)
-		buf_add_str(word, ",OMPI_MCA_mpi_yield_when_idle=1");
-}
-
-/*
- * The file of mpirun_write_hostfile() places each rank (arbitrary). A rank that fails ends the
- * others; a rank that finishes early does not (--wait=0). Since Slurm 22.05, srun no longer takes
- * the job's CPUs per task by itself.
- */
-int launcher_append_srun(struct command_line *c, const struct mpirun_options *how, struct err *e)
-{
-	const char *cpus = launcher_variable(how, "SLURM_CPUS_PER_TASK");
-	struct buf tasks = { 0 }, line = { 0 };
-	char pmi[LAUNCHER_PMI] = "", *rest = NULL;
-	size_t n_nodes;
-	int rc = 0;
-
-	if (how->pmi)
-		snprintf(pmi, sizeof(pmi), "%s", how->pmi);
-	else
-		rc = launcher_find_pmi(pmi, e);
-	if (rc)
-		return rc;
-	launcher_list_tasks(how, &tasks, &n_nodes);
-	buf_printf(&line, "srun\n--mpi=%s\n--nodes=%zu\n--ntasks=%lld\n", pmi, n_nodes,
-		   (long long)mpirun_rank_count(how));
-	buf_printf(&line, "--distribution=arbitrary\n--nodelist=%s\n", how->hostfile);
-	if (mpirun_rank_count(how) > hosts_total_slots(how->hosts))
-		buf_add_str(&line, "--overcommit\n");
-	if (cpus && *cpus) /* Slurm gives each task its own cores */
-		buf_printf(&line, "--cpus-per-task=%s\n", cpus);
-	else
-		buf_add_str(&line, "--cpu-bind=none\n");
-	buf_add_str(&line, "--quiet\n--kill-on-bad-exit=1\n--wait=0\n--input=none\n");
-	add_srun_export(how, &line);
-	rc = buf_check(&line, e);
-	for (char *word = rc ? NULL : strtok_r(line.data, "\n", &rest); word && !rc;
-	     word = strtok_r(NULL, "\n", &rest))
-		rc = command_line_add(c, word, e);
-	buf_free(&tasks);
-	buf_free(&line);
-	return rc;
+	return (struct remote_options){ .ssh = c->ssh,
+					.srun = launcher_is_slurm(c),
+					.deadline_s = deadline_s };
 }

@@ -15,7 +15,7 @@
 #include "share/base/err.h"
 #include "share/conf/conf.h"
 #include "train/launch/remote/hosts.h"
-#include "train/launch/remote/mpirun.h"
+#include "train/launch/remote/remote.h"
 
 #define LAUNCHER_WHY 200
 #define LAUNCHER_PMI 16
@@ -31,6 +31,9 @@ int launcher_choose(struct conf *c, const struct hosts *h, const struct hosts_en
 /* Are other hosts reached by srun? After launcher_choose(). */
 bool launcher_is_slurm(const struct conf *c);
 
+/* How other hosts are reached; borrows texts of c. */
+struct remote_options launcher_remote_options(const struct conf *c, double deadline_s);
+
 /*
  * The name for srun's option --mpi that Slurm and Open MPI both have: pmix or pmi2.
  * ERR_UNAVAILABLE: none.
@@ -39,14 +42,5 @@ int launcher_find_pmi(char pmi[LAUNCHER_PMI], struct err *e);
 
 /* Was Open MPI on this host built with IPv6? true if ompi_info does not say. */
 bool launcher_has_ipv6(void);
-
-/* Append srun and its options to c, like mpirun_append_words(), which calls it. */
-int launcher_append_srun(struct command_line *c, const struct mpirun_options *how, struct err *e);
-
-/* The value of a variable of how->environment, borrowed; NULL: not set. */
-const char *launcher_variable(const struct mpirun_options *how, const char *name);
-
-/* Append the host of each rank to out, one a line, in the order of the ranks; *n_nodes: hosts used. */
-void launcher_list_tasks(const struct mpirun_options *how, struct buf *out, size_t *n_nodes);
 
 #endif

@@ -6,70 +6,23 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <unistd.h>
 
-#include "share/base/file.h"
-#include "share/base/mem.h"
 #include "share/base/proc.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
-#include "train/launch/remote/launcher.h"
+
+#define MAX_VARIABLE 128 /* longest name of a variable that is passed on */
 
 extern char **environ;
 
-/* ---- the argument vector ---- */
-
-int command_line_add(struct command_line *c, const char *word, struct err *e)
-{
-	int rc = mem_grow(&c->all, &c->cap, c->n + 2, sizeof(*c->all), e);
-	char *copy = rc ? NULL : mem_strdup(word, e);
-
-	if (!copy)
-		return e->code;
-	assert(c->n + 2 <= c->cap); /* the word and the NULL at the end */
-	c->all[c->n++] = copy;
-	c->all[c->n] = NULL;
-	return 0;
-}
-
-void command_line_free(struct command_line *c)
-{
-	for (size_t i = 0; i < c->n; i++)
-		free(c->all[i]);
-	free(c->all);
-	*c = (struct command_line){ 0 };
-}
-
-static int add_mpirun_words(struct command_line *c, const char *const *words, struct err *e)
-{
-	int rc = 0;
-
-	assert(words);
-	for (; !rc && *words; words++)
-		rc = command_line_add(c, *words, e);
-	return rc;
-}
-
-#define ADD(c, e, ...) add_mpirun_words(c, (const char *const[]){ __VA_ARGS__, NULL }, e)
+/* ---- encoding of words in plm_rsh_agent ---- */
 
 static bool is_plain_shell_char(char ch)
 {
 	return isalnum((unsigned char)ch) || (ch && strchr("_-./=,@+", ch));
 }
-
-void command_line_quote(const struct command_line *c, struct buf *out)
-{
-	for (size_t i = 0; i < c->n; i++) {
-		if (i)
-			buf_add_char(out, ' ');
-		text_quote_shell(out, c->all[i]);
-	}
-}
-
-/* ---- encoding of words in plm_rsh_agent ---- */
 
 void mpirun_encode_word(const char *word, struct buf *out)
 {
@@ -103,51 +56,6 @@ void mpirun_decode_word(char *word)
 	}
 	assert(to <= word); /* a decoded word is never longer */
 	*to = 0;
-}
-
-/* ---- hosts ---- */
-
-int mpirun_write_hostfile(const struct mpirun_options *how, struct err *e)
-{
-	const struct hosts *h = how->hosts;
-	struct buf text = { 0 };
-	size_t n_nodes;
-	int rc;
-
-	if (how->starter == LAUNCHER_SRUN)
-		launcher_list_tasks(how, &text, &n_nodes);
-	for (size_t i = 0; i < h->n && how->starter != LAUNCHER_SRUN; i++) {
-		buf_printf(&text, "%s slots=%d", h->all[i].name, h->all[i].slots);
-		if (h->all[i].port)
-			buf_printf(&text, " # port %d", h->all[i].port);
-		buf_add_char(&text, '\n');
-	}
-	rc = buf_check(&text, e);
-	if (!rc)
-		rc = file_write_all(how->hostfile, buf_text(&text), text.len, e);
-	buf_free(&text);
-	return rc;
-}
-
-/* The short name of this host ("node7" of "node7.cluster.example") counts as this host, too. */
-static bool is_local_host_name(const char *name)
-{
-	static const char *const always[] = { "localhost", "127.0.0.1", "::1" };
-	char ours[256] = "";
-	size_t n;
-
-	for (size_t i = 0; i < ARRAY_LEN(always); i++)
-		if (!strcasecmp(name, always[i]))
-			return true;
-	if (gethostname(ours, sizeof(ours) - 1) || !ours[0])
-		return false;
-	n = strcspn(ours, ".");
-	return !strcasecmp(name, ours) || (!strncasecmp(name, ours, n) && !name[n]);
-}
-
-bool mpirun_is_local(const struct hosts *h)
-{
-	return !h || h->n == 0 || (h->n == 1 && is_local_host_name(h->all[0].name));
 }
 
 int64_t mpirun_rank_count(const struct mpirun_options *how)
@@ -223,29 +131,62 @@ static bool find_mpirun_prefix(const char *program, char prefix[PATH_MAX])
 
 /* ---- the command line ---- */
 
-/* mpirun starts its daemons through rsh_agent.c, which knows the ports and never prompts. */
-static int add_rsh_agent(struct command_line *c, const struct mpirun_options *how, int major,
-			 struct err *e)
-{
-	const char *launcher = how->launcher ? how->launcher : "werkbank-launch";
-	struct buf agent = { 0 };
-	int rc = 0;
+/* What the versions of Open MPI call the same things. */
+static const struct mpi_names {
+	const char *option; /* sets a parameter of mpirun and its daemons */
+	const char *shell;  /* component that starts the daemons by a remote shell … */
+	const char *agent, *no_tree_spawn;
+	const char *daemon, *launch_agent, *full_names, *network;
+} MPI_4 = { "--mca",
+	    "rsh",
+	    "plm_rsh_agent",
+	    "plm_rsh_no_tree_spawn",
+	    "orted",
+	    "orte_launch_agent",
+	    "orte_keep_fqdn_hostnames",
+	    "oob_tcp_if_include" },
+  MPI_5 = { "--prtemca",
+	    "ssh",
+	    "plm_ssh_agent",
+	    "plm_ssh_no_tree_spawn",
+	    "prted",
+	    "prte_launch_agent",
+	    "prte_keep_fqdn_hostnames",
+	    "prte_if_include" };
 
-	buf_printf(&agent, "%s _ssh --ssh=", launcher);
+const char *mpirun_variable(const struct mpirun_options *how, const char *name)
+{
+	const char *const *all = how->environment ? how->environment : (const char *const *)environ;
+	const size_t n = strlen(name);
+
+	for (; *all; all++)
+		if (!strncmp(*all, name, n) && (*all)[n] == '=')
+			return *all + n + 1;
+	return NULL;
+}
+
+static const char *launcher_path(const struct mpirun_options *how)
+{
+	return how->launcher ? how->launcher : "werkbank-launch";
+}
+
+/* mpirun starts its daemons through rsh_agent.c, which knows the ports and never prompts. */
+static int add_rsh_agent(struct command_line *c, const struct mpirun_options *how,
+			 const struct mpi_names *mpi, struct err *e)
+{
+	struct buf agent = { 0 };
+	int rc;
+
+	buf_printf(&agent, "%s _ssh --ssh=", launcher_path(how));
 	mpirun_encode_word(how->ssh && *how->ssh ? how->ssh : "ssh", &agent);
 	buf_add_char(&agent, ' ');
 	mpirun_encode_word(how->hostfile ? how->hostfile : "", &agent);
 	rc = buf_check(&agent, e);
 	/* in a Slurm allocation mpirun would take Slurm's launcher and refuse other hosts */
-	if (!rc && launcher_variable(how, "SLURM_JOB_NODELIST"))
-		rc = major >= 5 ? ADD(c, e, "--prtemca", "plm", "ssh", "--prtemca", "ras", "^slurm")
-				: ADD(c, e, "--mca", "plm", "rsh", "--mca", "ras", "^slurm");
-	if (!rc && major >= 5)
-		rc = ADD(c, e, "--prtemca", "plm_ssh_agent", buf_text(&agent), "--prtemca",
-			 "plm_ssh_no_tree_spawn", "1");
-	else if (!rc)
-		rc = ADD(c, e, "--mca", "plm_rsh_agent", buf_text(&agent), "--mca",
-			 "plm_rsh_no_tree_spawn", "1");
+	if (mpirun_variable(how, "SLURM_JOB_NODELIST"))
+		COMMAND_LINE_ADD(c, mpi->option, "plm", mpi->shell, mpi->option, "ras", "^slurm");
+	COMMAND_LINE_ADD(c, mpi->option, mpi->agent, buf_text(&agent), mpi->option,
+			 mpi->no_tree_spawn, "1");
 	buf_free(&agent);
 	return rc;
 }
@@ -254,25 +195,19 @@ static int add_rsh_agent(struct command_line *c, const struct mpirun_options *ho
  * Start the daemons on other hosts with SIGTERM blocked: otherwise a daemon ends its ranks within
  * two seconds when a batch system or a shutdown sends SIGTERM to all processes of its host.
  */
-static int add_daemon_hold(struct command_line *c, const struct mpirun_options *how, int major,
-			   struct err *e)
+static int add_daemon_hold(struct command_line *c, const struct mpirun_options *how,
+			   const struct mpi_names *mpi, struct err *e)
 {
-	const char *launcher = how->launcher ? how->launcher : "werkbank-launch";
-	char *words;
-	int rc;
+	const char *launcher = launcher_path(how);
 
 	if (launcher[strcspn(launcher, " \t\n:")])
 		return err_set(e, ERR_CONFIG,
 			       "%s: mpirun cannot run a program with a blank or a colon in its "
 			       "path: install Werkbank elsewhere",
 			       launcher);
-	words = file_path(e, "%s _hold %s", launcher, major >= 5 ? "prted" : "orted");
-	rc = words ? 0 : e->code;
-	if (!rc)
-		rc = ADD(c, e, major >= 5 ? "--prtemca" : "--mca",
-			 major >= 5 ? "prte_launch_agent" : "orte_launch_agent", words);
-	free(words);
-	return rc;
+	COMMAND_LINE_ADD(c, mpi->option, mpi->launch_agent);
+	command_line_printf(c, "%s _hold %s", launcher, mpi->daemon);
+	return 0;
 }
 
 static bool is_ip_address(const char *name)
@@ -299,127 +234,113 @@ bool mpirun_is_ipv6_network(const char *network)
  * only, so for one of IPv6 the other family is switched off: many hosts have a bridge of containers
  * with an IPv4 address, and Open MPI would try to reach other hosts through it for ever.
  */
-static int add_network_options(struct command_line *c, const char *network, int major,
-			       struct err *e)
+static void add_network_options(struct command_line *c, const char *network,
+				const struct mpi_names *mpi)
 {
-	const char *option = major >= 5 ? "--prtemca" : "--mca";
-
-	if (!network || !*network)
-		return 0;
 	if (mpirun_is_ipv6_network(network))
-		return ADD(c, e, "--mca", "btl_tcp_disable_family", "4", option,
-			   "oob_tcp_disable_ipv4_family", "1");
-	return ADD(c, e, "--mca", "btl_tcp_if_include", network, option,
-		   major >= 5 ? "prte_if_include" : "oob_tcp_if_include", network);
+		COMMAND_LINE_ADD(c, "--mca", "btl_tcp_disable_family", "4", mpi->option,
+				 "oob_tcp_disable_ipv4_family", "1");
+	else if (network && *network)
+		COMMAND_LINE_ADD(c, "--mca", "btl_tcp_if_include", network, mpi->option,
+				 mpi->network, network);
 }
 
 /*
  * TCP keep-alive: mpirun's daemons notice a host that vanished after 20 s + 4 * 5 s, instead of
  * the default of eight minutes.
  */
-static int add_daemon_options(struct command_line *c, const struct mpirun_options *how, int major,
-			      struct err *e)
+static void add_daemon_options(struct command_line *c, const struct mpirun_options *how,
+			       const struct mpi_names *mpi)
 {
-	static const char *const set[][2] = {
-		{ "oob_tcp_keepalive_time", "20" },
-		{ "oob_tcp_keepalive_intvl", "5" },
-		{ "oob_tcp_keepalive_probes", "4" },
-	};
-	const char *option = major >= 5 ? "--prtemca" : "--mca";
-	int rc = 0;
+	COMMAND_LINE_ADD(c, mpi->option, "oob_tcp_keepalive_time", "20");
+	COMMAND_LINE_ADD(c, mpi->option, "oob_tcp_keepalive_intvl", "5");
+	COMMAND_LINE_ADD(c, mpi->option, "oob_tcp_keepalive_probes", "4");
+	if (has_domain_name(how->hosts))
+		COMMAND_LINE_ADD(c, mpi->option, mpi->full_names, "1");
+	add_network_options(c, how->network, mpi);
+}
 
-	for (size_t i = 0; !rc && i < ARRAY_LEN(set); i++)
-		rc = ADD(c, e, option, set[i][0], set[i][1]);
-	if (!rc && has_domain_name(how->hosts))
-		rc = ADD(c, e, option,
-			 major >= 5 ? "prte_keep_fqdn_hostnames" : "orte_keep_fqdn_hostnames", "1");
-	return rc ? rc : add_network_options(c, how->network, major, e);
+static bool starts_with_any(const char *text, const char *const *prefixes)
+{
+	while (*prefixes && !text_starts_with(text, *prefixes))
+		prefixes++;
+	return *prefixes != NULL;
 }
 
 /*
  * Variables that mpirun passes on to ranks on other hosts, where a remote shell does not set them.
  */
-static int add_rank_environment(struct command_line *c, const struct mpirun_options *how,
-				struct err *e)
+static void add_rank_environment(struct command_line *c, const struct mpirun_options *how)
 {
-	static const char *const names[] = { "LD_LIBRARY_PATH", "NCCL_" };
-	static const char *const kept[] = { "WERKBANK_SSH=", "WERKBANK_NETWORK=",
-					    "WERKBANK_HOSTS=" };
+	static const char *const wanted[] = { "WERKBANK_", "LD_LIBRARY_PATH", "NCCL_", NULL };
+	static const char *const kept[] = { "WERKBANK_SSH=", "WERKBANK_NETWORK=", "WERKBANK_HOSTS=",
+					    NULL };
 	const char *const *all = how->environment ? how->environment : (const char *const *)environ;
-	char *network;
-	int rc = 0;
 
-	for (; !rc && *all; all++) {
+	for (; *all; all++) {
 		size_t n = strcspn(*all, "=");
-		bool wanted = text_starts_with(*all, "WERKBANK_");
-		char name[128];
 
-		for (size_t i = 0; i < ARRAY_LEN(names); i++)
-			wanted = wanted || text_starts_with(*all, names[i]);
-		for (size_t i = 0; i < ARRAY_LEN(kept); i++)
-			wanted = wanted && !text_starts_with(*all, kept[i]);
-		if (!wanted || !(*all)[n] || n >= sizeof(name))
+		if (!starts_with_any(*all, wanted) || starts_with_any(*all, kept) || !(*all)[n] ||
+		    n >= MAX_VARIABLE)
 			continue;
-		snprintf(name, sizeof(name), "%.*s", (int)n, *all);
-		rc = ADD(c, e, "-x", name);
+		command_line_add(c, "-x");
+		command_line_printf(c, "%.*s", (int)n, *all);
 	}
-	if (rc || !how->network || !*how->network)
-		return rc;
-	network = file_path(e, "WERKBANK_NETWORK=%s", how->network);
-	rc = network ? ADD(c, e, "-x", network) : e->code;
-	free(network);
-	return rc;
+	if (how->network && *how->network) {
+		command_line_add(c, "-x");
+		command_line_printf(c, "WERKBANK_NETWORK=%s", how->network);
+	}
 }
 
-static int add_host_options(struct command_line *c, const struct mpirun_options *how, int major,
-			    struct err *e)
+static int add_host_options(struct command_line *c, const struct mpirun_options *how,
+			    const struct mpi_names *mpi, struct err *e)
 {
 	char prefix[PATH_MAX];
 	bool over = mpirun_rank_count(how) > hosts_total_slots(how->hosts);
-	int rc = ADD(c, e, "--hostfile", how->hostfile ? how->hostfile : "", "--map-by",
-		     over && major >= 5 ? "slot:OVERSUBSCRIBE" : "slot", "--bind-to", "none");
+	int rc = 0;
 
-	if (!rc && over && major < 5)
-		rc = command_line_add(c, "--oversubscribe", e);
-	if (!rc && find_mpirun_prefix(how->program, prefix))
-		rc = ADD(c, e, "--prefix", prefix);
-	if (!rc && how->starter == LAUNCHER_SLURM)
-		rc = ADD(c, e, major >= 5 ? "--prtemca" : "--mca", "plm", "slurm");
-	else if (!rc)
-		rc = add_rsh_agent(c, how, major, e);
+	COMMAND_LINE_ADD(c, "--hostfile", how->hostfile ? how->hostfile : "", "--map-by",
+			 over && mpi == &MPI_5 ? "slot:OVERSUBSCRIBE" : "slot", "--bind-to",
+			 "none");
+	if (over && mpi == &MPI_4)
+		command_line_add(c, "--oversubscribe");
+	if (find_mpirun_prefix(how->program, prefix))
+		COMMAND_LINE_ADD(c, "--prefix", prefix);
+	if (how->starter == LAUNCHER_SLURM)
+		COMMAND_LINE_ADD(c, mpi->option, "plm", "slurm");
+	else
+		rc = add_rsh_agent(c, how, mpi, e);
 	if (!rc)
-		rc = add_daemon_hold(c, how, major, e);
-	if (!rc)
-		rc = add_daemon_options(c, how, major, e);
-	return rc ? rc : add_rank_environment(c, how, e);
+		rc = add_daemon_hold(c, how, mpi, e);
+	add_daemon_options(c, how, mpi);
+	add_rank_environment(c, how);
+	return rc;
 }
 
 int mpirun_append_words(struct command_line *c, const struct mpirun_options *how, struct err *e)
 {
-	const bool is_local = mpirun_is_local(how->hosts);
-	char ranks[24], seconds[24];
-	int major, rc;
+	const int major = how->major ? how->major : mpirun_major_version(how->program, e);
+	const struct mpi_names *mpi = major >= 5 ? &MPI_5 : &MPI_4;
+	int rc = 0;
 
-	if (how->starter == LAUNCHER_SRUN && !is_local)
-		return launcher_append_srun(c, how, e);
-	major = how->major ? how->major : mpirun_major_version(how->program, e);
 	if (major < 0)
 		return major;
 	assert(mpirun_rank_count(how) >= 1);
-	snprintf(ranks, sizeof(ranks), "%lld", (long long)mpirun_rank_count(how));
-	rc = ADD(c, e, how->program ? how->program : "mpirun", "-n", ranks);
-	if (!rc && geteuid() == 0)
-		rc = command_line_add(c, "--allow-run-as-root", e);
-	if (!rc && is_local)
-		rc = major >= 5 ? ADD(c, e, "--map-by", "slot:OVERSUBSCRIBE", "--bind-to", "none")
-				: ADD(c, e, "--oversubscribe", "--bind-to", "none");
-	else if (!rc)
-		rc = add_host_options(c, how, major, e);
-	if (!rc && how->kill_after_s && major < 5) {
-		snprintf(seconds, sizeof(seconds), "%d", how->kill_after_s);
-		rc = ADD(c, e, "--mca", "odls_base_sigkill_timeout", seconds);
+	COMMAND_LINE_ADD(c, how->program ? how->program : "mpirun", "-n");
+	command_line_printf(c, "%lld", (long long)mpirun_rank_count(how));
+	if (geteuid() == 0)
+		command_line_add(c, "--allow-run-as-root");
+	if (!hosts_are_local(how->hosts))
+		rc = add_host_options(c, how, mpi, e);
+	else if (mpi == &MPI_5)
+		COMMAND_LINE_ADD(c, "--map-by", "slot:OVERSUBSCRIBE", "--bind-to", "none");
+	else
+		COMMAND_LINE_ADD(c, "--oversubscribe", "--bind-to", "none");
+	if (how->kill_after_s && mpi == &MPI_4) {
+		COMMAND_LINE_ADD(c, "--mca", "odls_base_sigkill_timeout");
+		command_line_printf(c, "%d", how->kill_after_s);
 	}
-	if (!rc && how->oversubscribed)
-		rc = ADD(c, e, "--mca", "mpi_yield_when_idle", "1");
-	return rc;
+	if (how->oversubscribed)
+		COMMAND_LINE_ADD(c, "--mca", "mpi_yield_when_idle", "1");
+	return rc ? rc : command_line_check(c, e);
 }

@@ -1,5 +1,5 @@
 /*
- * mpirun.h - the command line that starts the ranks: mpirun of Open MPI 4.1 or 5, or Slurm's srun.
+ * mpirun.h - the command line of mpirun, of Open MPI 4.1 or 5. rank_launch.h uses it.
  */
 #ifndef WERKBANK_TRAIN_LAUNCH_REMOTE_MPIRUN_H
 #define WERKBANK_TRAIN_LAUNCH_REMOTE_MPIRUN_H
@@ -10,11 +10,12 @@
 #include "share/base/buf.h"
 #include "share/base/err.h"
 #include "share/conf/conf.h"
+#include "train/launch/remote/command_line.h"
 #include "train/launch/remote/hosts.h"
 
 struct mpirun_options {
 	const struct hosts *hosts;  /* borrowed; NULL: only this host */
-	const char *hostfile;	    /* borrowed: path of the file of mpirun_write_hostfile() */
+	const char *hostfile;	    /* borrowed: path of the file of rank_launch_write_hostfile() */
 	int64_t ranks;		    /* 0: one for each slot */
 	enum conf_launcher starter; /* auto: like ssh */
 	const char *pmi; /* borrowed: for srun --mpi; NULL: find it with launcher_find_pmi() */
@@ -34,30 +35,13 @@ struct mpirun_options {
 	const char *const *environment; /* borrowed, ends with NULL; NULL: environ */
 };
 
-/* A growing argument vector; all[0 … n-1] and the array are owned, all[n] is NULL. */
-struct command_line {
-	char **all;
-	size_t n, cap;
-};
-
-/* Append mpirun or srun and its options; the caller then appends the program of the ranks. */
+/* Append mpirun and its options. */
 int mpirun_append_words(struct command_line *c, const struct mpirun_options *how, struct err *e);
-int command_line_add(struct command_line *c, const char *word, struct err *e); /* copies word */
-void command_line_free(struct command_line *c);
-
-/* Write the words to out, separated by blanks and quoted for a shell where needed. */
-void command_line_quote(const struct command_line *c, struct buf *out);
-
-/*
- * Write how->hostfile: for mpirun a line for each host (rsh_agent.c looks up the comment "# port N"),
- * for srun a line for each rank.
- */
-int mpirun_write_hostfile(const struct mpirun_options *how, struct err *e);
-
-/* Is the list empty or only this machine? Then no ssh is needed. NULL: yes. */
-bool mpirun_is_local(const struct hosts *h);
 
 bool mpirun_is_ipv6_network(const char *network); /* a CIDR of IPv6; NULL: no */
+
+/* The value of a variable of how->environment, borrowed; NULL: not set. */
+const char *mpirun_variable(const struct mpirun_options *how, const char *name);
 
 /* Number of ranks that the command line starts. */
 int64_t mpirun_rank_count(const struct mpirun_options *how);

@@ -6,19 +6,15 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "share/base/clock.h"
-#include "share/base/file.h"
 #include "share/base/mem.h"
 #include "share/base/proc.h"
 #include "share/base/util.h"
-#include "train/launch/remote/mpirun.h"
-#include "train/launch/remote/rsh_agent.h"
 
 #define MAX_OUT	      (16u << 20)
 #define MAX_ERR	      (64u << 10)
@@ -34,107 +30,37 @@
 
 /* ---- the command line ---------------------------------------------------- */
 
-bool remote_is_local(const struct host *host)
-{
-	struct host copy = *host;
-	struct hosts one = { .all = &copy, .n = 1 };
-
-	return mpirun_is_local(&one);
-}
-
-/* Copy the words into one allocation: the pointers first, then the texts. */
-static const char **pack_command_line(const struct command_line *c, struct err *e)
-{
-	size_t bytes = (c->n + 1) * sizeof(char *), at = bytes;
-	char *block;
-
-	for (size_t i = 0; i < c->n; i++)
-		bytes += strlen(c->all[i]) + 1;
-	block = mem_alloc(bytes, 1, e);
-	for (size_t i = 0; block && i < c->n; i++) {
-		size_t n = strlen(c->all[i]) + 1;
-
-		((const char **)(void *)block)[i] = memcpy(block + at, c->all[i], n);
-		at += n;
-	}
-	assert(!block || at == bytes);
-	return (const char **)(void *)block;
-}
-
-static int add_remote_words(struct command_line *c, const char *const *words, struct err *e)
-{
-	int rc = 0;
-
-	for (; !rc && *words; words++)
-		rc = command_line_add(c, *words, e);
-	return rc;
-}
-
-/* Options after those of --ssh: ssh uses the first value of an option, so the user's values win. */
-static int add_ssh_options(struct command_line *c, const struct host *host, double connect_s,
-			   struct err *e)
-{
-	char connect[40], port[16];
-	const char *const words[] = {
-		"-x", "-T", "-o", "BatchMode=yes", "-o", connect, host->port ? "-p" : NULL,
-		port, NULL
-	};
-	int rc;
-
-	snprintf(connect, sizeof(connect), "ConnectTimeout=%d", MAX(1, (int)connect_s));
-	snprintf(port, sizeof(port), "%d", host->port);
-	rc = add_remote_words(c, words, e);
-	return rc ? rc : command_line_add(c, host->name, e);
-}
-
-/* srun starts the command without a shell. One task, whatever the job's options are. */
-static int add_srun_words(struct command_line *c, const struct host *host, struct err *e)
-{
-	static const char *const words[] = { "srun",	   "--nodes=1", "--ntasks=1",
-					     "--mpi=none", "--quiet",	NULL };
-	char *node = file_path(e, "--nodelist=%s", host->name);
-	int rc = node ? add_remote_words(c, words, e) : e->code;
-
-	if (!rc)
-		rc = command_line_add(c, node, e);
-	free(node);
-	return rc;
-}
-
-const char **remote_build_argv(const struct host *host, const struct remote_options *how,
-			       const char *const *argv, struct err *e)
+int remote_append_words(struct command_line *c, const struct host *host,
+			const struct remote_options *how, const char *const *argv, struct err *e)
 {
 	const double connect_s = MIN(how->deadline_s * CONNECT_SHARE, CONNECT_S);
-	struct command_line c = { 0 }, remote = { 0 };
 	struct buf quoted = { 0 };
-	const char **packed = NULL;
-	int rc;
+	int rc = 0;
 
-	if (remote_is_local(host)) {
-		rc = add_remote_words(&c, argv, e);
+	if (host_is_local(host)) {
+		command_line_add_all(c, argv);
 	} else if (how->srun) {
-		rc = add_srun_words(&c, host, e);
-		if (!rc)
-			rc = add_remote_words(&c, argv, e);
+		/* srun starts the command without a shell. One task, whatever the job's options are. */
+		COMMAND_LINE_ADD(c, "srun", "--nodes=1", "--ntasks=1", "--mpi=none", "--quiet");
+		command_line_printf(c, "--nodelist=%s", host->name);
+		command_line_add_all(c, argv);
 	} else {
-		rc = rsh_agent_split_words(&c, how->ssh, e);
-		if (!rc)
-			rc = add_ssh_options(&c, host, connect_s, e);
-		if (!rc)
-			rc = add_remote_words(&remote, argv, e);
-		if (!rc) {
-			command_line_quote(&remote, &quoted);
-			rc = buf_check(&quoted, e);
+		/* Our options come last: ssh uses the first value of an option, so the user's values win. */
+		rc = command_line_split(c, how->ssh, e);
+		COMMAND_LINE_ADD(c, "-x", "-T", "-o", "BatchMode=yes", "-o");
+		command_line_printf(c, "ConnectTimeout=%d", MAX(1, (int)connect_s));
+		if (host->port) {
+			command_line_add(c, "-p");
+			command_line_printf(c, "%d", host->port);
 		}
-		if (!rc)
-			rc = command_line_add(&c, buf_text(&quoted), e);
+		command_line_add(c, host->name);
+		command_line_quote(argv, &quoted);
+		command_line_add(c, buf_text(&quoted));
 	}
 	if (!rc)
-		packed = pack_command_line(&c, e);
-	command_line_free(&c);
-	command_line_free(&remote);
+		rc = buf_check(&quoted, e);
 	buf_free(&quoted);
-	return packed;
+	return rc ? rc : command_line_check(c, e);
 }
 
 /* ---- one running process --------------------------------------------------- */
@@ -292,7 +218,7 @@ static bool finish_child(struct remote_child *c, const struct remote_options *ho
 
 struct remote_pool {
 	struct remote_job *jobs;
-	const char ***lines;	       /* (n) argv of each job; NULL: use the job's own */
+	struct command_line *lines;    /* (n) argv of each job; NULL: use the job's own */
 	size_t n, next, busy;	       /* jobs; first one not started; running */
 	struct remote_child *children; /* owned: (n_children) */
 	size_t n_children;
@@ -328,8 +254,7 @@ static void start_waiting_jobs(struct remote_pool *w)
 	for (size_t i = 0; i < w->n_children; i++)
 		while (!w->children[i].job && w->next < w->n) {
 			size_t k = w->next++;
-			const char *const *line =
-				w->lines ? (const char *const *)w->lines[k] : w->jobs[k].argv;
+			const char *const *line = w->lines ? w->lines[k].all : w->jobs[k].argv;
 
 			if (start_child(&w->children[i], &w->jobs[k], line, remaining_time(w, now)))
 				w->ended++;
@@ -457,6 +382,17 @@ int remote_run_local(struct remote_job *jobs, size_t n, const struct remote_opti
 	return run_remote_jobs(&w, e);
 }
 
+int remote_run_here(struct remote_job *jobs, size_t n, double deadline_s, struct err *e)
+{
+	static char name[] = "localhost";
+	static const struct host here = { .name = name, .slots = 1 };
+	const struct remote_options how = { .deadline_s = deadline_s };
+
+	for (size_t i = 0; i < n; i++)
+		jobs[i].host = &here;
+	return remote_run_local(jobs, n, &how, e);
+}
+
 int remote_run(struct remote_job *jobs, size_t n, const struct remote_options *how, struct err *e)
 {
 	struct remote_pool w = { .jobs = jobs, .n = n, .how = how };
@@ -465,14 +401,12 @@ int remote_run(struct remote_job *jobs, size_t n, const struct remote_options *h
 	w.lines = mem_alloc(n, sizeof(*w.lines), e);
 	if (!w.lines)
 		return e->code;
-	for (size_t i = 0; !rc && i < n; i++) {
-		w.lines[i] = remote_build_argv(jobs[i].host, how, jobs[i].argv, e);
-		rc = w.lines[i] ? 0 : e->code;
-	}
+	for (size_t i = 0; !rc && i < n; i++)
+		rc = remote_append_words(&w.lines[i], jobs[i].host, how, jobs[i].argv, e);
 	if (!rc)
 		rc = run_remote_jobs(&w, e);
 	for (size_t i = 0; i < n; i++)
-		free(w.lines[i]);
+		command_line_free(&w.lines[i]);
 	free(w.lines);
 	return rc;
 }

@@ -13,6 +13,7 @@
 
 #include "share/base/buf.h"
 #include "share/base/err.h"
+#include "train/launch/remote/command_line.h"
 #include "train/launch/remote/hosts.h"
 
 /* How far remote_run() is: jobs of all, that ended, that succeeded; last: one that ended last. */
@@ -64,18 +65,17 @@ int remote_run(struct remote_job *jobs, size_t n, const struct remote_options *h
  */
 int remote_run_local(struct remote_job *jobs, size_t n, const struct remote_options *how,
 		     struct err *e);
+/* The same for commands about this machine: sets the host of the jobs. */
+int remote_run_here(struct remote_job *jobs, size_t n, double deadline_s, struct err *e);
 void remote_free(struct remote_job *jobs, size_t n);
 
 /*
- * The argv that runs a command on a host: of ssh or srun, or for this machine the command's own. It
- * ends with NULL and is one allocation; free() it. NULL: ERR_NOMEM, or ERR_USAGE (how->ssh cannot
- * be split).
+ * Append the words that run a command (argv, NULL ends it) on a host: of ssh or srun, or for this machine
+ * the command's own. ERR_NOMEM, or ERR_USAGE: how->ssh cannot be split. Call command_line_free() in
+ * any case.
  */
-const char **remote_build_argv(const struct host *host, const struct remote_options *how,
-			       const char *const *argv, struct err *e);
-
-/* Is this host this machine? Then no ssh is needed. */
-bool remote_is_local(const struct host *host);
+int remote_append_words(struct command_line *c, const struct host *host,
+			const struct remote_options *how, const char *const *argv, struct err *e);
 
 /*
  * remote_explain.c: set trouble from status, timed_out and the text on standard error. It stays

@@ -179,7 +179,7 @@ void remote_explain(struct remote_job *job, const struct remote_options *how)
 		explain_program_failure(job);
 		return;
 	}
-	if (job->status != SSH_FAILED || (remote_is_local(job->host) && !job->err.len))
+	if (job->status != SSH_FAILED || (host_is_local(job->host) && !job->err.len))
 		return;
 	for (size_t i = 0; i < ARRAY_LEN(reasons); i++)
 		if (strstr(said, reasons[i].words)) {

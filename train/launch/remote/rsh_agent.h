@@ -1,7 +1,7 @@
 /*
  * rsh_agent.h - "werkbank-launch _ssh [--ssh=COMMAND] HOSTFILE HOST COMMAND...", called by mpirun.
  *
- * Replaces this process by ssh to HOST, at the port that mpirun_write_hostfile() wrote for it. ssh
+ * Replaces this process by ssh to HOST, at the port that rank_launch_write_hostfile() wrote for it. ssh
  * never prompts, and its connection attempt times out. mpirun_encode_word() has encoded --ssh and
  * HOSTFILE. All words after HOST are passed to the remote shell unchanged.
  */
@@ -9,7 +9,7 @@
 #define WERKBANK_TRAIN_LAUNCH_REMOTE_RSH_AGENT_H
 
 #include "share/base/err.h"
-#include "train/launch/remote/mpirun.h"
+#include "train/launch/remote/command_line.h"
 
 #define SSH_CONNECT_TIMEOUT_S 15
 
@@ -17,11 +17,6 @@
  * Index of HOST in argv, argc if there is none. Only the words before HOST may be options of ours.
  */
 int rsh_agent_host_index(int argc, const char *const *argv);
-
-/*
- * Append the words of a command such as --ssh, split like a shell; ERR_USAGE: open quote, or empty.
- */
-int rsh_agent_split_words(struct command_line *c, const char *command, struct err *e);
 
 /* Append the words of ssh, our options, then rest: HOST and the remote command, ends with NULL. */
 int rsh_agent_build_line(struct command_line *c, const char *ssh, const char *hostfile,

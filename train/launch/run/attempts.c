@@ -49,6 +49,7 @@
 #include "share/workspace/journal.h"
 #include "train/common/control.h"
 #include "train/launch/remote/launcher.h"
+#include "train/launch/remote/rank_launch.h"
 #include "train/launch/run/host_return.h"
 #include "train/launch/run/outcome.h"
 #include "train/launch/run/roll_call.h"
@@ -136,23 +137,17 @@ int attempts_command_line(const struct attempts *a, const struct hosts *hosts, c
 			  double save_s, struct command_line *c, struct err *e)
 {
 	struct mpirun_options how = mpirun_options_of(a, hosts, hostfile);
-	const char *words[] = { a->trainer,
-				"_rank",
-				"-C",
-				a->workspace,
-				"--run",
-				a->run,
-				a->conf->quiet ? "--quiet" : NULL };
 	int rc = 0;
 
 	how.kill_after_s = seconds_to_kill(save_s);
 	if (how.kill_after_s < 2)
 		how.kill_after_s = 0; /* Open MPI's own */
-	if (how.ranks > 1 || !mpirun_is_local(hosts))
-		rc = mpirun_append_words(c, &how, e);
-	for (size_t i = 0; !rc && i < ARRAY_LEN(words) && words[i]; i++)
-		rc = command_line_add(c, words[i], e);
-	return rc;
+	if (how.ranks > 1 || !hosts_are_local(hosts))
+		rc = rank_launch_append_words(c, &how, e);
+	COMMAND_LINE_ADD(c, a->trainer, "_rank", "-C", a->workspace, "--run", a->run);
+	if (a->conf->quiet)
+		command_line_add(c, "--quiet");
+	return rc ? rc : command_line_check(c, e);
 }
 
 /* ---- state and events ---- */
@@ -188,7 +183,6 @@ static void record_run_event(struct attempt_loop *l, const char *level, const ch
 static void record_run_event(struct attempt_loop *l, const char *level, const char *fmt, ...)
 {
 	struct err ignored; /* the event is in console.log in any case */
-	struct json_writer *w;
 	struct journal *j;
 	va_list ap;
 
@@ -199,12 +193,8 @@ static void record_run_event(struct attempt_loop *l, const char *level, const ch
 	j = !rundir_check(l->a->dir, &ignored) && file_exists(l->journal)
 		    ? journal_open(l->journal, &ignored)
 		    : NULL;
-	if (!j)
-		return;
-	w = journal_begin(j, "event", l->job_outcome.step);
-	json_put_str(w, "level", level);
-	json_put_str(w, "text", l->event);
-	journal_end(j, &ignored);
+	if (j)
+		journal_write_event(j, level, l->job_outcome.step, l->event, &ignored);
 	journal_free(j);
 }
 
@@ -257,20 +247,11 @@ static bool is_mpirun_lingering(struct attempt_loop *l)
 	return l->stopped_at > 0 && clock_mono_s() - l->stopped_at > mpirun_linger_s(l);
 }
 
-/* A number of seconds from the environment, for tests and slow clusters. */
-static double env_seconds(const char *variable, double otherwise)
-{
-	const char *given = getenv(variable);
-	double s;
-
-	return given && text_to_real(given, &s) && s >= 0 ? s : otherwise;
-}
-
 /* End mpirun if the ranks do not begin: it may wait for a daemon for ever, without a watchdog. */
 static void check_ranks_begun(struct attempt_loop *l)
 {
 	double waited = clock_mono_s() - l->started;
-	double most = env_seconds("WERKBANK_BEGIN", BEGIN_S) +
+	double most = run_env_seconds("WERKBANK_BEGIN", BEGIN_S) +
 		      BEGIN_HOST_S * (double)l->roll_call.hosts.n;
 
 	if (l->waiting || l->job_outcome.has_begun || !l->sup.mpirun || l->sup.is_asked)
@@ -388,7 +369,7 @@ static int start_attempt(struct attempt_loop *l, int *status, struct err *e)
 	int rc = rundir_check(l->a->dir, e);
 
 	if (!rc && hosts)
-		rc = mpirun_write_hostfile(&how, e);
+		rc = rank_launch_write_hostfile(&how, e);
 	if (!rc)
 		rc = attempts_command_line(l->a, hosts, l->hostfile, l->job_outcome.save_s, &c, e);
 	if (rc)
@@ -403,7 +384,7 @@ static int start_attempt(struct attempt_loop *l, int *status, struct err *e)
 	l->started = clock_mono_s();
 	host_return_begin_job(&l->host_return, &l->roll_call.hosts, l->started);
 	update_run_state(l);
-	rc = supervise_run_job(&l->sup, (const char *const *)c.all, status, e);
+	rc = supervise_run_job(&l->sup, c.all, status, e);
 	outcome_update(&l->job_outcome);
 	if (rc == ERR_UNAVAILABLE && l->sup.mpirun)
 		err_prefix(e, "several ranks need Open MPI");
@@ -417,7 +398,7 @@ out:
 static double restart_delay_s(const struct attempt_loop *l)
 {
 	assert(l->restarts_in_row >= 1);
-	return MIN(env_seconds("WERKBANK_BACKOFF", BACKOFF_S) *
+	return MIN(run_env_seconds("WERKBANK_BACKOFF", BACKOFF_S) *
 			   pow(2, (double)(l->restarts_in_row - 1)),
 		   BACKOFF_MAX_S);
 }
@@ -628,7 +609,7 @@ static int open_attempt_loop(struct attempt_loop *l, struct err *e)
 	l->roll_call.context = l;
 	if (!rc)
 		rc = host_return_open(&l->host_return, a,
-				      env_seconds("WERKBANK_RETURN", RETURN_WAIT_S), e);
+				      run_env_seconds("WERKBANK_RETURN", RETURN_WAIT_S), e);
 	l->checkpoint = rundir_last_checkpoint(a->dir);
 	free(console);
 	free(progress);

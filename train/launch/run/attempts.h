@@ -16,8 +16,8 @@
 
 #include "share/base/err.h"
 #include "share/conf/conf.h"
+#include "train/launch/remote/command_line.h"
 #include "train/launch/remote/hosts.h"
-#include "train/launch/remote/mpirun.h"
 #include "train/launch/run/rundir.h"
 
 struct attempts {

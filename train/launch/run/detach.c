@@ -129,11 +129,17 @@ int detach_supervisor(struct detach_supervisor *d, const char *console, const ch
 	return await_detach_report(d, pid, e);
 }
 
-static void send_detach_report(struct detach_supervisor *d, const struct detach_message *r)
+/* trouble: code 0: none. */
+static void send_detach_report(struct detach_supervisor *d, const struct err *trouble)
 {
+	struct detach_message r;
+
 	if (d->report < 0)
 		return;
-	if (write(d->report, r, sizeof(*r)) < 0)
+	memset(&r, 0, sizeof(r)); /* the padding, too, is sent */
+	r.pid = getpid();
+	r.trouble = *trouble;
+	if (write(d->report, &r, sizeof(r)) < 0)
 		signal(SIGPIPE, SIG_IGN); /* the old process is gone: go on without it */
 	close(d->report);
 	d->report = -1;
@@ -141,21 +147,12 @@ static void send_detach_report(struct detach_supervisor *d, const struct detach_
 
 void detach_report_ready(struct detach_supervisor *d)
 {
-	struct detach_message r;
-
-	memset(&r, 0, sizeof(r));
-	r.pid = getpid();
-	send_detach_report(d, &r);
+	send_detach_report(d, &(struct err){ 0 });
 }
 
 void detach_report_failure(struct detach_supervisor *d, const struct err *e)
 {
-	struct detach_message r;
-
-	memset(&r, 0, sizeof(r));
-	r.pid = getpid();
-	r.trouble = *e;
-	send_detach_report(d, &r);
+	send_detach_report(d, e);
 }
 
 /* ---- log-out ---- */

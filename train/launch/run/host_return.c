@@ -6,7 +6,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "share/base/mem.h"
 #include "share/base/proc.h"
@@ -73,14 +72,6 @@ void host_return_close(struct host_return *r)
 
 /* ---- jobs ---- */
 
-static bool is_host_present(const struct hosts *present, const char *name)
-{
-	for (size_t i = 0; i < present->n; i++)
-		if (!strcmp(present->all[i].name, name))
-			return true;
-	return false;
-}
-
 static void lose_host(const struct host_return *r, struct lost_host *h, double now)
 {
 	const bool is_known = h->state == HOST_LOST;
@@ -105,7 +96,7 @@ void host_return_begin_job(struct host_return *r, const struct hosts *present, d
 		struct lost_host *h = &r->all[i];
 
 		assert(h->look.pid < 0); /* host_return_end_job() */
-		if (!is_host_present(present, r->a->hosts->all[i].name)) {
+		if (!hosts_find(present, r->a->hosts->all[i].name)) {
 			lose_host(r, h, now);
 			continue;
 		}
@@ -128,20 +119,19 @@ static void start_host_look(const struct host_return *r, struct lost_host *h,
 			    const struct host *host, double now)
 {
 	static const char *const command[] = { "true", NULL };
-	const struct remote_options how = { .ssh = r->a->conf->ssh,
-					    .srun = launcher_is_slurm(r->a->conf),
-					    .deadline_s = r->a->conf->deadline };
+	const struct remote_options how = launcher_remote_options(r->a->conf, r->a->conf->deadline);
 	struct err ignored; /* the same as a host that does not answer */
-	const char **line = remote_build_argv(host, &how, command, &ignored);
+	struct command_line line = { 0 };
 
 	h->look_ends = now + how.deadline_s;
 	/* its pipes are never read: nobody needs the output */
-	if (line && proc_start(&h->look, line,
-			       PROC_PIPE_IN | PROC_PIPE_OUT | PROC_PIPE_ERR | PROC_OWN_GROUP |
-				       PROC_DIE_WITH_PARENT,
-			       &ignored))
+	if (!remote_append_words(&line, host, &how, command, &ignored) &&
+	    proc_start(&h->look, line.all,
+		       PROC_PIPE_IN | PROC_PIPE_OUT | PROC_PIPE_ERR | PROC_OWN_GROUP |
+			       PROC_DIE_WITH_PARENT,
+		       &ignored))
 		h->look.pid = -1;
-	free(line);
+	command_line_free(&line);
 }
 
 static void miss_host_look(const struct host_return *r, struct lost_host *h, double now)

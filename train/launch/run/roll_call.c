@@ -49,9 +49,10 @@ void roll_call_close(struct roll_call *r)
 
 void roll_call_leave_out(struct roll_call *r, const char *host)
 {
-	for (size_t i = 0; r->a->hosts && i < r->a->hosts->n; i++)
-		if (!strcmp(r->a->hosts->all[i].name, host))
-			r->left_out[i] = true;
+	const struct host *found = r->a->hosts ? hosts_find(r->a->hosts, host) : NULL;
+
+	if (found)
+		r->left_out[found - r->a->hosts->all] = true;
 }
 
 /* Write "b, c, d and 3 more" for the hosts that did not answer. */
@@ -85,7 +86,7 @@ static void note_roll_call_answers(struct roll_call *r, const struct remote_job 
 	for (size_t i = 0; i < n; i++) {
 		const struct remote_job *job = &jobs[i];
 
-		if (job->status == 0 && !remote_is_local(job->host))
+		if (job->status == 0 && !host_is_local(job->host))
 			r->login_s = MAX(r->login_s, job->seconds);
 		else if (job->status != 0 && !r->trouble[0])
 			snprintf(r->trouble, sizeof(r->trouble), "%s",
@@ -99,17 +100,14 @@ static int query_hosts_alive(struct roll_call *r, bool *there, struct err *e)
 {
 	static const char *const command[] = { "true", NULL };
 	const struct hosts *all = r->a->hosts;
-	const struct remote_options how = { .ssh = r->a->conf->ssh,
-					    .srun = launcher_is_slurm(r->a->conf),
-					    .deadline_s = roll_call_limit_s(r),
-					    .max_parallel = AT_ONCE,
-					    /* nobody has ever answered: not for hours */
-					    .give_up = !(r->login_s > 0),
-					    .is_cancelled = r->is_cancelled,
-					    .context = r->context };
+	struct remote_options how = launcher_remote_options(r->a->conf, roll_call_limit_s(r));
 	struct remote_job *jobs = mem_alloc(all->n, sizeof(*jobs), e);
 	int rc = jobs ? 0 : e->code;
 
+	how.max_parallel = AT_ONCE;
+	how.give_up = !(r->login_s > 0); /* nobody has ever answered: not for hours */
+	how.is_cancelled = r->is_cancelled;
+	how.context = r->context;
 	for (size_t i = 0; !rc && i < all->n; i++) {
 		jobs[i].host = &all->all[i];
 		jobs[i].argv = command;

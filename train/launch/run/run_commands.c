@@ -1,26 +1,19 @@
 /* run_commands.c - see run_commands.h */
 #include "train/launch/run/run_commands.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <math.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "share/base/clock.h"
 #include "share/base/file.h"
-#include "share/base/text.h"
 #include "share/base/util.h"
 #include "share/format/json.h"
 #include "share/workspace/journal.h"
-#include "share/workspace/paths.h"
 #include "train/common/leftover.h"
 #include "train/launch/run/console_follow.h"
-#include "train/launch/run/outcome.h"
 #include "train/launch/run/run_handle.h"
 
 #define LOOK_US		  100000
@@ -30,14 +23,6 @@
 #define ATTACH_LINES	  10	/* lines of console.log that attach shows first */
 #define TAIL_BYTES	  4096
 #define READ_BYTES	  65536
-
-static double request_timeout_s(void)
-{
-	const char *given = getenv("WERKBANK_PATIENCE");
-	double s;
-
-	return given && text_to_real(given, &s) && s >= 0 ? s : REQUEST_TIMEOUT_S;
-}
 
 /* ---- attach ---- */
 
@@ -68,7 +53,7 @@ static void print_attach(const struct conf *c, const char *run)
 	free(program);
 }
 
-int run_command_attach(const struct conf *c, int *status, struct err *e)
+int run_command_attach(struct conf *c, int *status, struct err *e)
 {
 	struct run_handle l;
 	bool left = false;
@@ -96,7 +81,7 @@ static bool wait_for_run(const struct conf *c, double begun, double *reminded, c
 {
 	double now = clock_mono_s();
 
-	if (now - begun > request_timeout_s())
+	if (now - begun > run_env_seconds("WERKBANK_PATIENCE", REQUEST_TIMEOUT_S))
 		return false;
 	if (now - *reminded >= REMIND_S && !c->quiet) {
 		fprintf(stderr, "waiting for %s (%.0f s)\n", what, now - begun);
@@ -176,7 +161,8 @@ static int wait_for_record(struct run_request *a, struct err *e)
 			rc = err_set(e, ERR_TEMPFAIL,
 				     "the run %s was not %s within %.0f s; the "
 				     "request remains in its queue",
-				     l->name, a->done, request_timeout_s());
+				     l->name, a->done,
+				     run_env_seconds("WERKBANK_PATIENCE", REQUEST_TIMEOUT_S));
 	}
 	return rc;
 }
@@ -207,12 +193,16 @@ static void open_result_object(struct json_writer *w, const char *run)
 	json_put_str(w, "run", run);
 }
 
-/* Close the object and print it. */
+/* Close the object, print it and free it. */
 static int print_result_object(struct json_writer *w, struct err *e)
 {
+	int rc;
+
 	json_close(w, '}');
 	buf_add_char(w->out, '\n');
-	return file_put_stdout(w->out, e);
+	rc = file_put_stdout(w->out, e);
+	buf_free(w->out);
+	return rc;
 }
 
 /* {"v":1,"run":"demo","done":"evaluated","step":1200,"bleu":31.5,"precision":"fp32"} */
@@ -220,7 +210,6 @@ static int print_request_result(const struct run_request *a, struct err *e)
 {
 	struct buf out = { 0 };
 	struct json_writer w = { .out = &out };
-	int rc;
 
 	open_result_object(&w, a->run_handle.name);
 	json_put_str(&w, "done", a->done);
@@ -230,9 +219,7 @@ static int print_request_result(const struct run_request *a, struct err *e)
 		if (a->awaited_record.precision[0])
 			json_put_str(&w, "precision", a->awaited_record.precision);
 	}
-	rc = print_result_object(&w, e);
-	buf_free(&out);
-	return rc;
+	return print_result_object(&w, e);
 }
 
 /* {"v":1,"run":"demo","state":"stopped","exit":0} */
@@ -240,7 +227,6 @@ static int print_run_end(const struct run_handle *l, struct err *e)
 {
 	struct buf out = { 0 };
 	struct json_writer w = { .out = &out };
-	int rc;
 
 	open_result_object(&w, l->name);
 	json_put_str(&w, "state", l->state);
@@ -249,33 +235,41 @@ static int print_run_end(const struct run_handle *l, struct err *e)
 		json_int(&w, l->exit);
 	else
 		json_null(&w);
-	rc = print_result_object(&w, e);
-	buf_free(&out);
+	return print_result_object(&w, e);
+}
+
+static int run_request_command(struct run_request *a, int *status, struct err *e)
+{
+	const struct awaited_record *r = &a->awaited_record;
+	int rc = request_and_wait(a, e);
+
+	*status = 0;
+	if (!rc && !a->c->quiet) {
+		fprintf(stderr, "%s is %s at step %lld", a->run_handle.name, a->done,
+			(long long)r->step);
+		if (!strcmp(r->kind, "eval"))
+			fprintf(stderr, ": BLEU %.2f%s%s%s", r->bleu, r->precision[0] ? " (" : "",
+				r->precision, r->precision[0] ? ")" : "");
+		fputc('\n', stderr);
+	}
+	if (!rc && a->c->json)
+		rc = print_request_result(a, e);
+	run_handle_close(&a->run_handle);
 	return rc;
 }
 
-int run_command_evaluate(const struct conf *c, int *status, struct err *e)
+int run_command_evaluate(struct conf *c, int *status, struct err *e)
 {
 	struct run_request a = { .c = c,
 				 .request = "evaluate",
 				 .done = "evaluated",
 				 .what = "the step under way to end, then for the evaluation",
 				 .awaited_record.kind = "eval" };
-	int rc = request_and_wait(&a, e);
 
-	*status = 0;
-	if (!rc && !c->quiet)
-		fprintf(stderr, "%s is evaluated at step %lld: BLEU %.2f%s%s%s\n",
-			a.run_handle.name, (long long)a.awaited_record.step, a.awaited_record.bleu,
-			a.awaited_record.precision[0] ? " (" : "", a.awaited_record.precision,
-			a.awaited_record.precision[0] ? ")" : "");
-	if (!rc && c->json)
-		rc = print_request_result(&a, e);
-	run_handle_close(&a.run_handle);
-	return rc;
+	return run_request_command(&a, status, e);
 }
 
-int run_command_save(const struct conf *c, int *status, struct err *e)
+int run_command_save(struct conf *c, int *status, struct err *e)
 {
 	struct run_request a = { .c = c,
 				 .request = "save",
@@ -283,16 +277,8 @@ int run_command_save(const struct conf *c, int *status, struct err *e)
 				 .what = "the step or evaluation under way to end, then for the "
 					 "checkpoint",
 				 .awaited_record.kind = "save" };
-	int rc = request_and_wait(&a, e);
 
-	*status = 0;
-	if (!rc && !c->quiet)
-		fprintf(stderr, "%s is saved at step %lld\n", a.run_handle.name,
-			(long long)a.awaited_record.step);
-	if (!rc && c->json)
-		rc = print_request_result(&a, e);
-	run_handle_close(&a.run_handle);
-	return rc;
+	return run_request_command(&a, status, e);
 }
 
 /* ---- stop ---- */
@@ -329,11 +315,12 @@ static int wait_for_run_end(const struct conf *c, struct run_handle *l, struct e
 			return err_set(e, ERR_TEMPFAIL,
 				       "the run %s has not ended within %.0f s; the request "
 				       "remains: wait, or end the run at once with stop --now",
-				       l->name, request_timeout_s());
+				       l->name,
+				       run_env_seconds("WERKBANK_PATIENCE", REQUEST_TIMEOUT_S));
 	}
 }
 
-int run_command_stop(const struct conf *c, int *status, struct err *e)
+int run_command_stop(struct conf *c, int *status, struct err *e)
 {
 	struct run_handle l;
 	int rc = run_handle_find(&l, c, true, e);
@@ -358,53 +345,41 @@ int run_command_stop(const struct conf *c, int *status, struct err *e)
 
 /* ---- logs ---- */
 
-static int copy_console_log(const char *path, int64_t *end, struct err *e)
+/* Copy what is in the file and not read yet. */
+static int copy_console_log(int fd, const char *path, struct err *e)
 {
 	static char bytes[READ_BYTES];
-	int fd, rc = file_open_read(&fd, path, e);
 	ssize_t n = 0;
+	int rc = 0;
+
+	while (!rc && (n = read(fd, bytes, sizeof(bytes))) > 0)
+		rc = file_write_stdout(bytes, (size_t)n, e);
+	return !rc && n < 0 ? err_set_errno(e, ERR_IO, "%s: cannot read this file", path) : rc;
+}
+
+/* With --follow like tail -f, but ends with the run. */
+static int print_console_log(struct run_handle *l, bool follow, const char *path, struct err *e)
+{
+	int fd, rc = file_open_read(&fd, path, e);
+	bool alive = follow;
 
 	if (rc)
 		return rc;
-	while (!rc && (n = read(fd, bytes, sizeof(bytes))) > 0)
-		rc = file_write_stdout(bytes, (size_t)n, e);
-	if (!rc && n < 0)
-		rc = err_set_errno(e, ERR_IO, "%s: cannot read this file", path);
-	if (!rc)
-		rc = file_flush_stdout(e);
-	*end = lseek(fd, 0, SEEK_CUR);
+	rc = copy_console_log(fd, path, e);
+	while (!rc && alive) {
+		run_handle_refresh(l);
+		alive = l->alive; /* before reading, so that the last lines are copied */
+		rc = copy_console_log(fd, path, e);
+		if (alive)
+			usleep(LOOK_US);
+	}
 	close(fd);
 	return rc;
 }
 
-/* Like tail -f, but ends with the run. */
-static int follow_console_log(struct run_handle *l, const char *path, int64_t from, struct err *e)
-{
-	static char bytes[READ_BYTES];
-	int fd, rc = file_open_read(&fd, path, e);
-	bool alive = true;
-
-	if (!rc && lseek(fd, from, SEEK_SET) < 0)
-		rc = err_set_errno(e, ERR_NOINPUT, "%s: cannot read this file", path);
-	while (!rc && alive) {
-		ssize_t n;
-
-		run_handle_refresh(l);
-		alive = l->alive;
-		while (!rc && (n = read(fd, bytes, sizeof(bytes))) > 0)
-			rc = file_write_stdout(bytes, (size_t)n, e);
-		if (alive)
-			usleep(LOOK_US);
-	}
-	if (fd >= 0)
-		close(fd);
-	return rc;
-}
-
-int run_command_logs(const struct conf *c, int *status, struct err *e)
+int run_command_logs(struct conf *c, int *status, struct err *e)
 {
 	char *path = NULL;
-	int64_t end = 0;
 	struct run_handle l;
 	int rc = run_handle_find(&l, c, false, e);
 
@@ -412,9 +387,7 @@ int run_command_logs(const struct conf *c, int *status, struct err *e)
 	if (!rc && !(path = file_path(e, "%s/console.log", l.folder)))
 		rc = e->code;
 	if (!rc)
-		rc = copy_console_log(path, &end, e);
-	if (!rc && c->follow)
-		rc = follow_console_log(&l, path, end, e);
+		rc = print_console_log(&l, c->follow, path, e);
 	free(path);
 	run_handle_close(&l);
 	return rc;

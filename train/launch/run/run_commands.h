@@ -10,10 +10,10 @@
 /*
  * c: conf of the command, with the run as argument. *status: exit status if the function succeeds.
  */
-int run_command_attach(const struct conf *c, int *status, struct err *e);
-int run_command_save(const struct conf *c, int *status, struct err *e);
-int run_command_evaluate(const struct conf *c, int *status, struct err *e);
-int run_command_stop(const struct conf *c, int *status, struct err *e);
-int run_command_logs(const struct conf *c, int *status, struct err *e);
+int run_command_attach(struct conf *c, int *status, struct err *e);
+int run_command_save(struct conf *c, int *status, struct err *e);
+int run_command_evaluate(struct conf *c, int *status, struct err *e);
+int run_command_stop(struct conf *c, int *status, struct err *e);
+int run_command_logs(struct conf *c, int *status, struct err *e);
 
 #endif

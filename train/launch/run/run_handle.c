@@ -3,10 +3,8 @@
 
 #include <assert.h>
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,12 +40,10 @@ static struct json *read_state_json(const char *folder)
 {
 	struct err ignored;
 	char *path = file_path(&ignored, "%s/state.json", folder);
-	struct buf text = { 0 };
 	struct json *root = NULL;
 
-	if (path && !file_read_all(path, STATE_MAX_BYTES, &text, &ignored))
-		root = json_parse(buf_text(&text), text.len, &ignored);
-	buf_free(&text);
+	if (path)
+		json_read_optional(&root, path, STATE_MAX_BYTES, &ignored);
 	free(path);
 	return root;
 }
@@ -55,13 +51,9 @@ static struct json *read_state_json(const char *folder)
 /* Was the state written on this host, since its last boot? */
 static bool is_state_local(const struct json *state)
 {
-	char host[256] = "", boot[64] = "";
-	FILE *f = fopen("/proc/sys/kernel/random/boot_id", "re");
+	char host[256] = "", boot[PROCESS_BOOT_ID];
 
-	if (f && fscanf(f, "%63s", boot) != 1)
-		boot[0] = 0;
-	if (f)
-		fclose(f);
+	process_boot_id(boot);
 	gethostname(host, sizeof(host) - 1);
 	return !strcmp(json_text(json_get(state, "host"), ""), host) &&
 	       !strcmp(json_text(json_get(state, "boot_id"), ""), boot);
@@ -345,4 +337,12 @@ void run_handle_repeat_stop(char *folder)
 			proc_signal(all[i].pid, SIGUSR1);
 		}
 	free(all);
+}
+
+double run_env_seconds(const char *variable, double otherwise)
+{
+	const char *given = getenv(variable);
+	double s;
+
+	return given && text_to_real(given, &s) && s >= 0 ? s : otherwise;
 }

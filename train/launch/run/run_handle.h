@@ -52,4 +52,7 @@ int run_handle_stop(const struct run_handle *l, bool now, struct err *e);
  */
 void run_handle_repeat_stop(char *folder);
 
+/* A number of seconds from the environment, for tests and slow clusters. */
+double run_env_seconds(const char *variable, double otherwise);
+
 #endif

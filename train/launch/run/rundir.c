@@ -323,16 +323,6 @@ int rundir_merge_recipe(struct rundir *r, struct conf *c, struct err *e)
 
 /* ---- the state ---- */
 
-static void put_state_boot_id(struct json_writer *w)
-{
-	struct buf text = { 0 };
-	struct err ignored; /* an unknown boot id is absent */
-
-	if (!file_read_all("/proc/sys/kernel/random/boot_id", 100, &text, &ignored))
-		json_put_str(w, "boot_id", text_trim(text.data));
-	buf_free(&text);
-}
-
 static void put_str_or_null(struct json_writer *w, const char *key, const char *text)
 {
 	json_key(w, key);
@@ -344,8 +334,7 @@ static void put_str_or_null(struct json_writer *w, const char *key, const char *
 
 static void put_state_hosts(struct json_writer *w, const struct hosts *h)
 {
-	json_key(w, "hosts");
-	json_open(w, '[');
+	json_put_open(w, "hosts", '[');
 	for (size_t i = 0; h && i < h->n; i++) {
 		json_open(w, '{');
 		put_str_or_null(w, "host", h->all[i].name);
@@ -358,13 +347,14 @@ static void put_state_hosts(struct json_writer *w, const struct hosts *h)
 /* The holder of the lock; start time and boot id detect a recycled process id. */
 static void put_lock_holder(struct json_writer *w)
 {
-	char host[256] = "";
+	char host[256] = "", boot[PROCESS_BOOT_ID];
 
 	gethostname(host, sizeof(host) - 1);
 	json_put_int(w, "pid", getpid());
 	json_put_int(w, "pid_start", process_start_ticks(getpid()));
 	put_str_or_null(w, "host", host);
-	put_state_boot_id(w);
+	if (process_boot_id(boot)) /* an unknown one is absent */
+		json_put_str(w, "boot_id", boot);
 }
 
 int rundir_write_state(const struct rundir *r, const struct run_state *s, struct err *e)

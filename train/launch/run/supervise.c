@@ -139,7 +139,7 @@ int supervise_open(struct supervisor *s, const char *console, const char *progre
 	return 0;
 }
 
-/* ---- ticks ---- */
+/* ---- stopping ---- */
 
 /* SIGCONT: a suspended job cannot save. */
 static void ask_job_to_save(struct supervisor *s)
@@ -153,13 +153,70 @@ static void ask_job_to_save(struct supervisor *s)
 	s->ask_at = now + MAX(now - s->asked_at, ASK_AGAIN_S);
 }
 
+/* SIGINT lets mpirun end its ranks on all hosts; after SIGKILL it cannot. */
+void supervise_end_job(struct supervisor *s)
+{
+	if (s->proc.pid < 0)
+		return;
+	if (s->mpirun && !(s->kill_at > 0)) {
+		proc_signal(s->proc.pid, SIGINT);
+		s->kill_at = clock_mono_s() + GRACE_S;
+	} else {
+		proc_signal_group(s->proc.pid, SIGKILL);
+	}
+}
+
+/*
+ * Ask the job to save and stop, and again from time to time until it ends: a signal may be lost on
+ * its way to the ranks. A repeated call has no effect. signal: the request's signal; 0: a tick.
+ * Ranks that have not begun have nothing to save, and SIGUSR1 would kill some of them before they can
+ * handle it, so that mpirun may hang or return 0: such a job ends at once.
+ */
+static void stop_job_on_request(struct supervisor *s, int signal)
+{
+	if (s->is_asked)
+		return;
+	s->is_asked = true;
+	s->asked_by = signal;
+	s->asked_at = clock_mono_s();
+	if (s->proc.pid >= 0 && s->has_begun && !s->has_begun(s->context)) {
+		supervise_end_job(s);
+		if (s->mpirun)
+			s->kill_at = s->asked_at + EARLY_GRACE_S;
+		supervise_log(s, "ending the training, which has not begun");
+		return;
+	}
+	if (s->proc.pid >= 0)
+		ask_job_to_save(s);
+	supervise_log(s, "asked the training to save and stop; Ctrl-C or \"werkbank stop --now\" "
+			 "ends it at once");
+}
+
+void supervise_interrupt_job(struct supervisor *s)
+{
+	if (s->proc.pid >= 0 && !s->is_asked)
+		proc_signal(s->proc.pid, SIGUSR1);
+}
+
+/* End the job at once on request: was_killed. */
+static void kill_job_on_request(struct supervisor *s)
+{
+	if (!s->is_asked)
+		s->asked_at = clock_mono_s();
+	s->is_asked = s->was_killed = true;
+	supervise_end_job(s);
+	supervise_log(s, "ending the training at once");
+}
+
+/* ---- ticks ---- */
+
 /* Also sends what is due: a repeated request to save, the SIGKILL that supervise_end_job() planned. */
 static void obey_tick_request(struct supervisor *s, enum supervise_request request)
 {
 	if (request == SUPERVISE_STOP)
-		supervise_stop_job(s, 0);
+		stop_job_on_request(s, 0);
 	else if (request == SUPERVISE_KILL && !s->was_killed)
-		supervise_kill_job(s);
+		kill_job_on_request(s);
 	if (s->proc.pid < 0)
 		return;
 	if (s->kill_at > 0 && clock_mono_s() >= s->kill_at)
@@ -281,60 +338,6 @@ void supervise_log(struct supervisor *s, const char *fmt, ...)
 	write_progress_file(s);
 }
 
-/* ---- stopping ---- */
-
-/* SIGINT lets mpirun end its ranks on all hosts; after SIGKILL it cannot. */
-void supervise_end_job(struct supervisor *s)
-{
-	if (s->proc.pid < 0)
-		return;
-	if (s->mpirun && !(s->kill_at > 0)) {
-		proc_signal(s->proc.pid, SIGINT);
-		s->kill_at = clock_mono_s() + GRACE_S;
-	} else {
-		proc_signal_group(s->proc.pid, SIGKILL);
-	}
-}
-
-/*
- * SIGUSR1 before the ranks can handle it would kill some of them, and mpirun may then hang or
- * return 0.
- */
-void supervise_stop_job(struct supervisor *s, int signal)
-{
-	if (s->is_asked)
-		return;
-	s->is_asked = true;
-	s->asked_by = signal;
-	s->asked_at = clock_mono_s();
-	if (s->proc.pid >= 0 && s->has_begun && !s->has_begun(s->context)) {
-		supervise_end_job(s);
-		if (s->mpirun)
-			s->kill_at = s->asked_at + EARLY_GRACE_S;
-		supervise_log(s, "ending the training, which has not begun");
-		return;
-	}
-	if (s->proc.pid >= 0)
-		ask_job_to_save(s);
-	supervise_log(s, "asked the training to save and stop; Ctrl-C or \"werkbank stop --now\" "
-			 "ends it at once");
-}
-
-void supervise_interrupt_job(struct supervisor *s)
-{
-	if (s->proc.pid >= 0 && !s->is_asked)
-		proc_signal(s->proc.pid, SIGUSR1);
-}
-
-void supervise_kill_job(struct supervisor *s)
-{
-	if (!s->is_asked)
-		s->asked_at = clock_mono_s();
-	s->is_asked = s->was_killed = true;
-	supervise_end_job(s);
-	supervise_log(s, "ending the training at once");
-}
-
 static enum supervise_request request_of_signal(const struct supervisor *s, int number)
 {
 	for (size_t i = 0; i < ARRAY_LEN(supervisor_signals); i++)
@@ -358,10 +361,10 @@ static void handle_supervisor_signal(struct supervisor *s, int *status, bool *en
 	}
 	switch (request_of_signal(s, (int)info.ssi_signo)) {
 	case SUPERVISE_STOP:
-		supervise_stop_job(s, (int)info.ssi_signo);
+		stop_job_on_request(s, (int)info.ssi_signo);
 		break;
 	case SUPERVISE_KILL:
-		supervise_kill_job(s);
+		kill_job_on_request(s);
 		break;
 	case SUPERVISE_CONTINUE:
 		break;

@@ -74,20 +74,10 @@ bool supervise_is_request_pending(void);
 bool supervise_pause(struct supervisor *s, double seconds);
 
 /*
- * Ask the job to save and stop, and again from time to time until it ends: a signal may be lost on
- * its way to the ranks. Ranks that have not begun have nothing to save: the job ends at once. A
- * repeated call has no effect. signal: the request's signal; 0: a tick.
- */
-void supervise_stop_job(struct supervisor *s, int signal);
-
-/*
  * Ask the ranks to save and stop although nobody asked for the end of the run: the caller starts
  * another job. A request to stop may still come.
  */
 void supervise_interrupt_job(struct supervisor *s);
-
-/* End the job at once on request: was_killed. */
-void supervise_kill_job(struct supervisor *s);
 
 /* End the job without a checkpoint; mpirun gets GRACE_S to end its ranks on other hosts. */
 void supervise_end_job(struct supervisor *s);

@@ -26,7 +26,6 @@
 #include "train/common/start_from.h"
 #include "train/launch/preflight/preflight.h"
 #include "train/launch/remote/launcher.h"
-#include "train/launch/remote/remote.h"
 #include "train/launch/run/attempts.h"
 #include "train/launch/run/console_follow.h"
 #include "train/launch/run/detach.h"
@@ -234,7 +233,7 @@ static int load_training(struct training *t, struct err *e)
 /* More ranks than cores on a host? Assumes that other hosts have as many cores as this one. */
 static bool is_oversubscribed(const struct training *t)
 {
-	int64_t most = mpirun_is_local(t->attempts.hosts)
+	int64_t most = hosts_are_local(t->attempts.hosts)
 			       ? attempts_rank_count(&t->attempts, t->attempts.hosts)
 			       : 0;
 
@@ -245,15 +244,14 @@ static bool is_oversubscribed(const struct training *t)
 
 static int read_training_hosts(struct training *t, struct err *e)
 {
-	const struct hosts_env env = { getenv("PBS_NODEFILE"), getenv("SLURM_JOB_NODELIST"),
-				       getenv("SLURM_TASKS_PER_NODE") };
+	const struct hosts_env env = hosts_env_get();
 	struct conf *c = t->conf;
 	struct attempts *a = &t->attempts;
 	bool given = strcmp(conf_origin(c, "ranks"), "default") != 0;
 	int64_t ranks;
 	int rc = c->hosts ? hosts_read(&t->hosts, c->hosts, &env, e) : 0;
 
-	if (!rc && !mpirun_is_local(&t->hosts))
+	if (!rc && !hosts_are_local(&t->hosts))
 		rc = launcher_choose(c, &t->hosts, &env, t->launcher_reason, e);
 	if (rc)
 		return rc;
@@ -313,7 +311,7 @@ static void apply_preflight_findings(struct training *t, const struct preflight_
 	for (size_t i = 0; i < p->n; i++) {
 		if (p->hosts[i].cores > 0 && p->hosts[i].host->slots > p->hosts[i].cores)
 			t->attempts.oversubscribed = true;
-		if (p->hosts[i].alive && !remote_is_local(p->hosts[i].host))
+		if (p->hosts[i].alive && !host_is_local(p->hosts[i].host))
 			t->attempts.login_s = MAX(t->attempts.login_s, p->hosts[i].login_s);
 	}
 }
@@ -321,15 +319,7 @@ static void apply_preflight_findings(struct training *t, const struct preflight_
 /* Check the hosts and find the network between them. */
 static int preflight_check(struct training *t, struct err *e)
 {
-	const struct preflight_options how = {
-		.ssh = t->conf->ssh,
-		.srun = launcher_is_slurm(t->conf),
-		.workspace = t->workspace,
-		.corpus = t->conf->corpus,
-		.network = t->conf->network,
-		.deadline_s = t->conf->deadline,
-		.quiet = t->conf->quiet,
-	};
+	const struct preflight_options how = preflight_options_of(t->conf, t->workspace);
 	struct preflight_check p;
 	int rc;
 
@@ -337,7 +327,7 @@ static int preflight_check(struct training *t, struct err *e)
 	 * Even with --no-preflight find the network, otherwise MPI tries all interfaces; and a host
 	 * that does not answer is an error, because mpirun would wait for it without a word.
 	 */
-	if ((!t->conf->preflight && t->conf->network) || mpirun_is_local(t->attempts.hosts))
+	if ((!t->conf->preflight && t->conf->network) || hosts_are_local(t->attempts.hosts))
 		return 0;
 	rc = preflight_run(&p, &t->hosts, &how, e);
 	if (rc)
@@ -385,7 +375,7 @@ static int print_command_line(struct training *t, struct err *e)
 		buf_clear(&text);
 	}
 	if (!rc) {
-		command_line_quote(&c, &text);
+		command_line_quote(c.all, &text);
 		buf_add_char(&text, '\n');
 		rc = file_put_stdout(&text, e);
 	}

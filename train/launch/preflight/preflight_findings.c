@@ -1,15 +1,33 @@
-/* preflight_print.c - prints the result of the preflight check; see preflight.h */
+/* preflight_findings.c - adds findings to hosts, and prints the result of the check; see preflight.h */
 #include <assert.h>
 #include <math.h>
-#include <stdlib.h>
+#include <stdarg.h>
 #include <string.h>
 
 #include "share/base/file.h"
+#include "share/base/mem.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
 #include "share/format/json.h"
-#include "train/launch/preflight/preflight.h"
-#include "train/launch/preflight/probe.h"
+#include "train/launch/preflight/preflight_internal.h"
+
+void preflight_add_finding(struct preflight_host *h, enum finding_level level, const char *what,
+			   const char *fmt, ...)
+{
+	struct err lost;
+	size_t cap = h->n_findings;
+	struct finding *f;
+	va_list ap;
+
+	if (mem_grow(&h->findings, &cap, h->n_findings + 1, sizeof(*h->findings), &lost))
+		return;
+	f = &h->findings[h->n_findings++];
+	*f = (struct finding){ .level = level };
+	snprintf(f->what, sizeof(f->what), "%s", what);
+	va_start(ap, fmt);
+	vsnprintf(f->text, sizeof(f->text), fmt, ap);
+	va_end(ap);
+}
 
 static const char *const level_names[] = { "ok", "warning", "error" };
 
@@ -109,8 +127,7 @@ static void put_host_object(struct json_writer *w, const struct preflight_host *
 		json_put_str(w, "interface", h->interface);
 	if (h->address[0])
 		json_put_str(w, "address", h->address);
-	json_key(w, "findings");
-	json_open(w, '[');
+	json_put_open(w, "findings", '[');
 	for (size_t k = 0; k < h->n_findings; k++) {
 		json_open(w, '{');
 		json_put_str(w, "level", level_names[h->findings[k].level]);
@@ -132,8 +149,7 @@ int preflight_print_json(const struct preflight_check *p, struct err *e)
 	json_put_str(&w, "verdict", level_names[p->worst]);
 	if (p->network[0])
 		json_put_str(&w, "network", p->network);
-	json_key(&w, "hosts");
-	json_open(&w, '[');
+	json_put_open(&w, "hosts", '[');
 	for (size_t i = 0; i < p->n; i++)
 		put_host_object(&w, &p->hosts[i]);
 	json_close(&w, ']');
