@@ -13,7 +13,7 @@
 
 static int data_main_run(struct conf *c, int argc, char **argv, struct err *e)
 {
-	size_t i;
+	const struct data_tool *tool;
 	int rc;
 
 	if (conf_init(c, e) || conf_parse_command(c, "data", argc, argv, e))
@@ -31,9 +31,9 @@ static int data_main_run(struct conf *c, int argc, char **argv, struct err *e)
 		return shortlist_command_run(c, e);
 	if (!strcmp(c->command, "demo-corpus"))
 		return demo_corpus_run(c, e);
-	for (i = 0; i < n_data_tools; i++)
-		if (!strcmp(data_tools[i].command, c->command))
-			return data_tools[i].run(c, e);
+	tool = data_tool_find(c->command);
+	if (tool)
+		return data_tool_run(tool, c, e);
 	return err_set(e, ERR_INTERNAL, "commands.def lists %s, but main.c does not run it",
 		       c->command);
 }

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "data/inspect/pair_repeats.h"
+#include "data/prep/column_pair.h"
 #include "data/prep/pair_rules.h"
 #include "share/base/file.h"
 #include "share/base/mem.h"
@@ -29,7 +30,7 @@ struct pair_facts {
 	int64_t total, done;
 	/* the text being read */
 	size_t n_texts, text;
-	struct token_column_reader *sides[2]; /* owned; NULL between texts */
+	struct column_pair sides; /* closed between texts */
 	int64_t line;
 	FILE *verdicts; /* owned */
 	bool is_complete;
@@ -177,19 +178,11 @@ struct pair_facts *pair_facts_open(const char *folder, struct err *e)
 	return f;
 }
 
-static void facts_close_text(struct pair_facts *f)
-{
-	for (int i = 0; i < 2; i++) {
-		token_column_close(f->sides[i]);
-		f->sides[i] = NULL;
-	}
-}
-
 void pair_facts_free(struct pair_facts *f)
 {
 	if (!f)
 		return;
-	facts_close_text(f);
+	column_pair_close(&f->sides);
 	if (f->verdicts)
 		fclose(f->verdicts);
 	for (int i = 0; i < PAIR_REPEATS; i++)
@@ -207,19 +200,13 @@ void pair_facts_free(struct pair_facts *f)
 
 static int facts_open_text(struct pair_facts *f, struct err *e)
 {
-	static const char *const names[2] = { "source", "target" };
+	char *work = file_path(e, "%s/work", f->folder);
+	/* the words are not looked at, so no word table limits their numbers */
+	int rc = work ? column_pair_open(&f->sides, work, f->text, INT32_MAX, e) : e->code;
 
-	for (int i = 0; i < 2; i++) {
-		char *path = file_path(e, "%s/work/side-%zu.%s", f->folder, f->text, names[i]);
-
-		/* the words are not looked at, so no word table limits their numbers */
-		f->sides[i] = path ? token_column_open(path, INT32_MAX, e) : NULL;
-		free(path);
-		if (!f->sides[i])
-			return e->code;
-	}
+	free(work);
 	f->line = 0;
-	return 0;
+	return rc;
 }
 
 static int bin_of_value(enum pair_histogram h, double value)
@@ -355,17 +342,9 @@ static int facts_add_pair(struct pair_facts *f, const struct token_column_line l
 static int facts_next_pair(struct pair_facts *f, struct err *e)
 {
 	struct token_column_line lines[2];
-	int got = token_column_next(f->sides[0], &lines[0], e);
-	int other = got < 0 ? got : token_column_next(f->sides[1], &lines[1], e);
+	int got = column_pair_next(&f->sides, lines, e);
 
-	if (got < 0 || other < 0)
-		return e->code;
-	if (got != other)
-		return err_set(e, ERR_DATA,
-			       "%s/work/side-%zu: the sides have different numbers of lines; "
-			       "prepare the corpus again with --force",
-			       f->folder, f->text);
-	return !got ? 0 : facts_add_pair(f, lines, e) ? e->code : 1;
+	return got <= 0 ? got : facts_add_pair(f, lines, e) ? e->code : 1;
 }
 
 int pair_facts_read(struct pair_facts *f, int64_t n, struct err *e)
@@ -373,14 +352,14 @@ int pair_facts_read(struct pair_facts *f, int64_t n, struct err *e)
 	int got;
 
 	while (n > 0 && f->text < f->n_texts) {
-		if (!f->sides[0] && facts_open_text(f, e))
+		if (!f->sides.sides[0] && facts_open_text(f, e))
 			return e->code;
 		got = facts_next_pair(f, e);
 		if (got < 0)
 			return got;
 		n -= got;
 		if (!got) {
-			facts_close_text(f);
+			column_pair_close(&f->sides);
 			f->text++;
 		}
 	}

@@ -72,24 +72,15 @@ static int learn_sentencepiece(struct prep *p, const struct intern *words, const
 	return rc;
 }
 
-/* Remove the codes of an earlier preparation with the other segmentation. */
-static int remove_other(struct prep *p, struct err *e)
-{
-	bool is_bpe = p->c->segmentation == SEGMENTATION_BPE;
-	const char *path = prep_path(p, e, is_bpe ? "sentencepiece.model" : "bpe.codes");
-
-	if (path)
-		remove(path);
-	return path ? 0 : e->code;
-}
-
 int prep_learn_pieces(struct prep *p, struct err *e)
 {
 	const struct intern *words = prep_words(p, e);
 	int64_t *counts = words ? prep_read_counts(p, words->n, e) : NULL;
 	bool is_bpe = p->c->segmentation == SEGMENTATION_BPE;
-	int rc = counts ? remove_other(p, e) : e->code;
+	int rc = counts ? 0 : e->code;
 
+	if (!rc) /* the codes of an earlier preparation with the other segmentation */
+		rc = prep_remove_file(p, e, "%s", is_bpe ? "sentencepiece.model" : "bpe.codes");
 	if (!rc) {
 		progress_begin(&p->progress, "learn", words->n, "words");
 		rc = p->c->pieces_from ? prep_pieces_copy_codes(p, e)

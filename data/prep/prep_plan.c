@@ -332,31 +332,18 @@ void prep_plan_free(struct prep_plan *plan)
 
 /* ---- running ---- */
 
-static int remove_file(struct prep *p, const char *name, struct err *e)
-{
-	const char *path = prep_path(p, e, "%s", name);
-
-	if (!path)
-		return e->code;
-	if (unlink(path) && errno != ENOENT)
-		return err_set_errno(e, ERR_CANTCREAT, "%s: cannot be removed", path);
-	return 0;
-}
-
 /* Remove the record first: a stage without record counts as not done. */
 static int discard_stage_files(struct prep *p, const struct prep_stage *stage,
 			       struct prep_step *step, struct err *e)
 {
 	struct prep_files files = { 0 };
-	char name[64];
 	size_t i;
 	int rc = step->record ? prep_files_add_json(step->record, &files, e) : 0;
 
-	snprintf(name, sizeof(name), "work/%s.json", stage->name);
 	if (!rc)
-		rc = remove_file(p, name, e);
+		rc = prep_remove_file(p, e, "work/%s.json", stage->name);
 	for (i = 0; !rc && i < files.n; i++)
-		rc = remove_file(p, files.items[i].name, e);
+		rc = prep_remove_file(p, e, "%s", files.items[i].name);
 	prep_files_free(&files);
 	json_free(step->record);
 	step->record = NULL;

@@ -197,15 +197,10 @@ int prep_stats_write(struct prep *p, const struct prep_stats *s, const struct co
 {
 	struct buf b = { 0 };
 	struct json_writer w = { .out = &b };
-	const char *path = prep_path(p, e, "stats.json");
-	int rc = path ? 0 : e->code;
+	int rc = stats_write_json(&w, p, s, judge, e);
 
-	if (!rc) {
-		rc = stats_write_json(&w, p, s, judge, e);
-		rc = rc ? rc : buf_check(&b, e);
-	}
 	if (!rc)
-		rc = file_write_all(path, b.data, b.len, e);
+		rc = prep_write_buf(p, "stats.json", &b, e);
 	buf_free(&b);
 	return rc;
 }
