@@ -320,13 +320,13 @@ static const char *nth_file(const struct conf *c, int i)
 
 static int bpe_learn_files(const struct conf *c, struct err *e)
 {
-	struct bpe_learner *l = bpe_learner_new(e);
+	struct word_counter *l = word_counter_new(e);
 	struct tool_sink sink;
 	int64_t learned = 0;
 	int rc = l ? 0 : e->code, threads = flow_threads((int)c->threads);
 
 	for (int i = 0; !rc && i < MAX(c->n_arguments, 1); i++)
-		rc = bpe_learner_add_file(l, nth_file(c, i), c->repair, threads, e);
+		rc = bpe_count_file(l, nth_file(c, i), c->repair, threads, e);
 	if (!rc)
 		rc = tool_sink_open(&sink, c, e);
 	if (!rc) {
@@ -339,7 +339,7 @@ static int bpe_learn_files(const struct conf *c, struct err *e)
 			"time%s\n",
 			(long long)learned, (long long)c->merges, (long long)c->min_frequency,
 			text_plural(c->min_frequency));
-	bpe_learner_free(l);
+	word_counter_free(l);
 	return rc;
 }
 
@@ -378,7 +378,7 @@ static int tool_bpe_undo_line(void *tool, const char *line, size_t n, struct buf
 
 /* ---- SentencePiece ---- */
 
-static int sp_learn_to_files(struct sp_learner *l, const struct conf *c, int64_t *learned,
+static int sp_learn_to_files(struct word_counter *l, const struct conf *c, int64_t *learned,
 			     struct err *e)
 {
 	char *model = file_path(e, "%s.model", c->output);
@@ -392,7 +392,7 @@ static int sp_learn_to_files(struct sp_learner *l, const struct conf *c, int64_t
 
 static int tool_sp_learn(const struct conf *c, struct err *e)
 {
-	struct sp_learner *l;
+	struct word_counter *l;
 	int64_t skipped = 0, learned = 0;
 	int rc, threads = flow_threads((int)c->threads);
 
@@ -400,10 +400,10 @@ static int tool_sp_learn(const struct conf *c, struct err *e)
 		return err_set(e, ERR_USAGE,
 			       "the name of the model is missing: "
 			       "give it with -o PREFIX, for PREFIX.model and PREFIX.vocab");
-	l = sp_learner_new(e);
+	l = word_counter_new(e);
 	rc = l ? 0 : e->code;
 	for (int i = 0; !rc && i < MAX(c->n_arguments, 1); i++)
-		rc = sp_learner_add_file(l, nth_file(c, i), c->repair, threads, &skipped, e);
+		rc = sp_count_file(l, nth_file(c, i), c->repair, threads, &skipped, e);
 	if (!rc)
 		rc = sp_learn_to_files(l, c, &learned, e);
 	if (!rc && !c->quiet && skipped)
@@ -415,7 +415,7 @@ static int tool_sp_learn(const struct conf *c, struct err *e)
 		fprintf(stderr,
 			"learned %lld of %lld pieces: no pair of symbols is left to merge\n",
 			(long long)learned, (long long)c->vocabulary_size);
-	sp_learner_free(l);
+	word_counter_free(l);
 	return rc;
 }
 
