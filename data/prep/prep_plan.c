@@ -46,8 +46,7 @@ static void depends_add_options(struct json_writer *w, const struct conf *c,
 	char name[64];
 	size_t n;
 
-	json_key(w, "options");
-	json_open(w, '{');
+	json_put_open(w, "options", '{');
 	for (size_t i = 0; (f = text_fact_at(i)) != NULL; i++)
 		if (!strcmp(f->stage, s->name) && text_fact_counts(c, f))
 			depends_add_option(w, c, f->option);
@@ -70,8 +69,7 @@ static int depends_add_texts(struct json_writer *w, const struct texts *t, enum 
 	if (which == PREP_TEXTS_CONTENTS)
 		texts_describe(t, &all);
 	rc = buf_check(&all, e);
-	json_key(w, "texts");
-	json_open(w, '[');
+	json_put_open(w, "texts", '[');
 	for (line = buf_text(&all); *line; line += n + (line[n] == '\n')) {
 		n = strcspn(line, "\n");
 		json_strn(w, line, n);
@@ -111,8 +109,7 @@ static void depends_add_inputs(struct json_writer *w, struct prep_plan *plan, co
 	char name[64];
 	size_t n;
 
-	json_key(w, "inputs");
-	json_open(w, '{');
+	json_put_open(w, "inputs", '{');
 	while (next_list_word(&list, &word, &n)) {
 		const struct prep_step *input = find_step(plan, word, n);
 

@@ -253,16 +253,14 @@ static void record_add_numbers(struct json_writer *w, const struct prep_numbers 
 {
 	size_t i, k;
 
-	json_key(w, "numbers");
-	json_open(w, '{');
+	json_put_open(w, "numbers", '{');
 	for (i = 0; i < ARRAY_LEN(numbers); i++) {
 		const char *a = (const char *)before + numbers[i].offset;
 		const int64_t *b = (const void *)((const char *)now + numbers[i].offset);
 
 		if (!memcmp(a, b, numbers[i].n * sizeof(*b)))
 			continue;
-		json_key(w, numbers[i].name);
-		json_open(w, '[');
+		json_put_open(w, numbers[i].name, '[');
 		for (k = 0; k < numbers[i].n; k++)
 			json_int(w, b[k]);
 		json_close(w, ']');
@@ -313,8 +311,7 @@ static void record_add_files(struct json_writer *w, const struct prep_files *fil
 {
 	size_t i;
 
-	json_key(w, "files");
-	json_open(w, '[');
+	json_put_open(w, "files", '[');
 	for (i = 0; i < files->n; i++)
 		prep_put_file(w, files->items[i].name, files->items[i].bytes,
 			      files->items[i].sha256);

@@ -45,8 +45,7 @@ static void manifest_add_sources(struct json_writer *w, const struct texts *t)
 {
 	size_t i;
 
-	json_key(w, "sources");
-	json_open(w, '[');
+	json_put_open(w, "sources", '[');
 	for (i = 0; i < t->n; i++) {
 		json_open(w, '{');
 		json_put_str(w, "set", t->pairs[i].set);
@@ -56,8 +55,7 @@ static void manifest_add_sources(struct json_writer *w, const struct texts *t)
 		json_close(w, '}');
 	}
 	json_close(w, ']');
-	json_key(w, "archives");
-	json_open(w, '[');
+	json_put_open(w, "archives", '[');
 	for (i = 0; i < t->n_files; i++) {
 		const struct text_file *f = &t->files[i];
 
@@ -100,12 +98,10 @@ static void manifest_add_tokens(struct json_writer *w, const struct prep *p)
 	size_t i;
 	int set;
 
-	json_key(w, "tokens");
-	json_open(w, '{');
+	json_put_open(w, "tokens", '{');
 	for (i = 0; i < ARRAY_LEN(always); i++) {
 		set = texts_find_set(&p->texts, always[i]);
-		json_key(w, always[i]);
-		json_open(w, '{');
+		json_put_open(w, always[i], '{');
 		json_put_int(w, "source", set < 0 ? 0 : n->source_tokens[set]);
 		json_put_int(w, "target", set < 0 ? 0 : n->target_tokens[set]);
 		json_put_int(w, "unknown", set < 0 ? 0 : n->unknown_tokens[set]);
@@ -119,18 +115,15 @@ static void manifest_add_counts(struct json_writer *w, const struct prep *p)
 	const struct prep_numbers *n = &p->numbers;
 	int rule;
 
-	json_key(w, "pairs");
-	json_open(w, '{');
+	json_put_open(w, "pairs", '{');
 	json_put_int(w, "read", n->read);
 	manifest_add_by_set(w, p, n->pairs, 0);
 	json_close(w, '}');
-	json_key(w, "dropped");
-	json_open(w, '{');
+	json_put_open(w, "dropped", '{');
 	for (rule = CLEAN_KEEP + 1; rule < CLEAN_N_RULES; rule++)
 		json_put_int(w, clean_rule_name((enum clean_rule)rule), n->dropped[rule]);
 	json_close(w, '}');
-	json_key(w, "held_out_in_train");
-	json_open(w, '{');
+	json_put_open(w, "held_out_in_train", '{');
 	manifest_add_by_set(w, p, n->in_train, 1);
 	json_close(w, '}');
 	json_put_int(w, "merges", n->merges);
@@ -153,8 +146,7 @@ static void manifest_add_stages(struct json_writer *w, const struct prep_plan *p
 {
 	int i;
 
-	json_key(w, "stages");
-	json_open(w, '[');
+	json_put_open(w, "stages", '[');
 	for (i = 0; i < plan->n; i++) {
 		const struct json *r = plan->steps[i].record;
 
@@ -180,8 +172,7 @@ static int manifest_add_files(struct json_writer *w, struct prep *p, const struc
 	size_t k;
 	int i, rc = path ? hash_file(path, hex, e) : e->code;
 
-	json_key(w, "files");
-	json_open(w, '[');
+	json_put_open(w, "files", '[');
 	prep_put_file(w, "recipe.ini", rc ? -1 : file_size(path), rc ? "" : hex);
 	for (i = 0; !rc && i < plan->n; i++)
 		rc = prep_files_add_json(plan->steps[i].record, &files, e);
@@ -215,8 +206,7 @@ static int manifest_add_lines(struct json_writer *w, const struct prep *p, struc
 
 	if (line_facts_read(&f, p->folder, p->c, e))
 		return e->code;
-	json_key(w, "source_lines");
-	json_open(w, '{');
+	json_put_open(w, "source_lines", '{');
 	json_put_int(w, "sampled", f.sampled);
 	json_put_real(w, "several_sentences", f.several);
 	json_put_int(w, "longest", f.longest);

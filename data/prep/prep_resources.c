@@ -193,8 +193,7 @@ static void plan_print_json(struct json_writer *w, const struct prep *p,
 	json_put_str(w, "corpus", p->c->corpus);
 	json_put_str(w, "folder", p->folder);
 	json_put_bool(w, "ready", ready);
-	json_key(w, "stages");
-	json_open(w, '[');
+	json_put_open(w, "stages", '[');
 	for (i = 0; i < plan->n; i++) {
 		json_open(w, '{');
 		json_put_str(w, "name", plan->stages[i].name);
@@ -203,8 +202,7 @@ static void plan_print_json(struct json_writer *w, const struct prep *p,
 		json_close(w, '}');
 	}
 	json_close(w, ']');
-	json_key(w, "fetch");
-	json_open(w, '[');
+	json_put_open(w, "fetch", '[');
 	for (k = 0; k < p->texts.n_files; k++)
 		if (is_to_fetch(&p->texts.files[k]))
 			json_str(w, p->texts.files[k].archive);

@@ -138,8 +138,7 @@ void prep_put_manifest_verdicts(struct json_writer *w, const struct json *stats)
 	static const char *const members[] = { "rule", "confidence", "set", "what", "cure" };
 	const struct json *verdicts = json_get(stats, "verdicts");
 
-	json_key(w, "verdicts");
-	json_open(w, '[');
+	json_put_open(w, "verdicts", '[');
 	for (size_t i = 0; i < json_len(verdicts); i++) {
 		json_open(w, '{');
 		for (size_t k = 0; k < ARRAY_LEN(members); k++)

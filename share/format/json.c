@@ -158,3 +158,9 @@ void json_put_bool(struct json_writer *w, const char *key, bool value)
 	json_key(w, key);
 	json_bool(w, value);
 }
+
+void json_put_open(struct json_writer *w, const char *key, char bracket)
+{
+	json_key(w, key);
+	json_open(w, bracket);
+}
