@@ -299,15 +299,6 @@ static int query_find_corpus(struct corpus_query *q, const char *name, bool acce
 	return rc;
 }
 
-static int query_print_json(struct corpus_query *q, struct err *e)
-{
-	buf_add_char(&q->json, '\n');
-	if (buf_check(&q->json, e))
-		return e->code;
-	fwrite(q->json.data, 1, q->json.len, stdout);
-	return 0;
-}
-
 static void query_close_corpus(struct corpus_query *q)
 {
 	origins_free(&q->origins);
@@ -347,8 +338,10 @@ int data_command_run(struct conf *c, struct err *e)
 		rc = questions[i].print(c, q.folder, e);
 	else if (!rc && !(rc = query_open_corpus(&q, e)))
 		rc = questions[i].answer(&q, e);
-	if (!rc && q.json.len)
-		rc = query_print_json(&q, e);
+	if (!rc && q.json.len) {
+		buf_add_char(&q.json, '\n');
+		rc = file_put_stdout(&q.json, e);
+	}
 	if (!rc)
 		rc = file_flush_stdout(e);
 	query_close_corpus(&q);

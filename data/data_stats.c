@@ -277,9 +277,7 @@ static int stats_print_json(const struct buf *stats, const struct json *manifest
 	json_key(&w, "stages");
 	copy_stages_json(&w, manifest);
 	buf_add_str(&b, "}\n");
-	rc = buf_check(&b, e);
-	if (!rc)
-		fwrite(b.data, 1, b.len, stdout);
+	rc = file_put_stdout(&b, e);
 	buf_free(&b);
 	return rc;
 }

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "data/inspect/pair_repeats.h"
 #include "data/prep/column_pair.h"
@@ -139,7 +138,6 @@ static int facts_read_stats(struct pair_facts *f, struct err *e)
 static int facts_open_verdicts(struct pair_facts *f, struct err *e)
 {
 	char *path = file_path(e, "%s/work/verdicts.final", f->folder);
-	int fd;
 
 	if (!path)
 		return e->code;
@@ -152,12 +150,8 @@ static int facts_open_verdicts(struct pair_facts *f, struct err *e)
 			"%s: has %lld verdicts, but %lld pairs were read; prepare the corpus "
 			"again with --force",
 			path, (long long)file_size(path), (long long)f->total);
-	} else if (!file_open_read(&fd, path, e)) {
-		f->verdicts = fdopen(fd, "rb");
-		if (!f->verdicts) {
-			close(fd);
-			err_set_errno(e, ERR_IO, "%s: cannot be read", path);
-		}
+	} else {
+		f->verdicts = file_open_stream(path, e);
 	}
 	free(path);
 	return f->verdicts ? 0 : e->code;
@@ -218,14 +212,14 @@ static int bin_of_value(enum pair_histogram h, double value)
 	return bin;
 }
 
-static double foreign_per_cent(const struct pair_side *s)
+static double foreign_per_cent(const struct clean_side *s)
 {
 	return s->letters ? 100.0 * s->foreign / s->letters : 0;
 }
 
 static void facts_count_pair(struct pair_facts *f, const struct pair_fact *p)
 {
-	const struct pair_side *s = &p->sides[0], *t = &p->sides[1];
+	const struct clean_side *s = &p->sides[0], *t = &p->sides[1];
 	uint32_t least = MIN(s->words, t->words), most = MAX(s->words, t->words);
 	const double values[PAIR_HISTOGRAMS] = {
 		[PAIR_SOURCE_WORDS] = s->words,
@@ -304,22 +298,12 @@ static int facts_keep_sample(struct pair_facts *f, const struct pair_fact *p, st
 	return 0;
 }
 
-static struct pair_side pair_side_of_line(const struct token_column_line *line)
-{
-	return (struct pair_side){ .hash = line->hash,
-				   .words = line->n,
-				   .longest = line->longest,
-				   .characters = line->characters,
-				   .letters = line->letters,
-				   .foreign = line->foreign };
-}
-
 static int facts_add_pair(struct pair_facts *f, const struct token_column_line lines[2],
 			  struct err *e)
 {
 	struct pair_fact p = { .place = { (uint32_t)f->text, ++f->line },
-			       .sides = { pair_side_of_line(&lines[0]),
-					  pair_side_of_line(&lines[1]) } };
+			       .sides = { pair_rules_side(&lines[0]),
+					  pair_rules_side(&lines[1]) } };
 	int rule = getc(f->verdicts);
 
 	if (rule == EOF && ferror(f->verdicts))
@@ -431,16 +415,6 @@ const struct pair_fact *pair_facts_at(const struct pair_facts *f, int64_t i)
 {
 	assert(i >= 0 && (size_t)i < f->n_sample);
 	return &f->sample[i];
-}
-
-struct clean_side pair_facts_side(const struct pair_side *s)
-{
-	return (struct clean_side){ .words = s->words,
-				    .longest = s->longest,
-				    .characters = s->characters,
-				    .letters = s->letters,
-				    .foreign = s->foreign,
-				    .hash = s->hash };
 }
 
 bool pair_facts_is_held_out(const struct pair_facts *f, const struct pair_fact *p)

@@ -151,7 +151,7 @@ static double larger_foreign_share(const struct pair_fact *p)
 void pair_limit_reason(const struct pair_fact *p, enum clean_rule rule,
 		       const struct clean_options *o, char *out, size_t size)
 {
-	const struct pair_side *s = &p->sides[0], *t = &p->sides[1];
+	const struct clean_side *s = &p->sides[0], *t = &p->sides[1];
 	enum pair_limit l = pair_limit_of_rule(rule);
 	char limit[32] = "";
 

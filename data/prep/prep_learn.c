@@ -11,8 +11,8 @@
 #include "share/base/number_format.h"
 
 /* The learner counts the words of the table again, each as often as it occurs in kept pairs. */
-static int count_kept_words(struct prep *p, struct word_counter *w, const struct intern *words,
-			    const int64_t *counts, struct err *e)
+static int count_table_words(struct prep *p, struct word_counter *w, const struct intern *words,
+			     const int64_t *counts, struct err *e)
 {
 	typeof(bpe_count_words) *count =
 		p->c->segmentation == SEGMENTATION_BPE ? bpe_count_words : sp_count_word;
@@ -59,7 +59,7 @@ static int learn_pieces_of(struct prep *p, const struct intern *words, const int
 			   struct err *e)
 {
 	struct word_counter *w = word_counter_new(e);
-	int rc = w ? count_kept_words(p, w, words, counts, e) : e->code;
+	int rc = w ? count_table_words(p, w, words, counts, e) : e->code;
 
 	if (!rc)
 		rc = p->c->segmentation == SEGMENTATION_BPE ? learn_bpe(p, w, e)

@@ -95,7 +95,7 @@ static int count_normalized(struct learning *k, int64_t count, struct err *e)
 }
 
 /* Normalise a raw word, and count what it becomes. */
-static int add_raw_word(void *context, const char *text, size_t n, int64_t count, struct err *e)
+static int add_raw_count(void *context, const char *text, size_t n, int64_t count, struct err *e)
 {
 	struct learning *k = context;
 
@@ -114,7 +114,7 @@ static int normalize_words(struct learning *k, struct word_counter *raw, struct 
 	k->char_counts = mem_alloc(N_CODEPOINTS, sizeof(*k->char_counts), e);
 	if (!k->char_counts || sp_rules_nmt_nfkc(&k->rules, e) ||
 	    charsmap_read(&k->normalizer.rules, k->rules.data, k->rules.len, "nmt_nfkc", e) ||
-	    word_counter_drain(raw, add_raw_word, k, e))
+	    word_counter_drain(raw, add_raw_count, k, e))
 		return e->code;
 	if (!k->words.texts.n)
 		return err_set(e, ERR_DATA, "cannot learn a vocabulary: the text is empty");
