@@ -46,8 +46,7 @@ void json_put_strn(struct json_writer *w, const char *key, const char *text, siz
 void json_put_int(struct json_writer *w, const char *key, int64_t value);
 void json_put_real(struct json_writer *w, const char *key, double value);
 void json_put_bool(struct json_writer *w, const char *key, bool value);
-/* A member that is an object or array: json_close() ends it. */
-void json_put_open(struct json_writer *w, const char *key, char bracket);
+void json_put_open(struct json_writer *w, const char *key, char bracket); /* '{' or '[' */
 
 struct json; /* a value in a tree */
 
