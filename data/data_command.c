@@ -100,16 +100,13 @@ static void show_side_json(struct corpus_query *q, int side)
 	struct json_writer *w = &q->writer;
 	int32_t i;
 
-	json_key(w, side_names[side]);
-	json_open(w, '{');
+	json_put_open(w, side_names[side], '{');
 	json_put_strn(w, "text", buf_text(&q->text[side]), q->text[side].len);
-	json_key(w, "pieces");
-	json_open(w, '[');
+	json_put_open(w, "pieces", '[');
 	for (i = 0; i < q->n[side]; i++)
 		json_str(w, vocab_piece(v, q->ids[side][i]));
 	json_close(w, ']');
-	json_key(w, "ids");
-	json_open(w, '[');
+	json_put_open(w, "ids", '[');
 	for (i = 0; i < q->n[side]; i++)
 		json_int(w, q->ids[side][i]);
 	json_close(w, ']');
@@ -149,15 +146,6 @@ static int show_pair(struct corpus_query *q, int64_t pair, struct err *e)
 	return 0;
 }
 
-static int parse_count(const char *what, const char *text, int64_t low, int64_t *value,
-		       struct err *e)
-{
-	if (text_to_int(text, value) && *value >= low)
-		return 0;
-	return err_set(e, ERR_USAGE, "%s must be a whole number of at least %lld, not '%s'", what,
-		       (long long)low, text);
-}
-
 static int query_show(struct corpus_query *q, struct err *e)
 {
 	int64_t first, count = 1, pairs = q->origins.kept;
@@ -165,8 +153,8 @@ static int query_show(struct corpus_query *q, struct err *e)
 	if (q->c->n_arguments < 3)
 		return err_set(e, ERR_USAGE,
 			       "data show needs CORPUS and N, the index of a pair from 0");
-	if (parse_count("N", q->c->arguments[2], 0, &first, e) ||
-	    (q->c->n_arguments > 3 && parse_count("COUNT", q->c->arguments[3], 1, &count, e)))
+	if (data_count_argument(q->c, 2, "N", 0, &first, e) ||
+	    data_count_argument(q->c, 3, "COUNT", 1, &count, e))
 		return e->code;
 	if (first >= pairs)
 		return err_set(e, ERR_USAGE,
@@ -175,8 +163,7 @@ static int query_show(struct corpus_query *q, struct err *e)
 	count = MIN(count, pairs - first);
 	if (q->c->json) {
 		json_open(&q->writer, '{');
-		json_key(&q->writer, "pairs");
-		json_open(&q->writer, '[');
+		json_put_open(&q->writer, "pairs", '[');
 	}
 	for (; count > 0; count--)
 		if (show_pair(q, first++, e))
@@ -265,41 +252,20 @@ static int query_why(struct corpus_query *q, struct err *e)
 
 /* ---- the command ---- */
 
-static int query_stats(struct corpus_query *q, struct err *e)
-{
-	if (q->c->n_arguments != 2)
-		return err_set(e, ERR_USAGE, "data stats needs CORPUS and nothing else");
-	return data_print_stats(q->folder, q->c->json, e);
-}
-
-static int query_dropped(struct corpus_query *q, struct err *e)
-{
-	return data_print_dropped(q->c, q->folder, e);
-}
-
-static int query_vocabulary(struct corpus_query *q, struct err *e)
-{
-	return data_print_vocabulary(q->c, q->folder, e);
-}
-
-static int query_split(struct corpus_query *q, struct err *e)
-{
-	return data_print_split(q->c, q->folder, e);
-}
-
 static const struct {
 	const char *name;
+	int (*print)(struct conf *c, const char *folder, struct err *e);
+	/* else, after query_open_corpus() */
 	int (*answer)(struct corpus_query *q, struct err *e);
-	bool needs_corpus;	 /* query_open_corpus() first */
 	bool accepts_unfinished; /* a corpus with stats.json, but without manifest.json */
 } questions[] = {
 	/* clang-format off */
-	{ "stats", query_stats, false, true },
-	{ "dropped", query_dropped, false, false },
-	{ "vocab", query_vocabulary, false, false },
-	{ "split", query_split, false, false },
-	{ "show", query_show, true, false },
-	{ "why", query_why, true, false },
+	{ "stats", data_print_stats, NULL, true },
+	{ "dropped", data_print_dropped, NULL, false },
+	{ "vocab", data_print_vocabulary, NULL, false },
+	{ "split", data_print_split, NULL, false },
+	{ "show", NULL, query_show, false },
+	{ "why", NULL, query_why, false },
 	/* clang-format on */
 };
 
@@ -331,15 +297,6 @@ static int query_find_corpus(struct corpus_query *q, const char *name, bool acce
 	json_free(manifest);
 	free(stats);
 	return rc;
-}
-
-static int query_print_json(struct corpus_query *q, struct err *e)
-{
-	buf_add_char(&q->json, '\n');
-	if (buf_check(&q->json, e))
-		return e->code;
-	fwrite(q->json.data, 1, q->json.len, stdout);
-	return 0;
 }
 
 static void query_close_corpus(struct corpus_query *q)
@@ -377,12 +334,14 @@ int data_command_run(struct conf *c, struct err *e)
 			       "data %s needs CORPUS; 'werkbank data list' lists the corpora",
 			       c->arguments[0]);
 	rc = query_find_corpus(&q, c->arguments[1], questions[i].accepts_unfinished, e);
-	if (!rc && questions[i].needs_corpus)
-		rc = query_open_corpus(&q, e);
-	if (!rc)
+	if (!rc && questions[i].print)
+		rc = questions[i].print(c, q.folder, e);
+	else if (!rc && !(rc = query_open_corpus(&q, e)))
 		rc = questions[i].answer(&q, e);
-	if (!rc && q.json.len)
-		rc = query_print_json(&q, e);
+	if (!rc && q.json.len) {
+		buf_add_char(&q.json, '\n');
+		rc = file_put_stdout(&q.json, e);
+	}
 	if (!rc)
 		rc = file_flush_stdout(e);
 	query_close_corpus(&q);

@@ -26,7 +26,11 @@ int data_command_run(struct conf *c, struct err *e);
  * Print stats.json and the stages of manifest.json as tables or JSON. folder: of the corpus. Without
  * manifest.json the answer says that the corpus is not ready.
  */
-int data_print_stats(const char *folder, bool json, struct err *e);
+int data_print_stats(struct conf *c, const char *folder, struct err *e);
+
+/* Parse argument i, a number of at least low; *value stays if there is no such argument. */
+int data_count_argument(const struct conf *c, int i, const char *what, int64_t low, int64_t *value,
+			struct err *e);
 
 /* Answers that need no shard (data_queries.c). folder: of the corpus; arguments in c. */
 int data_print_corpora(struct conf *c, struct err *e);

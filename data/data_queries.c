@@ -55,14 +55,36 @@ static void PRINTF_LIKE(2, 3) note_empty_answer(const struct conf *c, const char
 	fputc('\n', stderr);
 }
 
-/* Parse argument i, a number of at least low; *value stays if there is no such argument. */
-static int count_argument(const struct conf *c, int i, const char *what, int64_t low,
-			  int64_t *value, struct err *e)
+int data_count_argument(const struct conf *c, int i, const char *what, int64_t low, int64_t *value,
+			struct err *e)
 {
 	if (i >= c->n_arguments || (text_to_int(c->arguments[i], value) && *value >= low))
 		return 0;
 	return err_set(e, ERR_USAGE, "%s must be a whole number of at least %lld, not '%s'", what,
 		       (long long)low, c->arguments[i]);
+}
+
+/* The objects of an answer in JSON: a list; under a key, the list of an object. */
+static void begin_list(const struct conf *c, struct json_writer *w, const char *key)
+{
+	if (!c->json)
+		return;
+	if (!key) {
+		json_open(w, '[');
+		return;
+	}
+	json_open(w, '{');
+	json_put_open(w, key, '[');
+}
+
+static void end_list(const struct conf *c, struct json_writer *w, const char *key)
+{
+	if (!c->json)
+		return;
+	json_close(w, ']');
+	if (key)
+		json_close(w, '}');
+	buf_add_char(w->out, '\n');
 }
 
 /* ---- list ---- */
@@ -124,11 +146,7 @@ int data_print_corpora(struct conf *c, struct err *e)
 	int n = corpora ? scandir(corpora, &found, NULL, alphasort) : 0, rc = corpora ? 0 : e->code;
 	int n_corpora = 0;
 
-	if (c->json) {
-		json_open(&w, '{');
-		json_key(&w, "corpora");
-		json_open(&w, '[');
-	}
+	begin_list(c, &w, "corpora");
 	for (int i = 0; i < n; i++) {
 		struct err ignored;
 		const bool is_corpus = !paths_check_name("corpus", found[i]->d_name, &ignored);
@@ -145,11 +163,7 @@ int data_print_corpora(struct conf *c, struct err *e)
 		free(found[i]);
 	}
 	free(found);
-	if (c->json) {
-		json_close(&w, ']');
-		json_close(&w, '}');
-		buf_add_char(&out, '\n');
-	}
+	end_list(c, &w, "corpora");
 	if (!rc && !n_corpora) {
 		char *program = conf_typed_program(c);
 
@@ -189,14 +203,12 @@ static void dropped_row(const struct drop_row *r, struct json_writer *w, struct 
 static void dropped_rules_json(const struct drop_rows *l, struct json_writer *w)
 {
 	json_open(w, '{');
-	json_key(w, "dropped");
-	json_open(w, '{');
+	json_put_open(w, "dropped", '{');
 	for (int rule = CLEAN_KEEP + 1; rule < CLEAN_N_RULES; rule++)
 		json_put_count(w, clean_rule_name((enum clean_rule)rule),
 			       drop_rows_of_rule(l, (enum clean_rule)rule));
 	json_close(w, '}');
-	json_key(w, "rows");
-	json_open(w, '[');
+	json_put_open(w, "rows", '[');
 }
 
 static int unknown_rule_error(const char *rule, struct err *e)
@@ -224,7 +236,7 @@ int data_print_dropped(struct conf *c, const char *folder, struct err *e)
 	if (!rc && strcmp(rule, "all") && clean_rule_find(rule) == CLEAN_KEEP)
 		rc = unknown_rule_error(rule, e);
 	if (!rc)
-		rc = count_argument(c, 3, "COUNT", 1, &count, e);
+		rc = data_count_argument(c, 3, "COUNT", 1, &count, e);
 	if (!rc && !(l = drop_rows_open(path, e)))
 		rc = e->code;
 	if (!rc)
@@ -237,11 +249,8 @@ int data_print_dropped(struct conf *c, const char *folder, struct err *e)
 		drop_rows_get(l, i, &row);
 		dropped_row(&row, &w, &out);
 	}
-	if (!rc && c->json) {
-		json_close(&w, ']');
-		json_close(&w, '}');
-		buf_add_char(&out, '\n');
-	}
+	if (!rc)
+		end_list(c, &w, "rows");
 	if (!rc && !drop_rows_n(l) && !strcmp(rule, "all"))
 		note_empty_answer(c, "%s: no pair was dropped", path);
 	else if (!rc && !drop_rows_n(l))
@@ -262,10 +271,10 @@ int data_print_vocabulary(struct conf *c, const char *folder, struct err *e)
 	struct json_writer w = { .out = &out };
 	int64_t count = INT64_MAX;
 	bool is_empty = true;
-	int rc = v ? count_argument(c, 3, "COUNT", 1, &count, e) : e->code;
+	int rc = v ? data_count_argument(c, 3, "COUNT", 1, &count, e) : e->code;
 
-	if (!rc && c->json)
-		json_open(&w, '[');
+	if (!rc)
+		begin_list(c, &w, NULL);
 	for (int32_t id = 0; !rc && id < vocab_real_size(v) && count > 0; id++) {
 		if (!strstr(vocab_piece(v, id), word))
 			continue;
@@ -282,10 +291,8 @@ int data_print_vocabulary(struct conf *c, const char *folder, struct err *e)
 		json_put_count(&w, "count", vocab_frequency(v, id));
 		json_close(&w, '}');
 	}
-	if (!rc && c->json) {
-		json_close(&w, ']');
-		buf_add_char(&out, '\n');
-	}
+	if (!rc)
+		end_list(c, &w, NULL);
 	if (!rc && is_empty)
 		note_empty_answer(c, "%s: no entry contains '%s'", path, word);
 	vocab_close(v);
@@ -310,8 +317,7 @@ static void steps_text(const struct bpe_trace *t, struct buf *out)
 
 static void steps_json(const struct bpe_trace *t, struct json_writer *w)
 {
-	json_key(w, "steps");
-	json_open(w, '[');
+	json_put_open(w, "steps", '[');
 	for (size_t i = 0; i < t->n; i++) {
 		const struct bpe_step *s = &t->steps[i];
 
@@ -335,8 +341,7 @@ static void word_json(const struct line_pieces *pieces, size_t at, const struct 
 	assert(at < pieces->n_words);
 	json_open(w, '{');
 	json_put_strn(w, "word", buf_text(&pieces->tokens) + word->start, word->len);
-	json_key(w, "pieces");
-	json_open(w, '[');
+	json_put_open(w, "pieces", '[');
 	for (size_t i = word->first; i < word->first + word->n; i++) {
 		const struct line_piece *p = &pieces->piece[i];
 
@@ -396,8 +401,8 @@ int data_print_split(struct conf *c, const char *folder, struct err *e)
 	if (!rc)
 		rc = piece_tracer_encode_line(tracer, side, c->arguments[2],
 					      strlen(c->arguments[2]), &pieces, e);
-	if (!rc && c->json)
-		json_open(&w, '[');
+	if (!rc)
+		begin_list(c, &w, NULL);
 	for (size_t i = 0; !rc && i < pieces.n_words; i++) {
 		rc = piece_tracer_trace_word(tracer, &pieces, i, &trace, e);
 		if (!rc && c->json)
@@ -405,10 +410,8 @@ int data_print_split(struct conf *c, const char *folder, struct err *e)
 		else if (!rc)
 			word_text(&pieces, i, &trace, &out);
 	}
-	if (!rc && c->json) {
-		json_close(&w, ']');
-		buf_add_char(&out, '\n');
-	}
+	if (!rc)
+		end_list(c, &w, NULL);
 	if (!rc && !pieces.n_words)
 		note_empty_answer(c, "the sentence has no words");
 	bpe_trace_free(&trace);

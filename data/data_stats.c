@@ -277,9 +277,7 @@ static int stats_print_json(const struct buf *stats, const struct json *manifest
 	json_key(&w, "stages");
 	copy_stages_json(&w, manifest);
 	buf_add_str(&b, "}\n");
-	rc = buf_check(&b, e);
-	if (!rc)
-		fwrite(b.data, 1, b.len, stdout);
+	rc = file_put_stdout(&b, e);
 	buf_free(&b);
 	return rc;
 }
@@ -298,15 +296,18 @@ static int stats_read_manifest(const char *folder, struct json **root, struct er
 	return rc;
 }
 
-int data_print_stats(const char *folder, bool json, struct err *e)
+int data_print_stats(struct conf *c, const char *folder, struct err *e)
 {
 	struct buf stats = { 0 };
 	struct json *s = NULL, *m = NULL;
-	int rc = stats_read_file(folder, "stats.json", &stats, &s, e);
+	int rc;
 
+	if (c->n_arguments != 2)
+		return err_set(e, ERR_USAGE, "data stats needs CORPUS and nothing else");
+	rc = stats_read_file(folder, "stats.json", &stats, &s, e);
 	if (!rc)
 		rc = stats_read_manifest(folder, &m, e);
-	if (!rc && json) {
+	if (!rc && c->json) {
 		rc = stats_print_json(&stats, m, e);
 	} else if (!rc) {
 		if (!m)

@@ -31,8 +31,7 @@ static void add_json(struct json_writer *w, const struct manifest *m,
 
 	json_open(w, '{');
 	json_put_str(w, "corpus", m->name);
-	json_key(w, "archives");
-	json_open(w, '[');
+	json_put_open(w, "archives", '[');
 	for (i = 0; i < m->n; i++) {
 		if (!list[i].url)
 			continue;

@@ -8,12 +8,22 @@
 #include "data/prep/prep.h"
 #include "data/shard/shortlist.h"
 #include "data/tools.h"
+#include "share/base/util.h"
 #include "share/conf/conf.h"
 #include "share/guard/terminal_text.h"
 
+static const struct {
+	const char *name;
+	int (*run)(struct conf *c, struct err *e);
+} commands[] = {
+	{ "prep", prep_command_run },	    { "fetch", fetch_command_run },
+	{ "data", data_command_run },	    { "shortlist", shortlist_command_run },
+	{ "demo-corpus", demo_corpus_run },
+};
+
 static int data_main_run(struct conf *c, int argc, char **argv, struct err *e)
 {
-	size_t i;
+	const struct data_tool *tool;
 	int rc;
 
 	if (conf_init(c, e) || conf_parse_command(c, "data", argc, argv, e))
@@ -21,19 +31,12 @@ static int data_main_run(struct conf *c, int argc, char **argv, struct err *e)
 	rc = conf_print_requested(c, e);
 	if (rc)
 		return rc < 0 ? rc : 0;
-	if (!strcmp(c->command, "prep"))
-		return prep_command_run(c, e);
-	if (!strcmp(c->command, "fetch"))
-		return fetch_command_run(c, e);
-	if (!strcmp(c->command, "data"))
-		return data_command_run(c, e);
-	if (!strcmp(c->command, "shortlist"))
-		return shortlist_command_run(c, e);
-	if (!strcmp(c->command, "demo-corpus"))
-		return demo_corpus_run(c, e);
-	for (i = 0; i < n_data_tools; i++)
-		if (!strcmp(data_tools[i].command, c->command))
-			return data_tools[i].run(c, e);
+	for (size_t i = 0; i < ARRAY_LEN(commands); i++)
+		if (!strcmp(c->command, commands[i].name))
+			return commands[i].run(c, e);
+	tool = data_tool_find(c->command);
+	if (tool)
+		return data_tool_run(tool, c, e);
 	return err_set(e, ERR_INTERNAL, "commands.def lists %s, but main.c does not run it",
 		       c->command);
 }

@@ -5,11 +5,11 @@
 #include <string.h>
 
 #include "data/shard/shortlist.h"
+#include "data/source/corpus.h"
 #include "share/base/clock.h"
 #include "share/base/file.h"
 #include "share/base/mem.h"
 #include "share/base/text.h"
-#include "share/workspace/paths.h"
 
 /* Coverage of the target side of a held-out shard. */
 struct shortlist_coverage {
@@ -126,22 +126,19 @@ static int shortlist_learn_corpus(const struct conf *c, const char *folder, cons
 
 int shortlist_command_run(struct conf *c, struct err *e)
 {
-	char *workspace, *folder = NULL, *path = NULL;
+	char *folder, *path = NULL;
 	int rc;
 
 	if (c->n_arguments != 1)
 		return err_set(e, ERR_USAGE, "shortlist needs one argument: the CORPUS");
-	if (paths_check_name("corpus", c->arguments[0], e))
+	if (conf_set(c, "corpus", c->arguments[0], "command line", e))
 		return e->code;
-	workspace = paths_workspace(c->workspace, e);
-	if (workspace)
-		folder = file_path(e, "%s/corpora/%s", workspace, c->arguments[0]);
+	folder = corpus_folder(c, e);
 	if (folder)
 		path = c->output ? mem_strdup(c->output, e)
 				 : file_path(e, "%s/" SHORTLIST_FILE, folder);
 	rc = path ? shortlist_learn_corpus(c, folder, path, e) : e->code;
 	free(path);
 	free(folder);
-	free(workspace);
 	return rc;
 }

@@ -1,4 +1,4 @@
-/* tools.c - the pipe tools: Moses tools, clean, BPE (see tools.h) */
+/* tools.c - the pipe tools: Moses tools, clean, BPE, SentencePiece (see tools.h) */
 #include "data/tools.h"
 
 #include <assert.h>
@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "data/subword/bpe.h"
+#include "data/subword/sp.h"
 #include "data/text/clean.h"
 #include "data/text/tokenize.h"
-#include "data/tools_internal.h"
 #include "share/base/file.h"
 #include "share/base/flow.h"
 #include "share/base/line_flow.h"
@@ -59,7 +59,7 @@ static int tool_write_line(FILE *to, struct buf *line, struct err *e)
 /* ---- line filters ---- */
 
 struct tool_pool {
-	const struct line_tool *kind;
+	const struct data_tool *kind;
 	const struct conf *conf;
 	void **tools; /* owned: one for each worker, made on its first line */
 	struct tool_sink sink;
@@ -98,7 +98,8 @@ static int tool_write_block(void *context, const struct buf *out, bool is_waitin
 	return 0;
 }
 
-int tool_each_line(const struct conf *c, const struct line_tool *kind, struct err *e)
+/* Filter each line of the command's FILE (or standard input) to c->output (or standard output). */
+static int tool_each_line(const struct conf *c, const struct data_tool *kind, struct err *e)
 {
 	struct tool_pool t = { .kind = kind, .conf = c };
 	struct line_flow f = { tool_run_line, tool_write_block, &t, c->repair,
@@ -122,15 +123,24 @@ int tool_each_line(const struct conf *c, const struct line_tool *kind, struct er
 	return rc;
 }
 
-static void warn_unknown_language(const struct conf *c)
-{
-	struct buf note = { 0 };
+/* run_NAME() and free_NAME(): the functions `process` and `release` of a tool, as functions of any tool. */
+#define LINE_FUNCTIONS(name, process, release)                                                     \
+	static int run_##name(void *tool, const char *line, size_t n, struct buf *out,             \
+			      struct err *e)                                                       \
+	{                                                                                          \
+		return process(tool, line, n, out, e);                                             \
+	}                                                                                          \
+	static void free_##name(void *tool)                                                        \
+	{                                                                                          \
+		release(tool);                                                                     \
+	}
 
-	tokenizer_note_language(c->language, &note);
-	if (!c->quiet && note.len)
-		fprintf(stderr, "werkbank %s: %s\n", c->command, buf_text(&note));
-	buf_free(&note);
-}
+LINE_FUNCTIONS(tokenizer, tokenizer_line, tokenizer_free)
+LINE_FUNCTIONS(detokenizer, detokenizer_line, detokenizer_free)
+LINE_FUNCTIONS(normalizer, normalizer_line, normalizer_free)
+LINE_FUNCTIONS(bpe, bpe_apply_line, bpe_close)
+LINE_FUNCTIONS(sp, sp_apply_line, sp_close)
+LINE_FUNCTIONS(sp_undo, sp_undo_line, sp_close)
 
 static void *make_tokenizer(const struct conf *c, void *first, struct err *e)
 {
@@ -144,70 +154,16 @@ static void *make_tokenizer(const struct conf *c, void *first, struct err *e)
 	return tokenizer_new(&o, e);
 }
 
-static int tokenize_line(void *tool, const char *line, size_t n, struct buf *out, struct err *e)
-{
-	return tokenizer_line(tool, line, n, out, e);
-}
-
-static void free_tokenizer(void *tool)
-{
-	tokenizer_free(tool);
-}
-
-static int tool_tokenize(const struct conf *c, struct err *e)
-{
-	static const struct line_tool kind = { make_tokenizer, tokenize_line, free_tokenizer };
-
-	warn_unknown_language(c);
-	return tool_each_line(c, &kind, e);
-}
-
 static void *make_detokenizer(const struct conf *c, void *first, struct err *e)
 {
 	(void)first;
 	return detokenizer_new(c->language, e);
 }
 
-static int detokenize_line(void *tool, const char *line, size_t n, struct buf *out, struct err *e)
-{
-	return detokenizer_line(tool, line, n, out, e);
-}
-
-static void free_detokenizer(void *tool)
-{
-	detokenizer_free(tool);
-}
-
-static int tool_detokenize(const struct conf *c, struct err *e)
-{
-	static const struct line_tool kind = { make_detokenizer, detokenize_line,
-					       free_detokenizer };
-
-	warn_unknown_language(c);
-	return tool_each_line(c, &kind, e);
-}
-
 static void *make_normalizer(const struct conf *c, void *first, struct err *e)
 {
 	(void)first;
 	return normalizer_new(c->language, e);
-}
-
-static int normalize_line(void *tool, const char *line, size_t n, struct buf *out, struct err *e)
-{
-	return normalizer_line(tool, line, n, out, e);
-}
-
-static void free_normalizer(void *tool)
-{
-	normalizer_free(tool);
-}
-
-static int tool_normalize(const struct conf *c, struct err *e)
-{
-	static const struct line_tool kind = { make_normalizer, normalize_line, free_normalizer };
-
-	return tool_each_line(c, &kind, e);
 }
 
 /* ---- pairs ---- */
@@ -354,19 +310,23 @@ static int tool_clean(const struct conf *c, struct err *e)
 	return rc;
 }
 
+/* File number i to learn from; NULL, for standard input, if the command names none. */
+static const char *nth_file(const struct conf *c, int i)
+{
+	return i < c->n_arguments ? c->arguments[i] : NULL;
+}
+
 /* ---- BPE ---- */
 
 static int bpe_learn_files(const struct conf *c, struct err *e)
 {
-	struct bpe_learner *l = bpe_learner_new(e);
+	struct word_counter *l = word_counter_new(e);
 	struct tool_sink sink;
 	int64_t learned = 0;
 	int rc = l ? 0 : e->code, threads = flow_threads((int)c->threads);
 
-	if (!rc && c->n_arguments == 0)
-		rc = bpe_learner_add_file(l, NULL, c->repair, threads, e);
-	for (int i = 0; !rc && i < c->n_arguments; i++)
-		rc = bpe_learner_add_file(l, c->arguments[i], c->repair, threads, e);
+	for (int i = 0; !rc && i < MAX(c->n_arguments, 1); i++)
+		rc = bpe_count_file(l, nth_file(c, i), c->repair, threads, e);
 	if (!rc)
 		rc = tool_sink_open(&sink, c, e);
 	if (!rc) {
@@ -379,7 +339,7 @@ static int bpe_learn_files(const struct conf *c, struct err *e)
 			"time%s\n",
 			(long long)learned, (long long)c->merges, (long long)c->min_frequency,
 			text_plural(c->min_frequency));
-	bpe_learner_free(l);
+	word_counter_free(l);
 	return rc;
 }
 
@@ -389,6 +349,10 @@ static void *make_bpe(const struct conf *c, void *first, struct err *e)
 
 	if (first)
 		return bpe_open_shared(first, e);
+	if (!c->codes) {
+		err_set(e, ERR_USAGE, "the file of BPE codes is missing: give it with -c FILE");
+		return NULL;
+	}
 	b = bpe_open(c->codes, e);
 	if (!b)
 		return NULL;
@@ -397,26 +361,6 @@ static void *make_bpe(const struct conf *c, void *first, struct err *e)
 		return b;
 	bpe_close(b);
 	return NULL;
-}
-
-static int bpe_line(void *tool, const char *line, size_t n, struct buf *out, struct err *e)
-{
-	return bpe_apply_line(tool, line, n, out, e);
-}
-
-static void free_bpe(void *tool)
-{
-	bpe_close(tool);
-}
-
-static int bpe_apply_file(const struct conf *c, struct err *e)
-{
-	static const struct line_tool kind = { make_bpe, bpe_line, free_bpe };
-
-	if (!c->codes)
-		return err_set(e, ERR_USAGE,
-			       "the file of BPE codes is missing: give it with -c FILE");
-	return tool_each_line(c, &kind, e);
 }
 
 static void *make_bpe_separator(const struct conf *c, void *first, struct err *e)
@@ -432,25 +376,96 @@ static int tool_bpe_undo_line(void *tool, const char *line, size_t n, struct buf
 	return buf_check(out, e);
 }
 
-static int bpe_undo_file(const struct conf *c, struct err *e)
-{
-	static const struct line_tool kind = { make_bpe_separator, tool_bpe_undo_line, free };
+/* ---- SentencePiece ---- */
 
-	return tool_each_line(c, &kind, e);
+static int sp_learn_to_files(struct word_counter *l, const struct conf *c, int64_t *learned,
+			     struct err *e)
+{
+	char *model = file_path(e, "%s.model", c->output);
+	char *vocab = model ? file_path(e, "%s.vocab", c->output) : NULL;
+	int rc = vocab ? sp_learn(l, c->vocabulary_size, model, vocab, learned, e) : e->code;
+
+	free(model);
+	free(vocab);
+	return rc;
 }
 
-const struct data_tool data_tools[] = {
+static int tool_sp_learn(const struct conf *c, struct err *e)
+{
+	struct word_counter *l;
+	int64_t skipped = 0, learned = 0;
+	int rc, threads = flow_threads((int)c->threads);
+
+	if (!c->output)
+		return err_set(e, ERR_USAGE,
+			       "the name of the model is missing: "
+			       "give it with -o PREFIX, for PREFIX.model and PREFIX.vocab");
+	l = word_counter_new(e);
+	rc = l ? 0 : e->code;
+	for (int i = 0; !rc && i < MAX(c->n_arguments, 1); i++)
+		rc = sp_count_file(l, nth_file(c, i), c->repair, threads, &skipped, e);
+	if (!rc)
+		rc = sp_learn_to_files(l, c, &learned, e);
+	if (!rc && !c->quiet && skipped)
+		fprintf(stderr,
+			"%lld line%s skipped: longer than 4192 bytes, "
+			"or with the reserved character U+2585\n",
+			(long long)skipped, text_plural(skipped));
+	if (!rc && !c->quiet && learned < c->vocabulary_size)
+		fprintf(stderr,
+			"learned %lld of %lld pieces: no pair of symbols is left to merge\n",
+			(long long)learned, (long long)c->vocabulary_size);
+	word_counter_free(l);
+	return rc;
+}
+
+static void *make_sp(const struct conf *c, void *first, struct err *e)
+{
+	(void)first;
+	if (c->model)
+		return sp_open(c->model, e);
+	err_set(e, ERR_USAGE, "the SentencePiece model is missing: give it with -m FILE.model");
+	return NULL;
+}
+
+/* ---- all of them ---- */
+
+static const struct data_tool tools[] = {
 	/* clang-format off */
-	{ "tokenize",   tool_tokenize },
-	{ "detokenize", tool_detokenize },
-	{ "normalize",  tool_normalize },
-	{ "clean",      tool_clean },
-	{ "bpe-learn",  bpe_learn_files },
-	{ "bpe-apply",  bpe_apply_file },
-	{ "bpe-undo",   bpe_undo_file },
-	{ "sp-learn",   tool_sp_learn },
-	{ "sp-apply",   tool_sp_apply },
-	{ "sp-undo",    tool_sp_undo },
+	{ "tokenize", make_tokenizer, run_tokenizer, free_tokenizer, true, NULL },
+	{ "detokenize", make_detokenizer, run_detokenizer, free_detokenizer, true, NULL },
+	{ "normalize", make_normalizer, run_normalizer, free_normalizer, false, NULL },
+	{ "bpe-apply", make_bpe, run_bpe, free_bpe, false, NULL },
+	{ "bpe-undo", make_bpe_separator, tool_bpe_undo_line, free, false, NULL },
+	{ "sp-apply", make_sp, run_sp, free_sp, false, NULL },
+	{ "sp-undo", make_sp, run_sp_undo, free_sp_undo, false, NULL },
+	{ .command = "clean", .run = tool_clean },
+	{ .command = "bpe-learn", .run = bpe_learn_files },
+	{ .command = "sp-learn", .run = tool_sp_learn },
 	/* clang-format on */
 };
-const size_t n_data_tools = ARRAY_LEN(data_tools);
+
+const struct data_tool *data_tool_find(const char *command)
+{
+	for (size_t i = 0; i < ARRAY_LEN(tools); i++)
+		if (!strcmp(tools[i].command, command))
+			return &tools[i];
+	return NULL;
+}
+
+static void warn_unknown_language(const struct conf *c)
+{
+	struct buf note = { 0 };
+
+	tokenizer_note_language(c->language, &note);
+	if (!c->quiet && note.len)
+		fprintf(stderr, "werkbank %s: %s\n", c->command, buf_text(&note));
+	buf_free(&note);
+}
+
+int data_tool_run(const struct data_tool *t, const struct conf *c, struct err *e)
+{
+	if (t->needs_language)
+		warn_unknown_language(c);
+	return t->run ? t->run(c, e) : tool_each_line(c, t, e);
+}

@@ -12,17 +12,29 @@
 #ifndef WERKBANK_DATA_TOOLS_H
 #define WERKBANK_DATA_TOOLS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
+#include "share/base/buf.h"
 #include "share/base/err.h"
 #include "share/conf/conf.h"
 
+/* A command. A filter of lines has no run(): each thread has a tool (instance) of its own. */
 struct data_tool {
 	const char *command; /* name in commands.def */
+	/*
+	 * Make the tool of one thread. first: the first tool made, which outlives all others and
+	 * may share data with them; NULL for the first itself. NULL: failure. free(NULL) is fine.
+	 */
+	void *(*make)(const struct conf *c, void *first, struct err *e);
+	/* Append the filtered line to out, without LF. */
+	int (*line)(void *tool, const char *line, size_t n, struct buf *out, struct err *e);
+	void (*free)(void *tool);
+	bool needs_language; /* warn if the language has no rules */
 	int (*run)(const struct conf *c, struct err *e);
 };
 
-extern const struct data_tool data_tools[];
-extern const size_t n_data_tools;
+const struct data_tool *data_tool_find(const char *command); /* NULL: none is called so */
+int data_tool_run(const struct data_tool *t, const struct conf *c, struct err *e);
 
 #endif

@@ -77,7 +77,7 @@ void demo_close(struct demo *d)
 	free(d);
 }
 
-int demo_corpus_run(const struct conf *c, struct err *e)
+int demo_corpus_run(struct conf *c, struct err *e)
 {
 	int64_t pairs = c->demo_pairs ? c->demo_pairs : DEFAULT_PAIRS, i;
 	struct outfile source = { 0 }, target = { 0 };

@@ -32,6 +32,6 @@ int demo_next(struct demo *d, struct buf *english, struct buf *german, struct er
 void demo_close(struct demo *d);
 
 /* werkbank-data demo-corpus: write --demo-pairs pairs (0: 24000) to OUT-SOURCE and OUT-TARGET. */
-int demo_corpus_run(const struct conf *c, struct err *e);
+int demo_corpus_run(struct conf *c, struct err *e);
 
 #endif

@@ -101,6 +101,12 @@ struct demo_word {
 		size_t n, cap;                                                                     \
 	} name
 
+/* Append an entry to such an array: 0, or ERR_NOMEM. */
+#define DEMO_PUSH(array, entry, e)                                                                 \
+	(mem_grow(&(array).at, &(array).cap, (array).n + 1, sizeof(entry), e)                      \
+		 ? (e)->code                                                                       \
+		 : ((array).at[(array).n++] = (entry), 0))
+
 struct demo_lexicon {
 	struct buf text; /* owns the strings */
 	DEMO_ARRAY(struct demo_noun, nouns);
@@ -168,20 +174,19 @@ enum demo_determiner demo_phrase_owner(const struct demo_phrase *p);
 
 /* ---- other words; each is appended with a blank after it ---- */
 
+/* X(name in patterns.txt, id): English, then German; part is of both */
+/* clang-format off */
+#define DEMO_VERB_FORMS(X) \
+	X("s", VERB_S) X("base", VERB_BASE) X("past", VERB_PAST) X("part", VERB_PART) \
+	X("ing", VERB_ING) \
+	X("fin", VERB_FIN) X("pre", VERB_PRE) X("sub", VERB_SUB) X("inf", VERB_INF) \
+	X("zu", VERB_ZU) X("aux", VERB_AUX) X("refl", VERB_REFL) X("imp", VERB_IMP)
+/* clang-format on */
+
 enum demo_verb_form {
-	VERB_S,
-	VERB_BASE,
-	VERB_PAST,
-	VERB_PART,
-	VERB_ING, /* English; PART both */
-	VERB_FIN,
-	VERB_PRE,
-	VERB_SUB,
-	VERB_INF,
-	VERB_ZU,
-	VERB_AUX,
-	VERB_REFL,
-	VERB_IMP /* German */
+#define X(name, id) id,
+	DEMO_VERB_FORMS(X)
+#undef X
 };
 
 void demo_write_verb(struct buf *out, enum demo_side side, const struct demo_verb *v,
@@ -192,18 +197,18 @@ void demo_write_word(struct buf *out, const char *word);
 
 /* ---- patterns ---- */
 
+/* X(name in patterns.txt, id) */
+/* clang-format off */
+#define DEMO_KINDS(X) \
+	X("who", KIND_WHO) X("pron", KIND_PRON) X("noun", KIND_NOUN) X("name", KIND_NAME) \
+	X("verb", KIND_VERB) X("adj", KIND_ADJ) X("word", KIND_WORD) X("num", KIND_NUM) \
+	X("digits", KIND_DIGITS) X("place", KIND_PLACE) X("goal", KIND_GOAL)
+/* clang-format on */
+
 enum demo_kind {
-	KIND_WHO,
-	KIND_PRON,
-	KIND_NOUN,
-	KIND_NAME,
-	KIND_VERB,
-	KIND_ADJ,
-	KIND_WORD,
-	KIND_NUM,
-	KIND_DIGITS,
-	KIND_PLACE,
-	KIND_GOAL
+#define X(name, id) id,
+	DEMO_KINDS(X)
+#undef X
 };
 
 #define DEMO_MAX_SLOTS 12

@@ -117,10 +117,7 @@ static int add_noun(struct demo_lexicon *x, const struct demo_table *t, struct e
 	n.mass = demo_has_class(&n.classes, "mass");
 	n.public = demo_has_class(&n.classes, "pub");
 	n.single = n.mass || demo_has_class(&n.classes, "sgonly");
-	if (mem_grow(&x->nouns.at, &x->nouns.cap, x->nouns.n + 1, sizeof(n), e))
-		return e->code;
-	x->nouns.at[x->nouns.n++] = n;
-	return 0;
+	return DEMO_PUSH(x->nouns, n, e);
 }
 
 static int lexicon_add_name(struct demo_lexicon *x, const struct demo_table *t, struct err *e)
@@ -131,10 +128,7 @@ static int lexicon_add_name(struct demo_lexicon *x, const struct demo_table *t, 
 		return demo_entry_error(t, e, "expected a name: \"Name gender\"");
 	if (t->fields[1][0] == 'f')
 		n.gender = GENDER_FEMININE;
-	if (mem_grow(&x->names.at, &x->names.cap, x->names.n + 1, sizeof(n), e))
-		return e->code;
-	x->names.at[x->names.n++] = n;
-	return 0;
+	return DEMO_PUSH(x->names, n, e);
 }
 
 static int add_adjective(struct demo_lexicon *x, const struct demo_table *t, struct err *e)
@@ -154,11 +148,9 @@ static int add_adjective(struct demo_lexicon *x, const struct demo_table *t, str
 				     .stem = f[4],
 				     .german_more = f[5] };
 	if (add_classes(&a.classes, t, 7, e) ||
-	    (!a.classes.n && demo_entry_error(t, e, "expected a ~topic for the adjective")) ||
-	    mem_grow(&x->adjectives.at, &x->adjectives.cap, x->adjectives.n + 1, sizeof(a), e))
+	    (!a.classes.n && demo_entry_error(t, e, "expected a ~topic for the adjective")))
 		return e->code;
-	x->adjectives.at[x->adjectives.n++] = a;
-	return 0;
+	return DEMO_PUSH(x->adjectives, a, e);
 }
 
 /* Read "auf+acc", the first object of a verb with a preposition. */
@@ -207,11 +199,7 @@ static int add_verb(struct demo_lexicon *x, const struct demo_table *t, struct e
 	if (strcmp(v.prefix, "-") && strncmp(v.infinitive, v.prefix, strlen(v.prefix)))
 		return demo_entry_error(
 			t, e, "the infinitive does not begin with the prefix of the verb");
-	if (add_classes(&v.classes, t, 15, e) ||
-	    mem_grow(&x->verbs.at, &x->verbs.cap, x->verbs.n + 1, sizeof(v), e))
-		return e->code;
-	x->verbs.at[x->verbs.n++] = v;
-	return 0;
+	return add_classes(&v.classes, t, 15, e) ? e->code : DEMO_PUSH(x->verbs, v, e);
 }
 
 static int add_place(struct demo_lexicon *x, const struct demo_table *t, struct err *e)
@@ -224,11 +212,7 @@ static int add_place(struct demo_lexicon *x, const struct demo_table *t, struct 
 			t, e, "expected a place: \"English | German | nouns and classes\"");
 	p.english = t->fields[0];
 	p.german = t->fields[2];
-	if (add_classes(&p.classes, t, 4, e) ||
-	    mem_grow(&x->places.at, &x->places.cap, x->places.n + 1, sizeof(p), e))
-		return e->code;
-	x->places.at[x->places.n++] = p;
-	return 0;
+	return add_classes(&p.classes, t, 4, e) ? e->code : DEMO_PUSH(x->places, p, e);
 }
 
 static int add_agree(struct demo_lexicon *x, const struct demo_table *t, struct err *e)
@@ -243,10 +227,7 @@ static int add_agree(struct demo_lexicon *x, const struct demo_table *t, struct 
 	a.word = t->fields[0];
 	for (i = 0; i < N_PERSONS; i++)
 		a.forms[i] = t->fields[2 + i];
-	if (mem_grow(&x->agrees.at, &x->agrees.cap, x->agrees.n + 1, sizeof(a), e))
-		return e->code;
-	x->agrees.at[x->agrees.n++] = a;
-	return 0;
+	return DEMO_PUSH(x->agrees, a, e);
 }
 
 static int lexicon_add_word(struct demo_lexicon *x, char *list, const struct demo_table *t,
@@ -258,10 +239,7 @@ static int lexicon_add_word(struct demo_lexicon *x, char *list, const struct dem
 	if (!has_bars(t, bars) || t->n != 3)
 		return demo_entry_error(t, e, "expected an entry of a list: \"English | German\"");
 	w = (struct demo_word){ list, t->fields[0], t->fields[2] };
-	if (mem_grow(&x->words.at, &x->words.cap, x->words.n + 1, sizeof(w), e))
-		return e->code;
-	x->words.at[x->words.n++] = w;
-	return 0;
+	return DEMO_PUSH(x->words, w, e);
 }
 
 static const struct {

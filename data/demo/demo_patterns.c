@@ -7,27 +7,20 @@
 #include "share/base/mem.h"
 #include "share/base/text.h"
 
-static const struct {
-	const char *name;
-	enum demo_kind kind;
-} kinds[] = {
-	/* clang-format off */
-	{ "who", KIND_WHO }, { "pron", KIND_PRON }, { "noun", KIND_NOUN }, { "name", KIND_NAME },
-	{ "verb", KIND_VERB }, { "adj", KIND_ADJ }, { "word", KIND_WORD }, { "num", KIND_NUM },
-	{ "digits", KIND_DIGITS },
-	{ "place", KIND_PLACE }, { "goal", KIND_GOAL },
-	/* clang-format on */
-};
+#define X(name, id) [id] = name,
+static const char *const kinds[] = { DEMO_KINDS(X) };
+static const char *const verb_forms[] = { DEMO_VERB_FORMS(X) };
+#undef X
 
-static const struct {
-	const char *name;
-	enum demo_verb_form form;
-} verb_forms[] = {
-	{ "s", VERB_S },     { "base", VERB_BASE }, { "past", VERB_PAST }, { "part", VERB_PART },
-	{ "ing", VERB_ING }, { "fin", VERB_FIN },   { "pre", VERB_PRE },   { "sub", VERB_SUB },
-	{ "inf", VERB_INF }, { "zu", VERB_ZU },	    { "aux", VERB_AUX },   { "refl", VERB_REFL },
-	{ "imp", VERB_IMP },
-};
+/* Index of a word in a list of n names; n: it is not there. */
+static size_t find_name(const char *const *names, size_t n, const char *word)
+{
+	size_t i = 0;
+
+	while (i < n && strcmp(names[i], word))
+		i++;
+	return i;
+}
 
 static int pattern_find_slot(const struct demo_pattern *p, const char *name)
 {
@@ -96,7 +89,6 @@ static int read_slot(struct demo_pattern *p, char *text, const struct demo_table
 {
 	struct demo_slot *s = &p->slots[p->n_slots];
 	char *slash, *colon;
-	size_t i;
 
 	if (p->n_slots == DEMO_MAX_SLOTS || text[0] < 'A' || text[0] > 'Z' || text[1] != '=' ||
 	    pattern_find_slot(p, (char[]){ text[0], 0 }) >= 0)
@@ -109,11 +101,9 @@ static int read_slot(struct demo_pattern *p, char *text, const struct demo_table
 	colon = strchr(text, ':');
 	if (colon)
 		*colon++ = 0;
-	for (i = 0; i < ARRAY_LEN(kinds) && strcmp(kinds[i].name, text); i++)
-		;
-	if (i == ARRAY_LEN(kinds))
+	s->kind = (enum demo_kind)find_name(kinds, ARRAY_LEN(kinds), text);
+	if (s->kind == ARRAY_LEN(kinds))
 		return demo_entry_error(t, e, "unknown kind of slot");
-	s->kind = kinds[i].kind;
 	if (pattern_split_list(&s->arguments, colon, ',', t, e) ||
 	    pattern_split_list(&s->filters, slash, '/', t, e) || resolve_filter(s, p, t, e))
 		return e->code;
@@ -129,23 +119,16 @@ static int read_modifier(struct demo_item *m, const struct demo_pattern *p, cons
 {
 	static const char *const cases[N_CASES] = { "nom", "acc", "dat", "gen" };
 	static const char *const forms[] = { "full", "bare", "poss", "pron", "rel" };
-	size_t i;
+	const size_t c = find_name(cases, N_CASES, word),
+		     form = find_name(forms, ARRAY_LEN(forms), word),
+		     verb_form = find_name(verb_forms, ARRAY_LEN(verb_forms), word);
 
-	for (i = 0; i < N_CASES; i++)
-		if (!strcmp(word, cases[i])) {
-			m->c = (enum demo_case)i;
-			return 0;
-		}
-	for (i = 0; i < ARRAY_LEN(forms); i++)
-		if (!strcmp(word, forms[i])) {
-			m->form = (enum demo_form)i;
-			return 0;
-		}
-	for (i = 0; i < ARRAY_LEN(verb_forms); i++)
-		if (!strcmp(word, verb_forms[i].name)) {
-			m->verb_form = verb_forms[i].form;
-			return 0;
-		}
+	if (c < N_CASES)
+		return m->c = (enum demo_case)c, 0;
+	if (form < ARRAY_LEN(forms))
+		return m->form = (enum demo_form)form, 0;
+	if (verb_form < ARRAY_LEN(verb_forms))
+		return m->verb_form = (enum demo_verb_form)verb_form, 0;
 	if (!strcmp(word, "obj"))
 		return m->object_case = true, 0;
 	if (!strcmp(word, "kein"))

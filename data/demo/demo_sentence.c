@@ -37,6 +37,30 @@ static bool demo_draw_percent(struct demo_rng *d, uint32_t percent)
 	return demo_draw_below(d, 100) < percent;
 }
 
+/* What a word is chosen for. */
+struct choice {
+	const struct sentence *sentence;
+	const struct demo_slot *slot;	  /* of a noun, verb or word */
+	const struct demo_phrase *phrase; /* that an adjective describes */
+	bool comparative;
+};
+
+/* Draw one of the n words that fit; each is equally probable. -1: none fits. */
+static int choose_fitting(struct sentence *s, size_t n,
+			  bool (*fits)(const struct choice *c, size_t i), const struct choice *c)
+{
+	uint32_t fitting = 0, pick;
+
+	for (size_t i = 0; i < n; i++)
+		fitting += fits(c, i);
+	if (!fitting)
+		return -1;
+	pick = demo_draw_below(s->rng, fitting);
+	for (size_t i = 0;; i++)
+		if (fits(c, i) && !pick--)
+			return (int)i;
+}
+
 static bool shares_class(const struct demo_classes *a, const struct demo_classes *b)
 {
 	int i;
@@ -64,9 +88,11 @@ static bool is_comparable(const struct demo_noun *a, const struct demo_noun *b)
 	       !strcmp(a->classes.names[1], b->classes.names[1]);
 }
 
-static bool noun_fits(const struct sentence *s, const struct demo_slot *slot,
-		      const struct demo_noun *n)
+static bool noun_fits(const struct choice *c, size_t i)
 {
+	const struct sentence *s = c->sentence;
+	const struct demo_slot *slot = c->slot;
+	const struct demo_noun *n = &s->x->nouns.at[i];
 	const struct filled *other = slot->refers >= 0 ? &s->filled[slot->refers] : NULL;
 
 	if (is_used(s, n) || (n->single && demo_has_class(&slot->filters, "pl")))
@@ -81,59 +107,35 @@ static bool noun_fits(const struct sentence *s, const struct demo_slot *slot,
 	return shares_class(&n->classes, &slot->arguments);
 }
 
-static const struct demo_noun *choose_noun(struct sentence *s, const struct demo_slot *slot)
-{
-	const struct demo_noun *n = s->x->nouns.at;
-	uint32_t fitting = 0, pick;
-	size_t i;
-
-	for (i = 0; i < s->x->nouns.n; i++)
-		fitting += noun_fits(s, slot, n + i);
-	if (!fitting)
-		return NULL;
-	pick = demo_draw_below(s->rng, fitting);
-	for (i = 0;; i++)
-		if (noun_fits(s, slot, n + i) && !pick--)
-			return n + i;
-}
-
 /* Do both have the same topic, their first class? */
 static bool is_rival(const struct demo_adjective *a, const struct demo_adjective *b)
 {
 	return b && !strcmp(a->classes.names[0], b->classes.names[0]);
 }
 
-static bool adjective_fits(const struct sentence *s, const struct demo_phrase *p,
-			   const struct demo_adjective *a, bool comparative)
+static bool adjective_fits(const struct choice *c, size_t i)
 {
-	int i;
+	const struct sentence *s = c->sentence;
+	const struct demo_adjective *a = &s->x->adjectives.at[i];
 
-	for (i = 0; i < s->n; i++)
-		if (is_rival(a, s->filled[i].adjective) ||
-		    is_rival(a, s->filled[i].phrase.adjective))
+	for (int k = 0; k < s->n; k++)
+		if (is_rival(a, s->filled[k].adjective) ||
+		    is_rival(a, s->filled[k].phrase.adjective))
 			return false;
-	if (comparative && (!strcmp(a->german_more, "-") || !strcmp(a->english_more, "-")))
+	if (c->comparative && (!strcmp(a->german_more, "-") || !strcmp(a->english_more, "-")))
 		return false;
-	if (!p->noun)
+	if (!c->phrase->noun)
 		return demo_has_class(&a->classes, "person");
-	return shares_class(&a->classes, &p->noun->classes);
+	return shares_class(&a->classes, &c->phrase->noun->classes);
 }
 
 static const struct demo_adjective *choose_adjective(struct sentence *s,
 						     const struct demo_phrase *p, bool comparative)
 {
-	const struct demo_adjective *a = s->x->adjectives.at;
-	uint32_t fitting = 0, pick;
-	size_t i;
+	const struct choice c = { .sentence = s, .phrase = p, .comparative = comparative };
+	int i = choose_fitting(s, s->x->adjectives.n, adjective_fits, &c);
 
-	for (i = 0; i < s->x->adjectives.n; i++)
-		fitting += adjective_fits(s, p, a + i, comparative);
-	if (!fitting)
-		return NULL;
-	pick = demo_draw_below(s->rng, fitting);
-	for (i = 0;; i++)
-		if (adjective_fits(s, p, a + i, comparative) && !pick--)
-			return a + i;
+	return i < 0 ? NULL : &s->x->adjectives.at[i];
 }
 
 static enum demo_determiner choose_possessive(struct sentence *s)
@@ -208,10 +210,12 @@ static void choose_determiner(struct sentence *s, struct demo_phrase *p,
 static bool fill_noun(struct sentence *s, struct demo_phrase *p, const struct demo_slot *slot)
 {
 	const struct demo_classes *f = &slot->filters;
+	const struct choice c = { .sentence = s, .slot = slot };
+	int i = choose_fitting(s, s->x->nouns.n, noun_fits, &c);
 
-	p->noun = choose_noun(s, slot);
-	if (!p->noun)
+	if (i < 0)
 		return false;
+	p->noun = &s->x->nouns.at[i];
 	p->plural = demo_has_class(f, "pl") ||
 		    (!p->noun->single && !demo_has_class(f, "sg") && !demo_has_class(f, "every") &&
 		     demo_draw_percent(s->rng, 30));
@@ -263,9 +267,11 @@ static bool fill_who(struct sentence *s, struct demo_phrase *p, const struct dem
 	return fill_noun(s, p, &people);
 }
 
-static bool verb_fits(const struct sentence *s, const struct demo_slot *slot,
-		      const struct demo_verb *v)
+static bool verb_fits(const struct choice *c, size_t number)
 {
+	const struct sentence *s = c->sentence;
+	const struct demo_slot *slot = c->slot;
+	const struct demo_verb *v = &s->x->verbs.at[number];
 	const struct demo_classes *f = &slot->filters, *own = &v->classes;
 	const struct demo_noun *object;
 	int i;
@@ -297,36 +303,9 @@ static bool verb_fits(const struct sentence *s, const struct demo_slot *slot,
 	return false;
 }
 
-static const struct demo_verb *choose_verb(struct sentence *s, const struct demo_slot *slot)
+static bool word_fits(const struct choice *c, size_t i)
 {
-	const struct demo_verb *v = s->x->verbs.at;
-	uint32_t fitting = 0, pick;
-	size_t i;
-
-	for (i = 0; i < s->x->verbs.n; i++)
-		fitting += verb_fits(s, slot, v + i);
-	if (!fitting)
-		return NULL;
-	pick = demo_draw_below(s->rng, fitting);
-	for (i = 0;; i++)
-		if (verb_fits(s, slot, v + i) && !pick--)
-			return v + i;
-}
-
-static const struct demo_word *choose_word(struct sentence *s, const char *list)
-{
-	const struct demo_word *w = s->x->words.at;
-	uint32_t fitting = 0, pick;
-	size_t i;
-
-	for (i = 0; i < s->x->words.n; i++)
-		fitting += !strcmp(w[i].list, list);
-	if (!fitting)
-		return NULL;
-	pick = demo_draw_below(s->rng, fitting);
-	for (i = 0;; i++)
-		if (!strcmp(w[i].list, list) && !pick--)
-			return w + i;
+	return !strcmp(c->sentence->x->words.at[i].list, c->slot->arguments.names[0]);
 }
 
 /* Choose a place with the class of the filter, or for a goal a noun and its determiner. */
@@ -352,6 +331,8 @@ static bool fill_slot(struct sentence *s, const struct demo_slot *slot)
 {
 	struct filled *f = &s->filled[s->n];
 	bool comparative = demo_has_class(&slot->filters, "comp");
+	const struct choice c = { .sentence = s, .slot = slot };
+	int i;
 
 	*f = (struct filled){ .phrase = { .pronoun = -1 } };
 	switch (slot->kind) {
@@ -366,12 +347,16 @@ static bool fill_slot(struct sentence *s, const struct demo_slot *slot)
 			       &s->x->names.at[demo_draw_below(s->rng, (uint32_t)s->x->names.n)],
 		       true;
 	case KIND_VERB:
-		return (f->verb = choose_verb(s, slot));
+		i = choose_fitting(s, s->x->verbs.n, verb_fits, &c);
+		f->verb = i < 0 ? NULL : &s->x->verbs.at[i];
+		return f->verb;
 	case KIND_ADJ:
 		return (f->adjective =
 				choose_adjective(s, &s->filled[slot->refers].phrase, comparative));
 	case KIND_WORD:
-		return (f->word = choose_word(s, slot->arguments.names[0]));
+		i = choose_fitting(s, s->x->words.n, word_fits, &c);
+		f->word = i < 0 ? NULL : &s->x->words.at[i];
+		return f->word;
 	case KIND_NUM:
 	case KIND_DIGITS:
 		f->number = slot->low +

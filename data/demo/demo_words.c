@@ -310,73 +310,67 @@ static const char *finite_form(const struct demo_verb *v, enum demo_person perso
 	}
 }
 
-static void write_german_verb(struct buf *out, const struct demo_verb *v, enum demo_verb_form form,
-			      enum demo_person person)
+/* A form of one word; "-" or "": none. */
+static const char *german_verb_form(const struct demo_verb *v, enum demo_verb_form form,
+				    enum demo_person person)
 {
 	static const char *const haben[N_PERSONS] = { "habe", "hast", "hat", "haben", "haben" };
 	static const char *const sein[N_PERSONS] = { "bin", "bist", "ist", "sind", "sind" };
 	static const char *const reflexive[N_PERSONS] = { "mich", "dich", "sich", "uns", "sich" };
-	bool separable = strcmp(v->prefix, "-") != 0;
 
 	switch (form) {
 	case VERB_FIN:
-		demo_write_word(out, finite_form(v, person));
-		break;
-	case VERB_PRE:
-		demo_write_word(out, v->prefix);
-		break;
 	case VERB_SUB:
-		if (separable)
-			buf_add_str(out, v->prefix);
-		demo_write_word(out, finite_form(v, person));
-		break;
-	case VERB_INF:
-		demo_write_word(out, v->infinitive);
-		break;
+		return finite_form(v, person);
 	case VERB_ZU:
-		if (separable)
-			buf_add_str(out, v->prefix);
-		buf_add_str(out, separable ? "zu" : "zu ");
-		demo_write_word(out, finite_form(v, PERSON_WE));
-		break;
+		return finite_form(v, PERSON_WE);
+	case VERB_PRE:
+		return v->prefix;
+	case VERB_INF:
+		return v->infinitive;
 	case VERB_AUX:
-		demo_write_word(out, v->auxiliary[0] == 'h' ? haben[person] : sein[person]);
-		break;
+		return v->auxiliary[0] == 'h' ? haben[person] : sein[person];
 	case VERB_REFL:
-		if (demo_has_class(&v->classes, "refl"))
-			demo_write_word(out, reflexive[person]);
-		break;
+		return demo_has_class(&v->classes, "refl") ? reflexive[person] : "";
 	case VERB_IMP:
-		demo_write_word(out, v->imperative);
-		break;
+		return v->imperative;
 	default:
-		demo_write_word(out, v->participle_german);
+		return v->participle_german;
+	}
+}
+
+static const char *english_verb_form(const struct demo_verb *v, enum demo_verb_form form,
+				     enum demo_person person)
+{
+	switch (form) {
+	case VERB_S:
+		return person == PERSON_HE ? v->third : v->base;
+	case VERB_PAST:
+		return v->past;
+	case VERB_PART:
+		return v->participle;
+	case VERB_ING:
+		return v->ing;
+	default:
+		return v->base;
 	}
 }
 
 void demo_write_verb(struct buf *out, enum demo_side side, const struct demo_verb *v,
 		     enum demo_verb_form form, enum demo_person person)
 {
-	if (side == DEMO_GERMAN) {
-		write_german_verb(out, v, form, person);
+	bool is_joined = form == VERB_SUB || form == VERB_ZU; /* with the prefix: "aufzugeben" */
+	bool is_separable = strcmp(v->prefix, "-") != 0;
+
+	if (side == DEMO_ENGLISH) {
+		demo_write_word(out, english_verb_form(v, form, person));
 		return;
 	}
-	switch (form) {
-	case VERB_S:
-		demo_write_word(out, person == PERSON_HE ? v->third : v->base);
-		break;
-	case VERB_PAST:
-		demo_write_word(out, v->past);
-		break;
-	case VERB_PART:
-		demo_write_word(out, v->participle);
-		break;
-	case VERB_ING:
-		demo_write_word(out, v->ing);
-		break;
-	default:
-		demo_write_word(out, v->base);
-	}
+	if (is_joined && is_separable)
+		buf_add_str(out, v->prefix);
+	if (form == VERB_ZU)
+		buf_add_str(out, is_separable ? "zu" : "zu ");
+	demo_write_word(out, german_verb_form(v, form, person));
 }
 
 /* ---- numbers ---- */

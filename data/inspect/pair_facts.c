@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "data/inspect/pair_repeats.h"
+#include "data/prep/column_pair.h"
 #include "data/prep/pair_rules.h"
 #include "share/base/file.h"
 #include "share/base/mem.h"
@@ -29,7 +29,7 @@ struct pair_facts {
 	int64_t total, done;
 	/* the text being read */
 	size_t n_texts, text;
-	struct token_column_reader *sides[2]; /* owned; NULL between texts */
+	struct column_pair sides; /* closed between texts */
 	int64_t line;
 	FILE *verdicts; /* owned */
 	bool is_complete;
@@ -138,7 +138,6 @@ static int facts_read_stats(struct pair_facts *f, struct err *e)
 static int facts_open_verdicts(struct pair_facts *f, struct err *e)
 {
 	char *path = file_path(e, "%s/work/verdicts.final", f->folder);
-	int fd;
 
 	if (!path)
 		return e->code;
@@ -151,12 +150,8 @@ static int facts_open_verdicts(struct pair_facts *f, struct err *e)
 			"%s: has %lld verdicts, but %lld pairs were read; prepare the corpus "
 			"again with --force",
 			path, (long long)file_size(path), (long long)f->total);
-	} else if (!file_open_read(&fd, path, e)) {
-		f->verdicts = fdopen(fd, "rb");
-		if (!f->verdicts) {
-			close(fd);
-			err_set_errno(e, ERR_IO, "%s: cannot be read", path);
-		}
+	} else {
+		f->verdicts = file_open_stream(path, e);
 	}
 	free(path);
 	return f->verdicts ? 0 : e->code;
@@ -177,19 +172,11 @@ struct pair_facts *pair_facts_open(const char *folder, struct err *e)
 	return f;
 }
 
-static void facts_close_text(struct pair_facts *f)
-{
-	for (int i = 0; i < 2; i++) {
-		token_column_close(f->sides[i]);
-		f->sides[i] = NULL;
-	}
-}
-
 void pair_facts_free(struct pair_facts *f)
 {
 	if (!f)
 		return;
-	facts_close_text(f);
+	column_pair_close(&f->sides);
 	if (f->verdicts)
 		fclose(f->verdicts);
 	for (int i = 0; i < PAIR_REPEATS; i++)
@@ -207,19 +194,13 @@ void pair_facts_free(struct pair_facts *f)
 
 static int facts_open_text(struct pair_facts *f, struct err *e)
 {
-	static const char *const names[2] = { "source", "target" };
+	char *work = file_path(e, "%s/work", f->folder);
+	/* the words are not looked at, so no word table limits their numbers */
+	int rc = work ? column_pair_open(&f->sides, work, f->text, INT32_MAX, e) : e->code;
 
-	for (int i = 0; i < 2; i++) {
-		char *path = file_path(e, "%s/work/side-%zu.%s", f->folder, f->text, names[i]);
-
-		/* the words are not looked at, so no word table limits their numbers */
-		f->sides[i] = path ? token_column_open(path, INT32_MAX, e) : NULL;
-		free(path);
-		if (!f->sides[i])
-			return e->code;
-	}
+	free(work);
 	f->line = 0;
-	return 0;
+	return rc;
 }
 
 static int bin_of_value(enum pair_histogram h, double value)
@@ -231,14 +212,14 @@ static int bin_of_value(enum pair_histogram h, double value)
 	return bin;
 }
 
-static double foreign_per_cent(const struct pair_side *s)
+static double foreign_per_cent(const struct clean_side *s)
 {
 	return s->letters ? 100.0 * s->foreign / s->letters : 0;
 }
 
 static void facts_count_pair(struct pair_facts *f, const struct pair_fact *p)
 {
-	const struct pair_side *s = &p->sides[0], *t = &p->sides[1];
+	const struct clean_side *s = &p->sides[0], *t = &p->sides[1];
 	uint32_t least = MIN(s->words, t->words), most = MAX(s->words, t->words);
 	const double values[PAIR_HISTOGRAMS] = {
 		[PAIR_SOURCE_WORDS] = s->words,
@@ -317,22 +298,12 @@ static int facts_keep_sample(struct pair_facts *f, const struct pair_fact *p, st
 	return 0;
 }
 
-static struct pair_side pair_side_of_line(const struct token_column_line *line)
-{
-	return (struct pair_side){ .hash = line->hash,
-				   .words = line->n,
-				   .longest = line->longest,
-				   .characters = line->characters,
-				   .letters = line->letters,
-				   .foreign = line->foreign };
-}
-
 static int facts_add_pair(struct pair_facts *f, const struct token_column_line lines[2],
 			  struct err *e)
 {
 	struct pair_fact p = { .place = { (uint32_t)f->text, ++f->line },
-			       .sides = { pair_side_of_line(&lines[0]),
-					  pair_side_of_line(&lines[1]) } };
+			       .sides = { pair_rules_side(&lines[0]),
+					  pair_rules_side(&lines[1]) } };
 	int rule = getc(f->verdicts);
 
 	if (rule == EOF && ferror(f->verdicts))
@@ -355,17 +326,9 @@ static int facts_add_pair(struct pair_facts *f, const struct token_column_line l
 static int facts_next_pair(struct pair_facts *f, struct err *e)
 {
 	struct token_column_line lines[2];
-	int got = token_column_next(f->sides[0], &lines[0], e);
-	int other = got < 0 ? got : token_column_next(f->sides[1], &lines[1], e);
+	int got = column_pair_next(&f->sides, lines, e);
 
-	if (got < 0 || other < 0)
-		return e->code;
-	if (got != other)
-		return err_set(e, ERR_DATA,
-			       "%s/work/side-%zu: the sides have different numbers of lines; "
-			       "prepare the corpus again with --force",
-			       f->folder, f->text);
-	return !got ? 0 : facts_add_pair(f, lines, e) ? e->code : 1;
+	return got <= 0 ? got : facts_add_pair(f, lines, e) ? e->code : 1;
 }
 
 int pair_facts_read(struct pair_facts *f, int64_t n, struct err *e)
@@ -373,14 +336,14 @@ int pair_facts_read(struct pair_facts *f, int64_t n, struct err *e)
 	int got;
 
 	while (n > 0 && f->text < f->n_texts) {
-		if (!f->sides[0] && facts_open_text(f, e))
+		if (!f->sides.sides[0] && facts_open_text(f, e))
 			return e->code;
 		got = facts_next_pair(f, e);
 		if (got < 0)
 			return got;
 		n -= got;
 		if (!got) {
-			facts_close_text(f);
+			column_pair_close(&f->sides);
 			f->text++;
 		}
 	}
@@ -452,16 +415,6 @@ const struct pair_fact *pair_facts_at(const struct pair_facts *f, int64_t i)
 {
 	assert(i >= 0 && (size_t)i < f->n_sample);
 	return &f->sample[i];
-}
-
-struct clean_side pair_facts_side(const struct pair_side *s)
-{
-	return (struct clean_side){ .words = s->words,
-				    .longest = s->longest,
-				    .characters = s->characters,
-				    .letters = s->letters,
-				    .foreign = s->foreign,
-				    .hash = s->hash };
 }
 
 bool pair_facts_is_held_out(const struct pair_facts *f, const struct pair_fact *p)

@@ -35,16 +35,10 @@ struct pair_place {
 	int64_t line;
 };
 
-/* What the rules need of a side, without its hash; see struct clean_side. */
-struct pair_side {
-	uint64_t hash;
-	uint32_t words, longest, characters, letters, foreign;
-};
-
 struct pair_fact {
 	struct pair_place place;
-	struct pair_side sides[2]; /* source, target */
-	enum clean_rule rule;	   /* the verdict of the preparation */
+	struct clean_side sides[2]; /* source, target */
+	enum clean_rule rule;	    /* the verdict of the preparation */
 };
 
 enum pair_histogram {
@@ -111,7 +105,6 @@ bool pair_facts_drop_overlap(const struct pair_facts *f);
 /* The sample: fact i of pair_facts_n(). */
 int64_t pair_facts_n(const struct pair_facts *f);
 const struct pair_fact *pair_facts_at(const struct pair_facts *f, int64_t i);
-struct clean_side pair_facts_side(const struct pair_side *s);
 /* Is the pair with these hashes in a held-out set that was read? */
 bool pair_facts_is_held_out(const struct pair_facts *f, const struct pair_fact *p);
 /* The fact of a dropped pair by the name of its text and its line; NULL: not in memory. */

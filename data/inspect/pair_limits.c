@@ -11,7 +11,7 @@ static const struct {
 	const char *name;
 	enum clean_rule rule;
 } limits[PAIR_N_LIMITS] = {
-#define X(id, name, rule) [id] = { name, rule },
+#define X(id, name, rule, member) [id] = { name, rule },
 	PAIR_LIMITS(X)
 #undef X
 };
@@ -51,48 +51,30 @@ enum pair_limit pair_limit_of_rule(enum clean_rule rule)
 static double limit_value(const struct clean_options *o, enum pair_limit l)
 {
 	switch (l) {
-	case PAIR_LIMIT_MAX_WORDS:
-		return (double)o->max_words;
-	case PAIR_LIMIT_MIN_WORDS:
-		return (double)o->min_words;
-	case PAIR_LIMIT_RATIO:
-		return o->max_ratio;
-	case PAIR_LIMIT_WORD_CHARS:
-		return (double)o->max_word_chars;
-	case PAIR_LIMIT_COPIES:
-		return o->drop_copies;
-	case PAIR_LIMIT_FOREIGN:
-		return o->max_foreign;
+#define X(id, name, rule, member)                                                                  \
+	case id:                                                                                   \
+		return (double)o->member;
+		PAIR_LIMITS(X)
+#undef X
 	default:
-		return o->max_char_ratio;
+		return NAN;
 	}
 }
 
 static void limit_put(struct clean_options *o, enum pair_limit l, double value)
 {
 	switch (l) {
-	case PAIR_LIMIT_MAX_WORDS:
-		o->max_words = (int64_t)value;
+#define X(id, name, rule, member)                                                                  \
+	case id:                                                                                   \
+		o->member = (typeof(o->member))value;                                              \
 		break;
-	case PAIR_LIMIT_MIN_WORDS:
-		o->min_words = (int64_t)value;
-		break;
-	case PAIR_LIMIT_RATIO:
-		o->max_ratio = value;
-		break;
-	case PAIR_LIMIT_WORD_CHARS:
-		o->max_word_chars = (int64_t)value;
-		break;
-	case PAIR_LIMIT_COPIES:
-		o->drop_copies = value != 0;
-		break;
-	case PAIR_LIMIT_FOREIGN:
-		o->max_foreign = value;
-		o->check_script = value < 1;
-		break;
+		PAIR_LIMITS(X)
+#undef X
 	default:
-		o->max_char_ratio = value;
+		break;
 	}
+	if (l == PAIR_LIMIT_FOREIGN)
+		o->check_script = value < 1;
 }
 
 bool pair_limits_equal(const struct clean_options *a, const struct clean_options *b,
@@ -169,7 +151,7 @@ static double larger_foreign_share(const struct pair_fact *p)
 void pair_limit_reason(const struct pair_fact *p, enum clean_rule rule,
 		       const struct clean_options *o, char *out, size_t size)
 {
-	const struct pair_side *s = &p->sides[0], *t = &p->sides[1];
+	const struct clean_side *s = &p->sides[0], *t = &p->sides[1];
 	enum pair_limit l = pair_limit_of_rule(rule);
 	char limit[32] = "";
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/prep/token_column.h"
+#include "data/prep/column_pair.h"
 #include "share/base/file.h"
 #include "share/base/mem.h"
 #include "share/base/util.h"
@@ -21,7 +21,7 @@ struct pair_texts {
 	struct intern words;
 	struct wanted_text wanted[PAIR_TEXTS_MAX]; /* sorted by place */
 	size_t n, at;
-	struct token_column_reader *sides[2]; /* owned; of the text of wanted[at], or NULL */
+	struct column_pair sides; /* of the text of wanted[at], or closed */
 	uint32_t text;
 	int64_t line; /* of the open text, read last */
 };
@@ -44,19 +44,11 @@ struct pair_texts *pair_texts_open(const char *folder, struct err *e)
 	return NULL;
 }
 
-static void pair_texts_close_text(struct pair_texts *t)
-{
-	for (int i = 0; i < 2; i++) {
-		token_column_close(t->sides[i]);
-		t->sides[i] = NULL;
-	}
-}
-
 void pair_texts_free(struct pair_texts *t)
 {
 	if (!t)
 		return;
-	pair_texts_close_text(t);
+	column_pair_close(&t->sides);
 	word_table_close(t->table);
 	intern_free(&t->words);
 	for (size_t i = 0; i < PAIR_TEXTS_MAX; i++)
@@ -83,7 +75,7 @@ int pair_texts_want(struct pair_texts *t, const struct pair_place *places, size_
 {
 	if (n > PAIR_TEXTS_MAX)
 		return err_set(e, ERR_INTERNAL, "%zu texts wanted, at most %d", n, PAIR_TEXTS_MAX);
-	pair_texts_close_text(t);
+	column_pair_close(&t->sides);
 	for (size_t i = 0; i < n; i++) {
 		t->wanted[i].place = places[i];
 		t->wanted[i].is_read = false;
@@ -98,19 +90,14 @@ int pair_texts_want(struct pair_texts *t, const struct pair_place *places, size_
 
 static int pair_texts_open_text(struct pair_texts *t, struct err *e)
 {
-	static const char *const names[2] = { "source", "target" };
+	char *work = file_path(e, "%s/work", t->folder);
+	int rc;
 
 	t->text = t->wanted[t->at].place.text;
 	t->line = 0;
-	for (int i = 0; i < 2; i++) {
-		char *path = file_path(e, "%s/work/side-%u.%s", t->folder, t->text, names[i]);
-
-		t->sides[i] = path ? token_column_open(path, t->words.n, e) : NULL;
-		free(path);
-		if (!t->sides[i])
-			return e->code;
-	}
-	return 0;
+	rc = work ? column_pair_open(&t->sides, work, t->text, t->words.n, e) : e->code;
+	free(work);
+	return rc;
 }
 
 static int pair_texts_keep(struct pair_texts *t, const struct token_column_line lines[2],
@@ -141,10 +128,8 @@ static int pair_texts_keep(struct pair_texts *t, const struct token_column_line 
 static int pair_texts_next(struct pair_texts *t, struct err *e)
 {
 	struct token_column_line lines[2];
-	int got = 1;
+	int got = column_pair_next(&t->sides, lines, e);
 
-	for (int i = 0; i < 2 && got > 0; i++)
-		got = token_column_next(t->sides[i], &lines[i], e);
 	if (got < 0)
 		return e->code;
 	t->line++;
@@ -174,9 +159,9 @@ int pair_texts_read(struct pair_texts *t, int64_t n, struct err *e)
 		return t->n > 0;
 	}
 	for (; n > 0 && t->at < t->n; n--) {
-		if (t->sides[0] && t->text != t->wanted[t->at].place.text)
-			pair_texts_close_text(t);
-		if ((!t->sides[0] && pair_texts_open_text(t, e)) || pair_texts_next(t, e))
+		if (t->sides.sides[0] && t->text != t->wanted[t->at].place.text)
+			column_pair_close(&t->sides);
+		if ((!t->sides.sides[0] && pair_texts_open_text(t, e)) || pair_texts_next(t, e))
 			return e->code;
 	}
 	return t->at < t->n;

@@ -59,9 +59,7 @@ int pair_trial_run(struct pair_trial *t, const struct pair_facts *f, const struc
 		return e->code;
 	for (int64_t i = 0; i < n; i++) {
 		const struct pair_fact *p = pair_facts_at(f, i);
-		struct clean_side source = pair_facts_side(&p->sides[0]),
-				  target = pair_facts_side(&p->sides[1]);
-		enum clean_rule rule = clean_check_pair(o, &source, &target);
+		enum clean_rule rule = clean_check_pair(o, &p->sides[0], &p->sides[1]);
 		bool unsure = false;
 
 		if (!rule)

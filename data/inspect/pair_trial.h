@@ -34,18 +34,18 @@ struct pair_estimate pair_trial_estimate(const struct pair_trial *t, int64_t n);
 
 /* ---- the limits that can be tried ---- */
 
-/* X(id, name of the option, its rule) in the order of the rules */
+/* X(id, name of the option, its rule, its member of struct clean_options) in the order of the rules */
 #define PAIR_LIMITS(X)                                                                             \
-	X(PAIR_LIMIT_MAX_WORDS, "max-words", CLEAN_LONG)                                           \
-	X(PAIR_LIMIT_MIN_WORDS, "min-words", CLEAN_SHORT)                                          \
-	X(PAIR_LIMIT_RATIO, "max-ratio", CLEAN_RATIO)                                              \
-	X(PAIR_LIMIT_WORD_CHARS, "max-word-chars", CLEAN_WORD)                                     \
-	X(PAIR_LIMIT_COPIES, "drop-copies", CLEAN_COPY)                                            \
-	X(PAIR_LIMIT_FOREIGN, "max-foreign", CLEAN_SCRIPT)                                         \
-	X(PAIR_LIMIT_CHAR_RATIO, "max-char-ratio", CLEAN_CHARACTERS)
+	X(PAIR_LIMIT_MAX_WORDS, "max-words", CLEAN_LONG, max_words)                                \
+	X(PAIR_LIMIT_MIN_WORDS, "min-words", CLEAN_SHORT, min_words)                               \
+	X(PAIR_LIMIT_RATIO, "max-ratio", CLEAN_RATIO, max_ratio)                                   \
+	X(PAIR_LIMIT_WORD_CHARS, "max-word-chars", CLEAN_WORD, max_word_chars)                     \
+	X(PAIR_LIMIT_COPIES, "drop-copies", CLEAN_COPY, drop_copies)                               \
+	X(PAIR_LIMIT_FOREIGN, "max-foreign", CLEAN_SCRIPT, max_foreign)                            \
+	X(PAIR_LIMIT_CHAR_RATIO, "max-char-ratio", CLEAN_CHARACTERS, max_char_ratio)
 
 enum pair_limit {
-#define X(id, name, rule) id,
+#define X(id, name, rule, member) id,
 	PAIR_LIMITS(X)
 #undef X
 		PAIR_N_LIMITS

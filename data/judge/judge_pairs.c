@@ -125,33 +125,56 @@ static void say_misaligned(struct corpus_verdict *v, int shift, double own, doub
 		  "another text.";
 }
 
-/* One verdict for the run of bad blocks first … last, which have the same shift. */
-static int report_blocks(struct corpus_judge *j, int32_t first, int32_t last,
-			 const struct block_wins *blocks, double good, struct err *e)
+/* The bad lines of a set: those of the blocks first … last; first < 0: all. */
+struct bad_lines {
+	const struct judged_set *set;
+	int32_t first, last;
+};
+
+static int report_lines(struct corpus_judge *j, struct bad_lines lines, int shift,
+			struct alignment_wins own, struct alignment_wins shifted, double good,
+			struct err *e)
 {
-	const struct judged_lines *t = &j->train.lines;
-	struct alignment_wins own = { 0, 0 }, shifted = { 0, 0 };
-	bool *is_bad = mem_alloc(t->n, sizeof(*is_bad), e);
+	const struct judged_lines *t = &lines.set->lines;
+	bool *is_bad = mem_alloc(MAX(t->n, 1), sizeof(*is_bad), e);
 	struct corpus_verdict *v;
 
 	if (!is_bad)
 		return e->code;
-	for (int32_t i = first; i <= last; i++) {
-		own = (struct alignment_wins){ own.wins + blocks[i].own.wins,
-					       own.n + blocks[i].own.n };
-		shifted = (struct alignment_wins){ shifted.wins + blocks[i].shifted.wins,
-						   shifted.n + blocks[i].shifted.n };
-	}
 	for (size_t i = 0; i < t->n; i++)
-		is_bad[i] = t->lines[i].block >= first && t->lines[i].block <= last;
-	v = judge_new_verdict(j, blocks[first].shift ? JUDGE_SHIFTED : JUDGE_MISALIGNED, &j->train);
+		is_bad[i] = lines.first < 0 ||
+			    (t->lines[i].block >= lines.first && t->lines[i].block <= lines.last);
+	v = judge_new_verdict(j, shift ? JUDGE_SHIFTED : JUDGE_MISALIGNED, lines.set);
 	if (v) {
-		judge_locate(j, v, &j->train, is_bad);
-		say_misaligned(v, blocks[first].shift, share_of_wins(own), share_of_wins(shifted),
-			       good);
+		judge_locate(j, v, lines.set, is_bad);
+		say_misaligned(v, shift, share_of_wins(own), share_of_wins(shifted), good);
 	}
 	free(is_bad);
 	return 0;
+}
+
+/* One verdict for all of a set. */
+static int report_set(struct corpus_judge *j, const struct judged_set *set, int shift,
+		      struct alignment_wins own, struct alignment_wins shifted, double good,
+		      struct err *e)
+{
+	return report_lines(j, (struct bad_lines){ set, -1, -1 }, shift, own, shifted, good, e);
+}
+
+/* One verdict for the run of bad blocks first … last, which have the same shift. */
+static int report_blocks(struct corpus_judge *j, int32_t first, int32_t last,
+			 const struct block_wins *blocks, double good, struct err *e)
+{
+	struct alignment_wins own = { 0, 0 }, shifted = { 0, 0 };
+
+	for (int32_t i = first; i <= last; i++) {
+		own.wins += blocks[i].own.wins;
+		own.n += blocks[i].own.n;
+		shifted.wins += blocks[i].shifted.wins;
+		shifted.n += blocks[i].shifted.n;
+	}
+	return report_lines(j, (struct bad_lines){ &j->train, first, last }, blocks[first].shift,
+			    own, shifted, good, e);
 }
 
 /* The training text of a block's first line; -1: the block is empty. */
@@ -215,26 +238,6 @@ static int find_shift_of_all(struct alignment *a, struct alignment_wins own,
 	if (best)
 		*shifted = alignment_of_shift(a, -1, best);
 	return best;
-}
-
-static int report_set(struct corpus_judge *j, const struct judged_set *set, int shift,
-		      struct alignment_wins own, struct alignment_wins shifted, double good,
-		      struct err *e)
-{
-	bool *is_bad = mem_alloc(MAX(set->lines.n, 1), sizeof(*is_bad), e);
-	struct corpus_verdict *v;
-
-	if (!is_bad)
-		return e->code;
-	for (size_t i = 0; i < set->lines.n; i++)
-		is_bad[i] = true;
-	v = judge_new_verdict(j, shift ? JUDGE_SHIFTED : JUDGE_MISALIGNED, set);
-	if (v) {
-		judge_locate(j, v, set, is_bad);
-		say_misaligned(v, shift, share_of_wins(own), share_of_wins(shifted), good);
-	}
-	free(is_bad);
-	return 0;
 }
 
 /* No stretch is to blame, but all of the text fits less than healthy text does. */

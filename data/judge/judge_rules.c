@@ -137,6 +137,7 @@ struct line_context {
 	const struct judged_set *set;
 	size_t i;
 	const struct judged_line *line;
+	int side; /* of the rule; 0 if the rule is about the pair */
 };
 
 /* The languages of word i, unless it has occurred before: "a … a … a" must not count three times. */
@@ -148,17 +149,17 @@ static uint64_t new_languages(const int32_t *words, const struct word_mark *mark
 	return marks[words[i]].languages;
 }
 
-/* The row of the language that the line is of, if that is another than its own; -1. */
-static int find_other_language(const struct line_context *c, int side)
+/* The row of the language that the side is of, if that is another than its own; -1. */
+static int find_other_language(const struct line_context *c)
 {
-	const int32_t *words = judged_words(&c->set->lines, c->line, side);
+	const int32_t *words = judged_words(&c->set->lines, c->line, c->side);
 	const struct word_mark *marks = c->judge->marks.marks;
-	const int own = c->judge->language_rows[side];
+	const int own = c->judge->language_rows[c->side];
 	int counts[64] = { 0 }, best = -1;
 
 	if (own < 0)
 		return -1;
-	for (uint32_t i = 0; i < c->line->sides[side].n; i++) {
+	for (uint32_t i = 0; i < c->line->sides[c->side].n; i++) {
 		uint64_t left = new_languages(words, marks, i);
 		size_t bytes;
 
@@ -176,39 +177,19 @@ static int find_other_language(const struct line_context *c, int side)
 }
 
 /* Is the line of the language of the other side and the pair swapped? That is another rule's. */
-static bool is_of_other_language(const struct line_context *c, int side)
+static bool is_of_other_language(const struct line_context *c)
 {
 	return !c->set->is_swapped[c->i] && c->line->sides[0].hash != c->line->sides[1].hash &&
-	       find_other_language(c, side) >= 0;
-}
-
-static bool has_other_source_language(const struct line_context *c)
-{
-	return is_of_other_language(c, 0);
-}
-
-static bool has_other_target_language(const struct line_context *c)
-{
-	return is_of_other_language(c, 1);
+	       find_other_language(c) >= 0;
 }
 
 /* A line that is copied or swapped is another rule's. */
-static bool is_foreign_script(const struct line_context *c, int side)
+static bool is_foreign_script(const struct line_context *c)
 {
-	const struct judged_side *s = &c->line->sides[side];
+	const struct judged_side *s = &c->line->sides[c->side];
 
 	return s->letters >= 8 && s->foreign * 2 > s->letters &&
-	       s->hash != c->line->sides[1 - side].hash && !c->set->is_swapped[c->i];
-}
-
-static bool has_foreign_source_script(const struct line_context *c)
-{
-	return is_foreign_script(c, 0);
-}
-
-static bool has_foreign_target_script(const struct line_context *c)
-{
-	return is_foreign_script(c, 1);
+	       s->hash != c->line->sides[1 - c->side].hash && !c->set->is_swapped[c->i];
 }
 
 static bool is_swapped_pair(const struct line_context *c)
@@ -353,42 +334,43 @@ struct line_rule {
 	enum judge_rule rule;
 	bool is_for_sets;     /* held-out sets are judged by it, too */
 	double likely, clear; /* least shares of bad lines */
+	int side;	      /* that is_bad() looks at; 0 if it looks at both */
 	bool (*is_bad)(const struct line_context *c);
 	const char *what; /* after "… lines " */
 	const char *cure;
 };
 
 static const struct line_rule line_rules[] = {
-	{ JUDGE_SWAPPED, true, 0.015, 0.03, is_swapped_pair,
+	{ JUDGE_SWAPPED, true, 0.015, 0.03, 0, is_swapped_pair,
 	  "have source and target the other way round",
 	  "Exchange the sides of these lines, or remove them." },
-	{ JUDGE_SOURCE_LANGUAGE, true, 0.03, 0.08, has_other_source_language,
+	{ JUDGE_SOURCE_LANGUAGE, true, 0.03, 0.08, 0, is_of_other_language,
 	  "have a source in another language", "Remove these lines, or correct source_language." },
-	{ JUDGE_TARGET_LANGUAGE, true, 0.03, 0.08, has_other_target_language,
+	{ JUDGE_TARGET_LANGUAGE, true, 0.03, 0.08, 1, is_of_other_language,
 	  "have a target in another language", "Remove these lines, or correct target_language." },
-	{ JUDGE_SOURCE_SCRIPT, true, 0.12, 0.20, has_foreign_source_script,
+	{ JUDGE_SOURCE_SCRIPT, true, 0.12, 0.20, 0, is_foreign_script,
 	  "have a source in a script that its language does not use",
 	  "max_foreign = 0.3 drops these lines; or correct source_language." },
-	{ JUDGE_TARGET_SCRIPT, true, 0.12, 0.20, has_foreign_target_script,
+	{ JUDGE_TARGET_SCRIPT, true, 0.12, 0.20, 1, is_foreign_script,
 	  "have a target in a script that its language does not use",
 	  "max_foreign = 0.3 drops these lines; or correct target_language." },
-	{ JUDGE_COPIES, true, 0.05, 0.15, is_copied_pair,
+	{ JUDGE_COPIES, true, 0.05, 0.15, 0, is_copied_pair,
 	  "have four words or more and a target that equals the source: a model learns to copy",
 	  "drop_copies = yes drops them." },
-	{ JUDGE_REPEATS, false, 0.50, 0.65, is_repeated_pair, "repeat an earlier pair",
+	{ JUDGE_REPEATS, false, 0.50, 0.65, 0, is_repeated_pair, "repeat an earlier pair",
 	  "drop_duplicates = yes keeps the first of equal pairs." },
-	{ JUDGE_ONE_LINE, false, 0.10, 0.20, has_most_frequent_side,
+	{ JUDGE_ONE_LINE, false, 0.10, 0.20, 0, has_most_frequent_side,
 	  "have the same source, or the same target, beside various lines of the other side",
 	  "Remove this line, or all but some of these pairs." },
-	{ JUDGE_QUOTED, true, 0.60, 0.80, is_quoted_pair,
+	{ JUDGE_QUOTED, true, 0.60, 0.80, 0, is_quoted_pair,
 	  "stand in quotation marks on both sides, as the cells of a table do",
 	  "Export the columns as plain text, without quotation marks." },
-	{ JUDGE_MARKUP, true, 0.30, 0.60, is_markup_line, "are markup, from \"<\" to \">\"",
+	{ JUDGE_MARKUP, true, 0.30, 0.60, 0, is_markup_line, "are markup, from \"<\" to \">\"",
 	  "Take the text out of the markup: one sentence a line." },
-	{ JUDGE_ENTITIES, true, 0.01, 0.03, has_entities,
+	{ JUDGE_ENTITIES, true, 0.01, 0.03, 0, has_entities,
 	  "have XML entities such as \"&amp;\" or \"&#39;\"",
 	  "Replace entities by their characters." },
-	{ JUDGE_CAPITALS, true, 0.05, 0.10, has_capitals_on_one_side,
+	{ JUDGE_CAPITALS, true, 0.05, 0.10, 0, has_capitals_on_one_side,
 	  "are in capitals on one side only: a model cannot know when to write capitals",
 	  "Remove these lines, or write both sides alike." },
 };
@@ -401,8 +383,8 @@ static const char *most_frequent_language(const struct corpus_judge *j,
 	int64_t counts[64] = { 0 };
 
 	for (size_t i = 0; i < set->lines.n; i++) {
-		const struct line_context c = { j, set, i, &set->lines.lines[i] };
-		const int row = is_bad[i] ? find_other_language(&c, side) : -1;
+		const struct line_context c = { j, set, i, &set->lines.lines[i], side };
+		const int row = is_bad[i] ? find_other_language(&c) : -1;
 
 		if (row >= 0)
 			counts[row]++;
@@ -417,10 +399,9 @@ static void describe_line_rule(struct corpus_judge *j, const struct judged_set *
 			       const struct line_rule *r, struct corpus_verdict *v,
 			       const bool *is_bad)
 {
-	const int side = r->rule == JUDGE_TARGET_LANGUAGE;
-	const bool has_language = side || r->rule == JUDGE_SOURCE_LANGUAGE;
-	const char *name =
-		has_language ? most_frequent_language(j, set, side, is_bad, v->n_bad) : NULL;
+	const char *name = r->is_bad == is_of_other_language
+				   ? most_frequent_language(j, set, r->side, is_bad, v->n_bad)
+				   : NULL;
 
 	v->cure = r->cure;
 	if (r->rule == JUDGE_SWAPPED && v->density < 0.95)
@@ -441,7 +422,7 @@ static void apply_line_rule(struct corpus_judge *j, const struct judged_set *set
 	double share;
 
 	for (size_t i = 0; i < set->lines.n; i++) {
-		const struct line_context c = { j, set, i, &set->lines.lines[i] };
+		const struct line_context c = { j, set, i, &set->lines.lines[i], r->side };
 
 		n += is_bad[i] = r->is_bad(&c);
 	}

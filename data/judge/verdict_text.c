@@ -20,8 +20,7 @@ const char *judge_rule_name(enum judge_rule r)
 static void put_examples(struct json_writer *w, const struct corpus_verdict *v,
 			 const char *const *text_names)
 {
-	json_key(w, "examples");
-	json_open(w, '[');
+	json_put_open(w, "examples", '[');
 	for (int i = 0; i < v->n_examples; i++) {
 		json_open(w, '{');
 		if (v->examples[i].text >= 0)
@@ -62,14 +61,12 @@ void corpus_judge_put_json(const struct corpus_judge *j, struct json_writer *w,
 	int n;
 	const struct corpus_verdict *v = corpus_judge_verdicts(j, &n);
 
-	json_key(w, "judged");
-	json_open(w, '{');
+	json_put_open(w, "judged", '{');
 	json_put_int(w, "pairs", corpus_judge_lines(j));
 	if (isfinite(alignment))
 		json_put_real(w, "alignment", alignment);
 	json_close(w, '}');
-	json_key(w, "verdicts");
-	json_open(w, '[');
+	json_put_open(w, "verdicts", '[');
 	for (int i = 0; i < n; i++)
 		put_verdict(w, &v[i], text_names);
 	json_close(w, ']');

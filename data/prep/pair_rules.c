@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "data/prep/parallel.h"
-#include "share/base/file.h"
 #include "share/base/hash.h"
 #include "share/base/mem.h"
 
@@ -56,15 +55,21 @@ static int compare_held_out_keys(const void *a, const void *b)
 	return (x->line > y->line) - (x->line < y->line);
 }
 
-static int held_out_add(struct held_out *h, size_t caps[HELD_OUT_PARTS],
-			const struct parallel_reader *in, struct err *e)
+struct held_out_reading {
+	struct held_out *set;
+	size_t caps[HELD_OUT_PARTS];
+};
+
+static int held_out_add(void *context, const struct parallel_reader *in, struct err *e)
 {
+	struct held_out_reading *r = context;
+	struct held_out *h = r->set;
 	uint64_t source = hash_bytes(in->source.text, in->source.len),
 		 target = hash_bytes(in->target.text, in->target.len);
 	const uint64_t keys[HELD_OUT_PARTS] = { pair_rules_key(source, target), source, target };
 
 	for (int i = 0; i < HELD_OUT_PARTS; i++) {
-		if (mem_grow(&h->keys[i], &caps[i], h->n + 1, sizeof(*h->keys[i]), e))
+		if (mem_grow(&h->keys[i], &r->caps[i], h->n + 1, sizeof(*h->keys[i]), e))
 			return e->code;
 		h->keys[i][h->n] = (struct held_out_key){ keys[i], in->number };
 	}
@@ -75,25 +80,12 @@ static int held_out_add(struct held_out *h, size_t caps[HELD_OUT_PARTS],
 int held_out_read(struct held_out *h, const char *folder, const char *set, const char *source,
 		  const char *target, struct err *e)
 {
-	char *first = file_path(e, "%s/%s.%s", folder, set, source);
-	char *second = first ? file_path(e, "%s/%s.%s", folder, set, target) : NULL;
-	size_t caps[HELD_OUT_PARTS] = { 0 };
-	struct parallel_reader in;
-	int got = second ? parallel_open(&in, first, second, false, e) : e->code;
+	struct held_out_reading r = { .set = h };
+	int rc = parallel_each_pair(folder, set, source, target, held_out_add, &r, e);
 
-	if (!got) {
-		while ((got = parallel_next(&in, e)) > 0)
-			if (held_out_add(h, caps, &in, e)) {
-				got = e->code;
-				break;
-			}
-		parallel_close(&in);
-	}
-	for (int i = 0; !got && h->n && i < HELD_OUT_PARTS; i++)
+	for (int i = 0; !rc && h->n && i < HELD_OUT_PARTS; i++)
 		qsort(h->keys[i], h->n, sizeof(*h->keys[i]), compare_held_out_keys);
-	free(first);
-	free(second);
-	return got;
+	return rc;
 }
 
 int64_t held_out_find(const struct held_out *h, enum held_out_part part, uint64_t key)

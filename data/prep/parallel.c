@@ -1,5 +1,8 @@
 /* parallel.c - reader of two parallel texts in step (see parallel.h) */
 #include "data/prep/parallel.h"
+#include <stdlib.h>
+
+#include "share/base/file.h"
 #include "share/base/text.h"
 
 static int parallel_open_text(struct parallel_text *t, const char *path, bool repair, struct err *e)
@@ -98,4 +101,22 @@ void parallel_close(struct parallel_reader *p)
 {
 	parallel_close_text(&p->source);
 	parallel_close_text(&p->target);
+}
+
+int parallel_each_pair(const char *folder, const char *set, const char *source, const char *target,
+		       parallel_visitor visit, void *context, struct err *e)
+{
+	char *first = file_path(e, "%s/%s.%s", folder, set, source);
+	char *second = first ? file_path(e, "%s/%s.%s", folder, set, target) : NULL;
+	struct parallel_reader in;
+	int got = second ? parallel_open(&in, first, second, false, e) : e->code;
+
+	if (!got) {
+		while ((got = parallel_next(&in, e)) > 0 && !(got = visit(context, &in, e)))
+			;
+		parallel_close(&in);
+	}
+	free(first);
+	free(second);
+	return got < 0 ? got : 0;
 }

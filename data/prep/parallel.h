@@ -42,6 +42,14 @@ int parallel_open(struct parallel_reader *p, const char *source, const char *tar
 int parallel_next(struct parallel_reader *p, struct err *e);
 void parallel_close(struct parallel_reader *p);
 
+/*
+ * Read the pairs of FOLDER/SET.SOURCE and FOLDER/SET.TARGET. visit() returns 0 to go on, 1 to read no
+ * more, < 0: failure.
+ */
+typedef int (*parallel_visitor)(void *context, const struct parallel_reader *in, struct err *e);
+int parallel_each_pair(const char *folder, const char *set, const char *source, const char *target,
+		       parallel_visitor visit, void *context, struct err *e);
+
 /* Reports two texts with different numbers of lines by their names. Returns ERR_DATA. */
 int parallel_lengths_differ(const char *source, int64_t n_source, const char *target,
 			    int64_t n_target, struct err *e);

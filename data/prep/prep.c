@@ -116,20 +116,14 @@ static bool is_scratch_file(const char *name)
 static int remove_stale(struct prep *p, const struct json *old, struct err *e)
 {
 	struct prep_files known = { 0 }, files = { 0 };
-	const char *path;
 	size_t i;
 	int rc = prep_files_add_json(old, &files, e);
 
 	for (i = 0; !rc && i < ARRAY_LEN(stages); i++)
 		rc = prep_files_add_stage(p, &stages[i], true, &known, e);
-	for (i = 0; !rc && i < files.n; i++) {
-		if (prep_files_has(&known, files.items[i].name))
-			continue;
-		path = prep_path(p, e, "%s", files.items[i].name);
-		if (!path || (unlink(path) && errno != ENOENT))
-			rc = path ? err_set_errno(e, ERR_CANTCREAT, "%s: cannot be removed", path)
-				  : e->code;
-	}
+	for (i = 0; !rc && i < files.n; i++)
+		if (!prep_files_has(&known, files.items[i].name))
+			rc = prep_remove_file(p, e, "%s", files.items[i].name);
 	prep_files_free(&known);
 	prep_files_free(&files);
 	return rc;
@@ -167,8 +161,7 @@ static int withdraw_manifest(struct prep *p, struct err *e)
 static void prep_print_stage_plan(struct prep *p, const struct prep_plan *plan,
 				  const struct prep_resources *n)
 {
-	char memory[PREP_SIZE_TEXT], disk[PREP_SIZE_TEXT], room[PREP_SIZE_TEXT];
-	struct buf kept = { 0 };
+	struct buf kept = { 0 }, needs = { 0 };
 	int i;
 
 	for (i = 0; i < plan->n; i++)
@@ -176,22 +169,18 @@ static void prep_print_stage_plan(struct prep *p, const struct prep_plan *plan,
 			buf_printf(&kept, " %s", plan->stages[i].name);
 	if (kept.len)
 		progress_print_line(&p->progress, "done already and kept:%s", buf_text(&kept));
+	prep_needs_text(&needs, n);
 	if (prep_plan_n_to_run(plan))
-		progress_print_line(
-			&p->progress, "needs at most %s of memory and %s of disk (%s free)",
-			prep_size_text(memory, n->memory), prep_size_text(disk, n->disk),
-			n->free < 0 ? "unknown" : prep_size_text(room, n->free));
+		progress_print_line(&p->progress, "%s", buf_text(&needs));
 	buf_free(&kept);
+	buf_free(&needs);
 }
 
 static int64_t prep_pairs_of_set(const struct prep *p, const char *set)
 {
-	int i;
+	int i = texts_find_set(&p->texts, set);
 
-	for (i = 0; i < p->texts.n_sets; i++)
-		if (!strcmp(p->texts.sets[i], set))
-			return p->numbers.pairs[i];
-	return 0;
+	return i < 0 ? 0 : p->numbers.pairs[i];
 }
 
 static void prep_print_summary(struct prep *p, double seconds)
@@ -230,11 +219,6 @@ static void prep_print_next(struct prep *p)
 	if (!buf_check(&line, &(struct err){ 0 }))
 		progress_print_line(&p->progress, "%s", buf_text(&line));
 	buf_free(&line);
-}
-
-static int print_manifest(const struct buf *manifest, struct err *e)
-{
-	return file_put_stdout(manifest, e);
 }
 
 /* ---- preparation ---- */
@@ -398,7 +382,7 @@ static int prep_run_locked(struct prep *p, struct conf *c, struct err *e)
 		prep_print_summary(p, clock_mono_s() - began);
 		prep_print_next(p);
 		if (p->c->json)
-			rc = print_manifest(&manifest, e);
+			rc = file_put_stdout(&manifest, e);
 	}
 	prep_plan_free(&plan);
 	buf_free(&manifest);
@@ -460,7 +444,7 @@ static int print_ready_manifest(struct prep *p, struct err *e)
 	int rc = path ? file_read_all(path, 0, &text, e) : e->code;
 
 	if (!rc)
-		rc = print_manifest(&text, e);
+		rc = file_put_stdout(&text, e);
 	buf_free(&text);
 	return rc;
 }

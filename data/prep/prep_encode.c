@@ -122,10 +122,7 @@ static int drop_long_pairs(struct piece_encoder *q, struct err *e)
 {
 	struct prep *p = q->p;
 	int64_t kept = prep_count_kept(&q->verdicts);
-	struct buf verdicts = {
-		0
-	}; /* copy: the visitor changes q->verdicts during the iteration */
-	const char *path;
+	struct buf verdicts = { 0 }; /* copy: the visitor changes q->verdicts */
 	int rc;
 
 	buf_add(&verdicts, q->verdicts.data, q->verdicts.len);
@@ -143,8 +140,7 @@ static int drop_long_pairs(struct piece_encoder *q, struct err *e)
 		return err_set(e, ERR_DATA,
 			       "no training pair has at most %lld tokens a side: raise max_tokens",
 			       (long long)p->c->max_tokens);
-	path = prep_path(p, e, "work/verdicts.final");
-	return path ? file_write_all(path, q->verdicts.data, q->verdicts.len, e) : e->code;
+	return prep_write_buf(p, "work/verdicts.final", &q->verdicts, e);
 }
 
 /* ---- vocabulary and ids ---- */

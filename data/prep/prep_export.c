@@ -17,14 +17,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/prep/external_shuffle.h"
 #include "data/prep/parallel.h"
 #include "data/prep/prep_pairs.h"
-#include "data/shard/shuffle.h"
 #include "data/subword/pipeline.h"
 #include "share/base/file.h"
 #include "share/base/mem.h"
-#include "share/base/rng.h"
 
 #define NAME_BYTES 64
 
@@ -45,6 +42,7 @@ struct text_export {
 	size_t *end;		       /* owned: [words->n] */
 	struct texts_out plain, split; /* words; pieces */
 	struct buf line;
+	struct pipeline *tools; /* owned: for the held-out sets */
 	/* for the shuffled texts */
 	struct external_shuffle *external_shuffle; /* owned; NULL: no shuffled texts */
 	struct buf final;			   /* work/verdicts.final */
@@ -209,21 +207,13 @@ static int export_shuffled_pair(void *context, const int32_t *source, int32_t n_
 static int export_open_shuffle(struct text_export *x, struct err *e)
 {
 	struct prep *p = x->p;
-	struct external_shuffle_options o = { .limit = x->words->n, .threads = p->threads };
-	char *stem = file_path(e, "%s/bucket", p->work);
-	int rc = stem ? prep_read_verdicts(p, "verdicts.final", &x->final, e) : e->code;
+	struct external_shuffle_options o = {
+		.limit = x->words->n,
+		.expected_bytes = 4 * (p->numbers.source_tokens[0] + p->numbers.target_tokens[0]),
+	};
 
-	if (!rc) {
-		o.stem = stem;
-		o.n_pairs = prep_count_kept(&x->final);
-		o.expected_bytes = 4 * (p->numbers.source_tokens[0] + p->numbers.target_tokens[0]);
-		x->order = shuffle_make(
-			o.n_pairs, rng_key_make((uint64_t)p->c->seed, RNG_SHUFFLE, UINT32_MAX, 0));
-		x->external_shuffle = external_shuffle_new(&o, e);
-		rc = x->external_shuffle ? 0 : e->code;
-	}
-	free(stem);
-	return rc;
+	x->external_shuffle = prep_open_shuffle(p, &o, &x->final, &x->order, e);
+	return x->external_shuffle ? 0 : e->code;
 }
 
 /* All pairs that the rules kept, in source order. */
@@ -275,12 +265,12 @@ static int export_train(struct text_export *x, struct err *e)
 
 /* ---- held-out sets ---- */
 
-static int export_tokenize_line(struct text_export *x, struct pipeline *tools, int side,
-				const char *text, size_t n, struct err *e)
+static int export_tokenize_line(struct text_export *x, int side, const struct parallel_text *t,
+				struct err *e)
 {
 	struct buf tokens = { 0 };
-	int rc = pipeline_tokenize(tools, side == SOURCE ? SIDE_SOURCE : SIDE_TARGET, text, n,
-				   &tokens, e);
+	int rc = pipeline_tokenize(x->tools, side == SOURCE ? SIDE_SOURCE : SIDE_TARGET, t->text,
+				   t->len, &tokens, e);
 
 	if (!rc && x->plain.side[side].stream) {
 		buf_clear(&x->line);
@@ -289,40 +279,21 @@ static int export_tokenize_line(struct text_export *x, struct pipeline *tools, i
 	}
 	if (!rc) {
 		buf_clear(&x->line);
-		rc = pipeline_word_pieces(tools, buf_text(&tokens), tokens.len, &x->line, e);
+		rc = pipeline_word_pieces(x->tools, buf_text(&tokens), tokens.len, &x->line, e);
 	}
 	buf_free(&tokens);
 	return rc ? rc : export_write_line(x, &x->split.side[side], e);
 }
 
-static int export_held_out_lines(struct text_export *x, struct pipeline *tools, const char *set,
-				 struct err *e)
+static int export_held_out_pair(void *context, const struct parallel_reader *in, struct err *e)
 {
-	char *source = file_path(e, "%s/%s.%s", x->p->folder, set, export_language(x, SOURCE));
-	char *target =
-		source ? file_path(e, "%s/%s.%s", x->p->folder, set, export_language(x, TARGET))
-		       : NULL;
-	struct parallel_reader in;
-	int got = target ? parallel_open(&in, source, target, false, e) : e->code;
+	struct text_export *x = context;
+	int rc = export_tokenize_line(x, SOURCE, &in->source, e);
 
-	if (!got) {
-		while ((got = parallel_next(&in, e)) > 0)
-			if (export_tokenize_line(x, tools, SOURCE, in.source.text, in.source.len,
-						 e) ||
-			    export_tokenize_line(x, tools, TARGET, in.target.text, in.target.len,
-						 e)) {
-				got = e->code;
-				break;
-			}
-		parallel_close(&in);
-	}
-	free(source);
-	free(target);
-	return got;
+	return rc ? rc : export_tokenize_line(x, TARGET, &in->target, e);
 }
 
-static int export_held_out_set(struct text_export *x, struct pipeline *tools, const char *set,
-			       struct err *e)
+static int export_held_out_set(struct text_export *x, const char *set, struct err *e)
 {
 	char stem[NAME_BYTES];
 	int rc = 0;
@@ -333,7 +304,8 @@ static int export_held_out_set(struct text_export *x, struct pipeline *tools, co
 	if (!rc)
 		rc = open_texts(x, &x->split, stem, SPLIT, e);
 	if (!rc)
-		rc = export_held_out_lines(x, tools, set, e);
+		rc = parallel_each_pair(x->p->folder, set, export_language(x, SOURCE),
+					export_language(x, TARGET), export_held_out_pair, x, e);
 	if (!rc && *x->tok)
 		rc = close_texts(&x->plain, e);
 	return rc ? rc : close_texts(&x->split, e);
@@ -341,12 +313,13 @@ static int export_held_out_set(struct text_export *x, struct pipeline *tools, co
 
 static int export_held_out_sets(struct text_export *x, struct err *e)
 {
-	struct pipeline *tools = pipeline_open_pieces(x->p->folder, x->p->c, e);
-	int rc = tools ? 0 : e->code;
+	int rc = 0;
 
+	x->tools = pipeline_open_pieces(x->p->folder, x->p->c, e);
+	if (!x->tools)
+		return e->code;
 	for (int i = 1; !rc && i < x->p->texts.n_sets; i++)
-		rc = export_held_out_set(x, tools, x->p->texts.sets[i], e);
-	pipeline_close(tools);
+		rc = export_held_out_set(x, x->p->texts.sets[i], e);
 	return rc;
 }
 
@@ -400,5 +373,6 @@ int prep_export_text(struct prep *p, struct err *e)
 	buf_free(&x.line);
 	buf_free(&x.final);
 	free(x.end);
+	pipeline_close(x.tools);
 	return rc;
 }

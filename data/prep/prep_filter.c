@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "data/prep/column_pair.h"
 #include "data/prep/pair_rules.h"
 #include "data/prep/prep_stages.h"
-#include "data/prep/token_column.h"
 #include "share/base/file.h"
 #include "share/base/mem.h"
 #include "share/base/number_format.h"
@@ -80,43 +80,15 @@ static int pair_filter_next(struct pair_filter *f, const struct token_column_lin
 	return 0;
 }
 
-static int pair_filter_readers(struct pair_filter *f, struct token_column_reader *source,
-			       struct token_column_reader *target, size_t number, struct err *e)
-{
-	struct token_column_line s, t;
-	int got;
-
-	if (token_column_lines(source) != token_column_lines(target))
-		return err_set(e, ERR_DATA,
-			       "%s/side-%zu: %lld source and %lld target lines; prepare the corpus "
-			       "again with --force",
-			       f->p->work, number, (long long)token_column_lines(source),
-			       (long long)token_column_lines(target));
-	while ((got = token_column_next(source, &s, e)) > 0) {
-		got = token_column_next(target, &t, e);
-		if (got == 1)
-			got = pair_filter_next(f, &s, &t, e);
-		if (got < 0)
-			break;
-	}
-	return got;
-}
-
 static int pair_filter_text(struct pair_filter *f, size_t number, struct err *e)
 {
-	struct prep *p = f->p;
-	int32_t n_words = p->words.n;
-	const char *path = prep_path(p, e, "work/side-%zu.source", number);
-	struct token_column_reader *source = path ? token_column_open(path, n_words, e) : NULL,
-				   *target = NULL;
-	int rc;
+	struct column_pair c = { 0 };
+	struct token_column_line sides[2];
+	int rc = column_pair_open(&c, f->p->work, number, f->p->words.n, e);
 
-	path = source ? prep_path(p, e, "work/side-%zu.target", number) : NULL;
-	if (path)
-		target = token_column_open(path, n_words, e);
-	rc = target ? pair_filter_readers(f, source, target, number, e) : e->code;
-	token_column_close(source);
-	token_column_close(target);
+	while (!rc && (rc = column_pair_next(&c, sides, e)) > 0)
+		rc = pair_filter_next(f, &sides[0], &sides[1], e);
+	column_pair_close(&c);
 	return rc;
 }
 
@@ -165,14 +137,6 @@ static int check_pairs_remain(const struct prep *p, int64_t n_pairs, struct err 
 	return 0;
 }
 
-static int write_counts(struct pair_filter *f, struct err *e)
-{
-	const char *path = prep_path(f->p, e, "work/counts");
-
-	return path ? file_write_all(path, f->counts, (size_t)f->p->words.n * sizeof(*f->counts), e)
-		    : e->code;
-}
-
 static void report_overlap(struct prep *p)
 {
 	int set;
@@ -206,7 +170,8 @@ int prep_filter_pairs(struct prep *p, struct err *e)
 	if (!rc)
 		rc = check_pairs_remain(p, f.n_pairs, e);
 	if (!rc)
-		rc = write_counts(&f, e);
+		rc = prep_write_file(p, "work/counts", f.counts,
+				     (size_t)p->words.n * sizeof(*f.counts), e);
 	if (!rc)
 		rc = outfile_commit(&f.verdicts, e);
 	if (!rc) {

@@ -6,81 +6,66 @@
 #include "data/prep/prep_pieces.h"
 #include "data/subword/bpe.h"
 #include "data/subword/sp.h"
+#include "data/words/word_counter.h"
 #include "share/base/file.h"
 #include "share/base/number_format.h"
 
-/* In the order of the word table, so the result does not depend on the number of threads. */
-#define EACH_COUNTED_WORD(w, words, counts)                                                        \
-	for (int32_t w = 0; w < (words)->n; w++)                                                   \
-		if ((counts)[w] > 0)
-
-static int learn_bpe(struct prep *p, const struct intern *words, const int64_t *counts,
-		     struct err *e)
+/* The learner counts the words of the table again, each as often as it occurs in kept pairs. */
+static int count_table_words(struct prep *p, struct word_counter *w, const struct intern *words,
+			     const int64_t *counts, struct err *e)
 {
-	struct bpe_learner *l = bpe_learner_new(e);
-	struct outfile out = { 0 };
-	const char *path;
-	int rc = l ? 0 : e->code;
+	typeof(bpe_count_words) *count =
+		p->c->segmentation == SEGMENTATION_BPE ? bpe_count_words : sp_count_word;
 	size_t n;
 
-	EACH_COUNTED_WORD(w, words, counts)
-	{
-		const char *text = intern_text(words, w, &n);
+	for (int32_t i = 0; i < words->n; i++) {
+		const char *text = intern_text(words, i, &n);
 
-		if (rc)
-			break;
-		rc = bpe_learner_add_word(l, text, n, counts[w], e);
-		progress_at(&p->progress, w);
+		if (counts[i] > 0 && count(w, text, n, counts[i], e))
+			return e->code;
+		progress_at(&p->progress, i);
 	}
-	if (!rc && !(path = prep_path(p, e, "bpe.codes")))
-		rc = e->code;
+	return 0;
+}
+
+static int learn_bpe(struct prep *p, struct word_counter *w, struct err *e)
+{
+	struct outfile out = { 0 };
+	const char *path = prep_path(p, e, "bpe.codes");
+	int rc = path ? outfile_open(&out, path, e) : e->code;
+
 	if (!rc)
-		rc = outfile_open(&out, path, e);
-	if (!rc)
-		rc = bpe_learn(l, p->c->merges, p->c->min_frequency, out.stream, &p->numbers.merges,
+		rc = bpe_learn(w, p->c->merges, p->c->min_frequency, out.stream, &p->numbers.merges,
 			       e);
 	if (!rc)
 		rc = outfile_commit(&out, e);
 	outfile_abandon(&out);
-	bpe_learner_free(l);
 	return rc;
 }
 
-static int learn_sentencepiece(struct prep *p, const struct intern *words, const int64_t *counts,
-			       struct err *e)
+static int learn_sentencepiece(struct prep *p, struct word_counter *w, struct err *e)
 {
-	struct sp_learner *l = sp_learner_new(e);
-	char *model = l ? file_path(e, "%s/sentencepiece.model", p->folder) : NULL;
+	char *model = file_path(e, "%s/sentencepiece.model", p->folder);
 	char *vocab = model ? file_path(e, "%s/sentencepiece.vocab", p->work) : NULL;
-	int rc = vocab ? 0 : e->code;
-	size_t n;
+	int rc = vocab ? sp_learn(w, p->c->vocabulary_size, model, vocab, &p->numbers.merges, e)
+		       : e->code;
 
-	EACH_COUNTED_WORD(w, words, counts)
-	{
-		const char *text = intern_text(words, w, &n);
-
-		if (rc)
-			break;
-		rc = sp_learner_add_word(l, text, n, counts[w], e);
-		progress_at(&p->progress, w);
-	}
-	if (!rc)
-		rc = sp_learn(l, p->c->vocabulary_size, model, vocab, &p->numbers.merges, e);
-	sp_learner_free(l);
 	free(model);
 	free(vocab);
 	return rc;
 }
 
-/* Remove the codes of an earlier preparation with the other segmentation. */
-static int remove_other(struct prep *p, struct err *e)
+static int learn_pieces_of(struct prep *p, const struct intern *words, const int64_t *counts,
+			   struct err *e)
 {
-	bool is_bpe = p->c->segmentation == SEGMENTATION_BPE;
-	const char *path = prep_path(p, e, is_bpe ? "sentencepiece.model" : "bpe.codes");
+	struct word_counter *w = word_counter_new(e);
+	int rc = w ? count_table_words(p, w, words, counts, e) : e->code;
 
-	if (path)
-		remove(path);
-	return path ? 0 : e->code;
+	if (!rc)
+		rc = p->c->segmentation == SEGMENTATION_BPE ? learn_bpe(p, w, e)
+							    : learn_sentencepiece(p, w, e);
+	word_counter_free(w);
+	return rc;
 }
 
 int prep_learn_pieces(struct prep *p, struct err *e)
@@ -88,13 +73,14 @@ int prep_learn_pieces(struct prep *p, struct err *e)
 	const struct intern *words = prep_words(p, e);
 	int64_t *counts = words ? prep_read_counts(p, words->n, e) : NULL;
 	bool is_bpe = p->c->segmentation == SEGMENTATION_BPE;
-	int rc = counts ? remove_other(p, e) : e->code;
+	int rc = counts ? 0 : e->code;
 
+	if (!rc) /* the codes of an earlier preparation with the other segmentation */
+		rc = prep_remove_file(p, e, "%s", is_bpe ? "sentencepiece.model" : "bpe.codes");
 	if (!rc) {
 		progress_begin(&p->progress, "learn", words->n, "words");
 		rc = p->c->pieces_from ? prep_pieces_copy_codes(p, e)
-		     : is_bpe	       ? learn_bpe(p, words, counts, e)
-				       : learn_sentencepiece(p, words, counts, e);
+				       : learn_pieces_of(p, words, counts, e);
 	}
 	if (!rc && p->c->pieces_from)
 		progress_end(&p->progress, "%s %s taken from %s", COUNT_TEXT(p->numbers.merges),

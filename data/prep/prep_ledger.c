@@ -3,10 +3,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "data/prep/column_pair.h"
 #include "data/prep/prep_stages.h"
 #include "data/prep/prep_stats.h"
 #include "data/prep/prep_verdicts.h"
-#include "data/prep/token_column.h"
 #include "data/prep/word_ids.h"
 #include "share/base/buf.h"
 #include "share/base/file.h"
@@ -80,38 +80,16 @@ static int ledger_stage_pair(struct ledger_stage *s, size_t number, int64_t line
 		    : prep_judge_pair(s->judge, s->n_pairs - 1, number, line, sides, e);
 }
 
-static int ledger_stage_readers(struct ledger_stage *s, size_t number,
-				struct token_column_reader *source,
-				struct token_column_reader *target, struct err *e)
-{
-	struct token_column_line sides[2];
-	int64_t line = 0;
-	int got;
-
-	while ((got = token_column_next(source, &sides[0], e)) > 0) {
-		got = token_column_next(target, &sides[1], e);
-		if (got == 1)
-			got = ledger_stage_pair(s, number, ++line, sides, e);
-		if (got < 0)
-			break;
-	}
-	return got;
-}
-
 static int ledger_stage_text(struct ledger_stage *s, size_t number, struct err *e)
 {
-	struct prep *p = s->p;
-	const char *path = prep_path(p, e, "work/side-%zu.source", number);
-	struct token_column_reader *source = path ? token_column_open(path, p->words.n, e) : NULL,
-				   *target = NULL;
-	int rc;
+	struct column_pair c = { 0 };
+	struct token_column_line sides[2];
+	int64_t line = 0;
+	int rc = column_pair_open(&c, s->p->work, number, s->p->words.n, e);
 
-	path = source ? prep_path(p, e, "work/side-%zu.target", number) : NULL;
-	if (path)
-		target = token_column_open(path, p->words.n, e);
-	rc = target ? ledger_stage_readers(s, number, source, target, e) : e->code;
-	token_column_close(source);
-	token_column_close(target);
+	while (!rc && (rc = column_pair_next(&c, sides, e)) > 0)
+		rc = ledger_stage_pair(s, number, ++line, sides, e);
+	column_pair_close(&c);
 	return rc;
 }
 

@@ -15,6 +15,7 @@
 #include "share/base/file.h"
 #include "share/base/flow.h"
 #include "share/base/mem.h"
+#include "share/base/rng.h"
 
 #define BLOCK 1024 /* pairs */
 #define SLOTS 4
@@ -226,6 +227,24 @@ int64_t prep_count_kept(const struct buf *verdicts)
 	for (size_t i = 0; i < verdicts->len; i++)
 		n += verdicts->data[i] == CLEAN_KEEP;
 	return n;
+}
+
+struct external_shuffle *prep_open_shuffle(struct prep *p, struct external_shuffle_options *o,
+					   struct buf *final, struct shuffle *order, struct err *e)
+{
+	char *stem = file_path(e, "%s/bucket", p->work);
+	struct external_shuffle *s = NULL;
+
+	if (stem && !prep_read_verdicts(p, "verdicts.final", final, e)) {
+		o->stem = stem;
+		o->n_pairs = prep_count_kept(final);
+		o->threads = p->threads;
+		*order = shuffle_make(
+			o->n_pairs, rng_key_make((uint64_t)p->c->seed, RNG_SHUFFLE, UINT32_MAX, 0));
+		s = external_shuffle_new(o, e);
+	}
+	free(stem);
+	return s;
 }
 
 /* No corpus has 2^40 words; a damaged file may, and then sums of its counts would overflow. */

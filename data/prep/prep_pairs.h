@@ -9,7 +9,9 @@
 
 #include <stdint.h>
 
+#include "data/prep/external_shuffle.h"
 #include "data/prep/prep_stages.h"
+#include "data/shard/shuffle.h"
 #include "share/base/buf.h"
 
 struct pair_words {
@@ -42,6 +44,13 @@ int prep_each_word(struct prep *p, const int64_t *counts, word_visitor visit, vo
 /* Append work/NAME (the verdicts of all training pairs) to b. */
 int prep_read_verdicts(struct prep *p, const char *name, struct buf *b, struct err *e);
 int64_t prep_count_kept(const struct buf *verdicts);
+
+/*
+ * An external shuffle of the pairs that work/verdicts.final keeps, by `order`: into the order of
+ * train.shard. o: limit and expected_bytes are set. *final: the verdicts. NULL: failure.
+ */
+struct external_shuffle *prep_open_shuffle(struct prep *p, struct external_shuffle_options *o,
+					   struct buf *final, struct shuffle *order, struct err *e);
 
 /* Read work/counts: [n_words], owned by the caller; NULL: failure. */
 int64_t *prep_read_counts(struct prep *p, int32_t n_words, struct err *e);

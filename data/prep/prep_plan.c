@@ -46,8 +46,7 @@ static void depends_add_options(struct json_writer *w, const struct conf *c,
 	char name[64];
 	size_t n;
 
-	json_key(w, "options");
-	json_open(w, '{');
+	json_put_open(w, "options", '{');
 	for (size_t i = 0; (f = text_fact_at(i)) != NULL; i++)
 		if (!strcmp(f->stage, s->name) && text_fact_counts(c, f))
 			depends_add_option(w, c, f->option);
@@ -70,8 +69,7 @@ static int depends_add_texts(struct json_writer *w, const struct texts *t, enum 
 	if (which == PREP_TEXTS_CONTENTS)
 		texts_describe(t, &all);
 	rc = buf_check(&all, e);
-	json_key(w, "texts");
-	json_open(w, '[');
+	json_put_open(w, "texts", '[');
 	for (line = buf_text(&all); *line; line += n + (line[n] == '\n')) {
 		n = strcspn(line, "\n");
 		json_strn(w, line, n);
@@ -111,8 +109,7 @@ static void depends_add_inputs(struct json_writer *w, struct prep_plan *plan, co
 	char name[64];
 	size_t n;
 
-	json_key(w, "inputs");
-	json_open(w, '{');
+	json_put_open(w, "inputs", '{');
 	while (next_list_word(&list, &word, &n)) {
 		const struct prep_step *input = find_step(plan, word, n);
 
@@ -332,31 +329,18 @@ void prep_plan_free(struct prep_plan *plan)
 
 /* ---- running ---- */
 
-static int remove_file(struct prep *p, const char *name, struct err *e)
-{
-	const char *path = prep_path(p, e, "%s", name);
-
-	if (!path)
-		return e->code;
-	if (unlink(path) && errno != ENOENT)
-		return err_set_errno(e, ERR_CANTCREAT, "%s: cannot be removed", path);
-	return 0;
-}
-
 /* Remove the record first: a stage without record counts as not done. */
 static int discard_stage_files(struct prep *p, const struct prep_stage *stage,
 			       struct prep_step *step, struct err *e)
 {
 	struct prep_files files = { 0 };
-	char name[64];
 	size_t i;
 	int rc = step->record ? prep_files_add_json(step->record, &files, e) : 0;
 
-	snprintf(name, sizeof(name), "work/%s.json", stage->name);
 	if (!rc)
-		rc = remove_file(p, name, e);
+		rc = prep_remove_file(p, e, "work/%s.json", stage->name);
 	for (i = 0; !rc && i < files.n; i++)
-		rc = remove_file(p, files.items[i].name, e);
+		rc = prep_remove_file(p, e, "%s", files.items[i].name);
 	prep_files_free(&files);
 	json_free(step->record);
 	step->record = NULL;

@@ -110,6 +110,9 @@ void prep_files_free(struct prep_files *files);
 /* The record of a stage, owned by the caller. NULL: missing, damaged, or of another version. */
 int prep_record_read(struct prep *p, const char *stage, struct json **record, struct err *e);
 
+/* A file in a list of records and manifest.json: name, bytes, sha256. */
+void prep_put_file(struct json_writer *w, const char *name, int64_t bytes, const char *sha256);
+
 struct prep_step_result {
 	const struct prep_step *step;
 	const struct prep_numbers

@@ -224,18 +224,15 @@ static int join_text(struct text_reading *r, size_t text, struct outfile *out, s
 static int join_set(struct text_reading *r, int set, size_t side, struct err *e)
 {
 	struct prep *p = r->p;
-	const char *path = prep_path(p, e, "%s.%s", p->texts.sets[set],
-				     side ? p->c->target_language : p->c->source_language);
+	const char *name = p->texts.sets[set], *path;
+	const char *language = side ? p->c->target_language : p->c->source_language;
 	struct outfile out = { 0 };
-	int rc = 0;
+	int rc;
 
-	if (!path)
-		return e->code;
-	if (!p->numbers.pairs[set]) {
-		remove(path);
-		return 0;
-	}
-	rc = outfile_open(&out, path, e);
+	if (!p->numbers.pairs[set])
+		return prep_remove_file(p, e, "%s.%s", name, language);
+	path = prep_path(p, e, "%s.%s", name, language);
+	rc = path ? outfile_open(&out, path, e) : e->code;
 	for (size_t i = p->texts.n_train; !rc && i < p->texts.n; i++)
 		if (is_pair_of_set(r, i, set))
 			rc = join_text(r, 2 * i + side, &out, e);
@@ -279,22 +276,11 @@ static int remove_old_sets(struct prep *p, struct err *e)
 {
 	static const char *const names[] = { "dev", "test" };
 
-	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
-		const char *path;
-		int set = 0;
-
-		while (set < p->texts.n_sets && strcmp(p->texts.sets[set], names[i]))
-			set++;
-		if (set < p->texts.n_sets)
-			continue;
-		path = prep_path(p, e, "%s.%s", names[i], p->c->source_language);
-		if (path)
-			remove(path);
-		path = path ? prep_path(p, e, "%s.%s", names[i], p->c->target_language) : NULL;
-		if (!path)
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		if (texts_find_set(&p->texts, names[i]) < 0 &&
+		    (prep_remove_file(p, e, "%s.%s", names[i], p->c->source_language) ||
+		     prep_remove_file(p, e, "%s.%s", names[i], p->c->target_language)))
 			return e->code;
-		remove(path);
-	}
 	return 0;
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "data/prep/prep_plan.h"
+#include "data/source/manifest.h"
 #include "share/base/file.h"
 #include "share/base/flow.h"
 #include "share/base/mem.h"
@@ -25,12 +26,6 @@ static int files_add_name(struct prep_files *files, char *name, struct err *e)
 	}
 	files->items[files->n++] = f;
 	return 0;
-}
-
-/* These three sets become shards; other held-out sets stay text. */
-static bool is_shard_set(const char *set)
-{
-	return !strcmp(set, "train") || !strcmp(set, "dev") || !strcmp(set, "test");
 }
 
 static bool has_sentencepiece(const struct prep *p)
@@ -93,8 +88,8 @@ static int files_add_pattern(const struct prep *p, const struct file_pattern *q,
 	if (memmem(pattern, n, "%V", 2) && (!has_sentencepiece(p) || p->c->pieces_from))
 		return 0;
 	for (i = held_out ? 1 : 0; i < end; i++) {
-		if (packed && !is_shard_set(p->texts.sets[i]))
-			continue;
+		if (packed && manifest_set_is_extra(p->texts.sets[i]))
+			continue; /* further sets stay text */
 		if ((packed || held_out) && !q->also_empty && !p->numbers.pairs[i])
 			continue;
 		if (files_add_name(files, expand_pattern(p, pattern, n, i, e), e))
@@ -258,16 +253,14 @@ static void record_add_numbers(struct json_writer *w, const struct prep_numbers 
 {
 	size_t i, k;
 
-	json_key(w, "numbers");
-	json_open(w, '{');
+	json_put_open(w, "numbers", '{');
 	for (i = 0; i < ARRAY_LEN(numbers); i++) {
 		const char *a = (const char *)before + numbers[i].offset;
 		const int64_t *b = (const void *)((const char *)now + numbers[i].offset);
 
 		if (!memcmp(a, b, numbers[i].n * sizeof(*b)))
 			continue;
-		json_key(w, numbers[i].name);
-		json_open(w, '[');
+		json_put_open(w, numbers[i].name, '[');
 		for (k = 0; k < numbers[i].n; k++)
 			json_int(w, b[k]);
 		json_close(w, ']');
@@ -305,19 +298,23 @@ int prep_record_read(struct prep *p, const char *stage, struct json **record, st
 	return 0;
 }
 
+void prep_put_file(struct json_writer *w, const char *name, int64_t bytes, const char *sha256)
+{
+	json_open(w, '{');
+	json_put_str(w, "name", name);
+	json_put_int(w, "bytes", bytes);
+	json_put_str(w, "sha256", sha256);
+	json_close(w, '}');
+}
+
 static void record_add_files(struct json_writer *w, const struct prep_files *files)
 {
 	size_t i;
 
-	json_key(w, "files");
-	json_open(w, '[');
-	for (i = 0; i < files->n; i++) {
-		json_open(w, '{');
-		json_put_str(w, "name", files->items[i].name);
-		json_put_int(w, "bytes", files->items[i].bytes);
-		json_put_str(w, "sha256", files->items[i].sha256);
-		json_close(w, '}');
-	}
+	json_put_open(w, "files", '[');
+	for (i = 0; i < files->n; i++)
+		prep_put_file(w, files->items[i].name, files->items[i].bytes,
+			      files->items[i].sha256);
 	json_close(w, ']');
 }
 
@@ -326,7 +323,7 @@ int prep_record_write(struct prep *p, const char *stage, const struct prep_step_
 {
 	struct buf b = { 0 };
 	struct json_writer w = { .out = &b };
-	const char *path;
+	char name[64];
 	int rc;
 
 	json_open(&w, '{');
@@ -343,10 +340,8 @@ int prep_record_write(struct prep *p, const char *stage, const struct prep_step_
 	record_add_files(&w, files);
 	json_close(&w, '}');
 	buf_add_char(&b, '\n');
-	rc = buf_check(&b, e);
-	path = rc ? NULL : prep_path(p, e, "work/%s.json", stage);
-	if (!rc)
-		rc = path ? file_write_all(path, b.data, b.len, e) : e->code;
+	snprintf(name, sizeof(name), "work/%s.json", stage);
+	rc = prep_write_buf(p, name, &b, e);
 	buf_free(&b);
 	return rc;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "data/source/corpus.h"
+#include "data/source/manifest.h"
 #include "share/base/clock.h"
 #include "share/base/file.h"
 #include "share/base/text.h"
@@ -16,7 +17,6 @@
 /* recipe.ini: the resolved recipe up to its [data] section, on which the corpus depends. */
 static int write_corpus_recipe(struct prep *p, struct err *e)
 {
-	const char *path;
 	char *end;
 	struct buf b = { 0 };
 	int rc;
@@ -27,9 +27,8 @@ static int write_corpus_recipe(struct prep *p, struct err *e)
 	end = end ? strstr(end + 1, "\n[") : NULL;
 	if (end)
 		buf_truncate(&b, (size_t)(end - b.data));
-	path = prep_path(p, e, "recipe.ini");
 	if (!rc)
-		rc = path ? file_write_all(path, b.data, b.len, e) : e->code;
+		rc = prep_write_buf(p, "recipe.ini", &b, e);
 	buf_free(&b);
 	return rc;
 }
@@ -46,8 +45,7 @@ static void manifest_add_sources(struct json_writer *w, const struct texts *t)
 {
 	size_t i;
 
-	json_key(w, "sources");
-	json_open(w, '[');
+	json_put_open(w, "sources", '[');
 	for (i = 0; i < t->n; i++) {
 		json_open(w, '{');
 		json_put_str(w, "set", t->pairs[i].set);
@@ -57,8 +55,7 @@ static void manifest_add_sources(struct json_writer *w, const struct texts *t)
 		json_close(w, '}');
 	}
 	json_close(w, ']');
-	json_key(w, "archives");
-	json_open(w, '[');
+	json_put_open(w, "archives", '[');
 	for (i = 0; i < t->n_files; i++) {
 		const struct text_file *f = &t->files[i];
 
@@ -76,17 +73,6 @@ static void manifest_add_sources(struct json_writer *w, const struct texts *t)
 
 /* ---- numbers by set: train, dev and test always, then the further sets ---- */
 
-/* Index of a set; -1: the recipe does not have it. */
-static int find_set(const struct texts *t, const char *name)
-{
-	int i;
-
-	for (i = 0; i < t->n_sets; i++)
-		if (!strcmp(t->sets[i], name))
-			return i;
-	return -1;
-}
-
 static void manifest_add_by_set(struct json_writer *w, const struct prep *p, const int64_t *numbers,
 				int first)
 {
@@ -96,13 +82,12 @@ static void manifest_add_by_set(struct json_writer *w, const struct prep *p, con
 	int i, set;
 
 	for (i = first; i < (int)ARRAY_LEN(always); i++) {
-		set = find_set(t, always[i]);
+		set = texts_find_set(t, always[i]);
 		json_put_int(w, always[i], set < 0 ? 0 : numbers[set]);
 	}
 	/* a set without pairs was left out: a member is missing in its archive */
 	for (i = 0; i < t->n_sets; i++)
-		if (pairs[i] && strcmp(t->sets[i], "train") && strcmp(t->sets[i], "dev") &&
-		    strcmp(t->sets[i], "test"))
+		if (pairs[i] && manifest_set_is_extra(t->sets[i]))
 			json_put_int(w, t->sets[i], numbers[i]);
 }
 
@@ -113,12 +98,10 @@ static void manifest_add_tokens(struct json_writer *w, const struct prep *p)
 	size_t i;
 	int set;
 
-	json_key(w, "tokens");
-	json_open(w, '{');
+	json_put_open(w, "tokens", '{');
 	for (i = 0; i < ARRAY_LEN(always); i++) {
-		set = find_set(&p->texts, always[i]);
-		json_key(w, always[i]);
-		json_open(w, '{');
+		set = texts_find_set(&p->texts, always[i]);
+		json_put_open(w, always[i], '{');
 		json_put_int(w, "source", set < 0 ? 0 : n->source_tokens[set]);
 		json_put_int(w, "target", set < 0 ? 0 : n->target_tokens[set]);
 		json_put_int(w, "unknown", set < 0 ? 0 : n->unknown_tokens[set]);
@@ -132,18 +115,15 @@ static void manifest_add_counts(struct json_writer *w, const struct prep *p)
 	const struct prep_numbers *n = &p->numbers;
 	int rule;
 
-	json_key(w, "pairs");
-	json_open(w, '{');
+	json_put_open(w, "pairs", '{');
 	json_put_int(w, "read", n->read);
 	manifest_add_by_set(w, p, n->pairs, 0);
 	json_close(w, '}');
-	json_key(w, "dropped");
-	json_open(w, '{');
+	json_put_open(w, "dropped", '{');
 	for (rule = CLEAN_KEEP + 1; rule < CLEAN_N_RULES; rule++)
 		json_put_int(w, clean_rule_name((enum clean_rule)rule), n->dropped[rule]);
 	json_close(w, '}');
-	json_key(w, "held_out_in_train");
-	json_open(w, '{');
+	json_put_open(w, "held_out_in_train", '{');
 	manifest_add_by_set(w, p, n->in_train, 1);
 	json_close(w, '}');
 	json_put_int(w, "merges", n->merges);
@@ -166,8 +146,7 @@ static void manifest_add_stages(struct json_writer *w, const struct prep_plan *p
 {
 	int i;
 
-	json_key(w, "stages");
-	json_open(w, '[');
+	json_put_open(w, "stages", '[');
 	for (i = 0; i < plan->n; i++) {
 		const struct json *r = plan->steps[i].record;
 
@@ -193,23 +172,14 @@ static int manifest_add_files(struct json_writer *w, struct prep *p, const struc
 	size_t k;
 	int i, rc = path ? hash_file(path, hex, e) : e->code;
 
-	json_key(w, "files");
-	json_open(w, '[');
-	json_open(w, '{');
-	json_put_str(w, "name", "recipe.ini");
-	json_put_int(w, "bytes", rc ? -1 : file_size(path));
-	json_put_str(w, "sha256", rc ? "" : hex);
-	json_close(w, '}');
+	json_put_open(w, "files", '[');
+	prep_put_file(w, "recipe.ini", rc ? -1 : file_size(path), rc ? "" : hex);
 	for (i = 0; !rc && i < plan->n; i++)
 		rc = prep_files_add_json(plan->steps[i].record, &files, e);
 	for (k = 0; !rc && k < files.n; k++) {
 		if (!strncmp(files.items[k].name, "work/", 5))
 			continue;
-		json_open(w, '{');
-		json_put_str(w, "name", files.items[k].name);
-		json_put_int(w, "bytes", files.items[k].bytes);
-		json_put_str(w, "sha256", files.items[k].sha256);
-		json_close(w, '}');
+		prep_put_file(w, files.items[k].name, files.items[k].bytes, files.items[k].sha256);
 	}
 	json_close(w, ']');
 	prep_files_free(&files);
@@ -236,8 +206,7 @@ static int manifest_add_lines(struct json_writer *w, const struct prep *p, struc
 
 	if (line_facts_read(&f, p->folder, p->c, e))
 		return e->code;
-	json_key(w, "source_lines");
-	json_open(w, '{');
+	json_put_open(w, "source_lines", '{');
 	json_put_int(w, "sampled", f.sampled);
 	json_put_real(w, "several_sentences", f.several);
 	json_put_int(w, "longest", f.longest);
@@ -249,7 +218,6 @@ int prep_write_manifest(struct prep *p, const struct prep_plan *plan, const stru
 			const struct round_trip *round_trip, struct buf *manifest, struct err *e)
 {
 	struct json_writer w = { .out = manifest };
-	const char *path;
 	int rc = write_corpus_recipe(p, e);
 
 	json_open(&w, '{');
@@ -272,10 +240,5 @@ int prep_write_manifest(struct prep *p, const struct prep_plan *plan, const stru
 		rc = manifest_add_files(&w, p, plan, e);
 	json_close(&w, '}');
 	buf_add_char(manifest, '\n');
-	if (!rc)
-		rc = buf_check(manifest, e);
-	path = prep_path(p, e, "manifest.json");
-	if (!rc)
-		rc = path ? file_write_all(path, manifest->data, manifest->len, e) : e->code;
-	return rc;
+	return rc ? rc : prep_write_buf(p, "manifest.json", manifest, e);
 }

@@ -19,9 +19,8 @@ struct prep_resources {
 
 struct prep_resources prep_estimate_resources(const struct prep *p, const struct prep_plan *plan);
 
-/* Format bytes with two digits or more: "1.3 GB", "20 MB", "7.0 kB". Returns out. */
-#define PREP_SIZE_TEXT 32
-const char *prep_size_text(char out[PREP_SIZE_TEXT], int64_t bytes);
+/* Append "needs at most 1.3 GB of memory and ..." */
+void prep_needs_text(struct buf *out, const struct prep_resources *n);
 
 /* ERR_IO if is_exact and the disk has too little free space. */
 int prep_check_disk_space(const struct prep *p, const struct prep_resources *n, struct err *e);

@@ -138,7 +138,10 @@ struct prep_resources prep_estimate_resources(const struct prep *p, const struct
 	return n;
 }
 
-const char *prep_size_text(char out[PREP_SIZE_TEXT], int64_t bytes)
+#define PREP_SIZE_TEXT 32
+
+/* Format bytes with two digits or more: "1.3 GB", "20 MB", "7.0 kB". Returns out. */
+static const char *prep_size_text(char out[PREP_SIZE_TEXT], int64_t bytes)
 {
 	static const char *const units[] = { "kB", "MB", "GB", "TB" };
 	double n = (double)bytes / 1000;
@@ -148,6 +151,15 @@ const char *prep_size_text(char out[PREP_SIZE_TEXT], int64_t bytes)
 		n /= 1000;
 	snprintf(out, PREP_SIZE_TEXT, "%.*f %s", n < 10 ? 1 : 0, n, units[unit]);
 	return out;
+}
+
+void prep_needs_text(struct buf *out, const struct prep_resources *n)
+{
+	char memory[PREP_SIZE_TEXT], disk[PREP_SIZE_TEXT], room[PREP_SIZE_TEXT];
+
+	buf_printf(out, "needs at most %s of memory and %s of disk (%s free)",
+		   prep_size_text(memory, n->memory), prep_size_text(disk, n->disk),
+		   n->free < 0 ? "unknown" : prep_size_text(room, n->free));
 }
 
 int prep_check_disk_space(const struct prep *p, const struct prep_resources *n, struct err *e)
@@ -181,8 +193,7 @@ static void plan_print_json(struct json_writer *w, const struct prep *p,
 	json_put_str(w, "corpus", p->c->corpus);
 	json_put_str(w, "folder", p->folder);
 	json_put_bool(w, "ready", ready);
-	json_key(w, "stages");
-	json_open(w, '[');
+	json_put_open(w, "stages", '[');
 	for (i = 0; i < plan->n; i++) {
 		json_open(w, '{');
 		json_put_str(w, "name", plan->stages[i].name);
@@ -191,8 +202,7 @@ static void plan_print_json(struct json_writer *w, const struct prep *p,
 		json_close(w, '}');
 	}
 	json_close(w, ']');
-	json_key(w, "fetch");
-	json_open(w, '[');
+	json_put_open(w, "fetch", '[');
 	for (k = 0; k < p->texts.n_files; k++)
 		if (is_to_fetch(&p->texts.files[k]))
 			json_str(w, p->texts.files[k].archive);
@@ -207,7 +217,6 @@ static void plan_print_json(struct json_writer *w, const struct prep *p,
 static void plan_print_table(struct buf *b, const struct prep *p, const struct prep_plan *plan,
 			     const struct prep_resources *n, bool ready)
 {
-	char memory[PREP_SIZE_TEXT], disk[PREP_SIZE_TEXT], room[PREP_SIZE_TEXT];
 	size_t k;
 	int i;
 
@@ -224,9 +233,8 @@ static void plan_print_table(struct buf *b, const struct prep *p, const struct p
 	if (ready)
 		buf_printf(b, "%s is ready, with the same options\n", p->c->corpus);
 	else
-		buf_printf(b, "needs at most %s of memory and %s of disk (%s free)\n",
-			   prep_size_text(memory, n->memory), prep_size_text(disk, n->disk),
-			   n->free < 0 ? "unknown" : prep_size_text(room, n->free));
+		prep_needs_text(b, n);
+	buf_add_str(b, ready ? "" : "\n");
 }
 
 int prep_print_plan(struct prep *p, const struct prep_plan *plan, const struct prep_resources *n,

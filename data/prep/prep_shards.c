@@ -4,17 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/prep/external_shuffle.h"
 #include "data/prep/parallel.h"
 #include "data/prep/prep_pairs.h"
 #include "data/prep/word_ids.h"
 #include "data/shard/shard.h"
-#include "data/shard/shuffle.h"
 #include "data/subword/pipeline.h"
 #include "share/base/file.h"
 #include "share/base/mem.h"
 #include "share/base/number_format.h"
-#include "share/base/rng.h"
 
 /* The ids of a sentence. */
 struct sentence_ids {
@@ -32,6 +29,7 @@ struct near_word {
 
 struct shard_packer {
 	struct prep *p;
+	struct pipeline *tools; /* owned */
 	const struct vocab *vocab;
 	struct shard_writer *writer; /* owned; NULL: no shard is open */
 	int set;		     /* index of the set of the open shard */
@@ -83,16 +81,12 @@ static int begin_shard(struct shard_packer *s, int set, struct err *e)
 static int end_shard(struct shard_packer *s, const char *set, bool is_empty, struct err *e)
 {
 	struct shard_writer *w = s->writer;
-	const char *path;
 
 	s->writer = NULL;
 	if (!is_empty)
 		return shard_finish(w, e);
 	shard_cancel(w);
-	path = prep_path(s->p, e, "%s.shard", set);
-	if (path)
-		remove(path);
-	return path ? 0 : e->code;
+	return prep_remove_file(s->p, e, "%s.shard", set);
 }
 
 /* ---- train: word numbers to ids, then the external shuffle ---- */
@@ -169,22 +163,13 @@ static int pack_shuffle_pairs(struct shard_packer *s, struct err *e)
 	struct prep *p = s->p;
 	struct buf verdicts = { 0 };
 	struct external_shuffle_options o = { .limit = vocab_size(s->vocab),
-					      .threads = p->threads,
 					      .expected_bytes = expected_bytes(p, e) };
-	char *stem = file_path(e, "%s/bucket", p->work);
-	int rc = stem ? prep_read_verdicts(p, "verdicts.final", &verdicts, e) : e->code;
+	int rc;
 
-	if (!rc) {
-		o.stem = stem;
-		o.n_pairs = prep_count_kept(&verdicts);
-		s->order = shuffle_make(
-			o.n_pairs, rng_key_make((uint64_t)p->c->seed, RNG_SHUFFLE, UINT32_MAX, 0));
-		s->external_shuffle = external_shuffle_new(&o, e);
-		rc = s->external_shuffle ? prep_each_pair(p, &verdicts, s->words.n_words,
-							  pack_shuffle_pair, s, e)
-					 : e->code;
-	}
-	free(stem);
+	s->external_shuffle = prep_open_shuffle(p, &o, &verdicts, &s->order, e);
+	rc = s->external_shuffle
+		     ? prep_each_pair(p, &verdicts, s->words.n_words, pack_shuffle_pair, s, e)
+		     : e->code;
 	buf_free(&verdicts);
 	return rc;
 }
@@ -212,13 +197,14 @@ static int pack_train(struct shard_packer *s, struct err *e)
 
 /* ---- dev and test: raw text, not shuffled ---- */
 
-static int encode_line(struct shard_packer *s, struct pipeline *tools,
-		       const struct parallel_reader *in, struct err *e)
+static int pack_held_out_pair(void *context, const struct parallel_reader *in, struct err *e)
 {
+	struct shard_packer *s = context;
+
 	s->source.n = s->target.n = 0;
-	if (pipeline_encode(tools, SIDE_SOURCE, in->source.text, in->source.len, &s->source.at,
+	if (pipeline_encode(s->tools, SIDE_SOURCE, in->source.text, in->source.len, &s->source.at,
 			    &s->source.n, &s->source.cap, e) ||
-	    pipeline_encode(tools, SIDE_TARGET, in->target.text, in->target.len, &s->target.at,
+	    pipeline_encode(s->tools, SIDE_TARGET, in->target.text, in->target.len, &s->target.at,
 			    &s->target.n, &s->target.cap, e))
 		return e->code;
 	if (MAX(s->source.n, s->target.n) > INT32_MAX)
@@ -228,70 +214,44 @@ static int encode_line(struct shard_packer *s, struct pipeline *tools,
 				(int32_t)s->target.n, e);
 }
 
-static int encode_texts(struct shard_packer *s, struct pipeline *tools, const char *set,
-			struct err *e)
-{
-	const struct conf *c = s->p->c;
-	char *source = file_path(e, "%s/%s.%s", s->p->folder, set, c->source_language);
-	char *target =
-		source ? file_path(e, "%s/%s.%s", s->p->folder, set, c->target_language) : NULL;
-	struct parallel_reader in;
-	int got = target ? parallel_open(&in, source, target, false, e) : e->code;
-
-	if (!got) {
-		while ((got = parallel_next(&in, e)) > 0)
-			if (encode_line(s, tools, &in, e)) {
-				got = e->code;
-				break;
-			}
-		parallel_close(&in);
-	}
-	free(source);
-	free(target);
-	return got;
-}
-
-static int pack_held_out(struct shard_packer *s, struct pipeline *tools, const char *set,
-			 struct err *e)
+static int pack_held_out(struct shard_packer *s, const char *set, struct err *e)
 {
 	struct prep *p = s->p;
-	int number = 1, rc;
+	int number = texts_find_set(&p->texts, set), rc;
 
-	while (number < p->texts.n_sets && strcmp(p->texts.sets[number], set) != 0)
-		number++;
-	if (number == p->texts.n_sets)
+	if (number < 0)
 		return end_shard(s, set, true, e);
 	rc = begin_shard(s, number, e);
 	if (!rc)
-		rc = encode_texts(s, tools, set, e);
+		rc = parallel_each_pair(p->folder, set, p->c->source_language,
+					p->c->target_language, pack_held_out_pair, s, e);
 	return rc ? rc : end_shard(s, set, p->numbers.pairs[number] == 0, e);
 }
 
 int prep_pack_shards(struct prep *p, struct err *e)
 {
 	struct shard_packer s = { .p = p };
-	struct pipeline *tools;
 	int rc;
 
 	progress_begin(&p->progress, "pack", p->numbers.read, "pairs");
-	tools = pipeline_open(p->folder, p->c, e);
-	rc = tools ? 0 : e->code;
+	s.tools = pipeline_open(p->folder, p->c, e);
+	rc = s.tools ? 0 : e->code;
 	if (!rc) {
-		s.vocab = pipeline_vocab(tools);
+		s.vocab = pipeline_vocab(s.tools);
 		p->numbers.vocabulary = vocab_size(s.vocab);
 	}
 	if (!rc)
 		rc = pack_train(&s, e);
 	if (!rc)
-		rc = pack_held_out(&s, tools, "dev", e);
+		rc = pack_held_out(&s, "dev", e);
 	if (!rc)
-		rc = pack_held_out(&s, tools, "test", e);
+		rc = pack_held_out(&s, "test", e);
 	if (!rc)
 		progress_end(&p->progress, "%s source and %s target tokens",
 			     COUNT_TEXT(p->numbers.source_tokens[0]),
 			     COUNT_TEXT(p->numbers.target_tokens[0]));
 	shard_cancel(s.writer);
-	pipeline_close(tools);
+	pipeline_close(s.tools);
 	free(s.source.at);
 	free(s.target.at);
 	return rc;

@@ -33,6 +33,7 @@
 #include "data/source/texts.h"
 #include "data/text/clean.h"
 #include "data/words/intern.h"
+#include "share/base/buf.h"
 #include "share/base/err.h"
 #include "share/conf/conf.h"
 
@@ -68,6 +69,13 @@ struct prep {
  * is too long: NULL and ERR_CONFIG.
  */
 const char *prep_path(struct prep *p, struct err *e, const char *fmt, ...) PRINTF_LIKE(3, 4);
+
+/* Replace folder/NAME by these bytes, atomically. */
+int prep_write_file(struct prep *p, const char *name, const void *bytes, size_t n, struct err *e);
+/* The same with the contents of a buffer; ERR_NOMEM if an addition to it failed. */
+int prep_write_buf(struct prep *p, const char *name, const struct buf *b, struct err *e);
+/* Remove folder/NAME, if it is there. */
+int prep_remove_file(struct prep *p, struct err *e, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
 /* The word table p->words, loaded from work/words if necessary. NULL: failure. */
 const struct intern *prep_words(struct prep *p, struct err *e);

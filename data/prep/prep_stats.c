@@ -64,8 +64,7 @@ static void stats_add_dropped(struct json_writer *w, const int64_t *dropped, boo
 {
 	int rule;
 
-	json_key(w, "dropped");
-	json_open(w, '{');
+	json_put_open(w, "dropped", '{');
 	for (rule = CLEAN_KEEP + 1; rule < CLEAN_N_RULES; rule++)
 		if (dropped[rule] || also_none)
 			json_put_int(w, clean_rule_name((enum clean_rule)rule), dropped[rule]);
@@ -78,11 +77,9 @@ static void stats_add_bins(struct json_writer *w, const char *key, const int64_t
 
 	while (n > 0 && !bins[n - 1])
 		n--;
-	json_key(w, key);
-	json_open(w, '{');
+	json_put_open(w, key, '{');
 	json_put_int(w, "step", STATS_BIN_WIDTH);
-	json_key(w, "lines");
-	json_open(w, '[');
+	json_put_open(w, "lines", '[');
 	for (i = 0; i < n; i++)
 		json_int(w, bins[i]);
 	json_close(w, ']');
@@ -92,8 +89,7 @@ static void stats_add_bins(struct json_writer *w, const char *key, const int64_t
 static void stats_add_column(struct json_writer *w, const char *key, const char *language,
 			     const struct side_stats *s)
 {
-	json_key(w, key);
-	json_open(w, '{');
+	json_put_open(w, key, '{');
 	json_put_str(w, "language", language);
 	json_put_int(w, "words", s->words);
 	json_put_int(w, "tokens", s->tokens);
@@ -109,8 +105,7 @@ static void stats_add_texts(struct json_writer *w, const struct prep *p, const s
 {
 	size_t i;
 
-	json_key(w, "texts");
-	json_open(w, '[');
+	json_put_open(w, "texts", '[');
 	for (i = 0; i < p->texts.n_train; i++) {
 		const struct text_stats *t = &s->texts[i];
 
@@ -133,8 +128,7 @@ static void stats_add_held_out(struct json_writer *w, const struct prep *p)
 	const struct prep_numbers *n = &p->numbers;
 	int set;
 
-	json_key(w, "held_out");
-	json_open(w, '[');
+	json_put_open(w, "held_out", '[');
 	for (set = 1; set < p->texts.n_sets; set++) {
 		if (!n->pairs[set])
 			continue; /* left out: a member is missing in its archive */
@@ -154,8 +148,7 @@ static void stats_add_pairs(struct json_writer *w, const struct prep *p)
 {
 	int set;
 
-	json_key(w, "pairs");
-	json_open(w, '{');
+	json_put_open(w, "pairs", '{');
 	json_put_int(w, "read", p->numbers.read);
 	for (set = 0; set < p->texts.n_sets; set++)
 		if (p->numbers.pairs[set])
@@ -197,15 +190,10 @@ int prep_stats_write(struct prep *p, const struct prep_stats *s, const struct co
 {
 	struct buf b = { 0 };
 	struct json_writer w = { .out = &b };
-	const char *path = prep_path(p, e, "stats.json");
-	int rc = path ? 0 : e->code;
+	int rc = stats_write_json(&w, p, s, judge, e);
 
-	if (!rc) {
-		rc = stats_write_json(&w, p, s, judge, e);
-		rc = rc ? rc : buf_check(&b, e);
-	}
 	if (!rc)
-		rc = file_write_all(path, b.data, b.len, e);
+		rc = prep_write_buf(p, "stats.json", &b, e);
 	buf_free(&b);
 	return rc;
 }

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "data/prep/parallel.h"
-#include "share/base/file.h"
 #include "share/base/mem.h"
 #include "share/base/number_format.h"
 #include "share/base/text.h"
@@ -38,37 +37,25 @@ int prep_judge_pair(struct corpus_judge *j, int64_t number, size_t text, int64_t
 	return corpus_judge_add(j, number, &pair, e);
 }
 
-static int judge_read_set(struct corpus_judge *j, const struct prep *p, const char *set,
-			  struct err *e)
+static int judge_held_out_pair(void *context, const struct parallel_reader *in, struct err *e)
 {
-	char *source = file_path(e, "%s/%s.%s", p->folder, set, p->c->source_language);
-	char *target =
-		source ? file_path(e, "%s/%s.%s", p->folder, set, p->c->target_language) : NULL;
-	struct parallel_reader in;
-	int got = target ? parallel_open(&in, source, target, false, e) : e->code;
-
-	if (!got) {
-		corpus_judge_begin_set(j, set);
-		for (int n = 0; n < JUDGE_SET_LINES && (got = parallel_next(&in, e)) > 0; n++)
-			if (corpus_judge_add_set(j, in.source.text, in.source.len, in.target.text,
-						 in.target.len, e)) {
-				got = e->code;
-				break;
-			}
-		parallel_close(&in);
-	}
-	free(source);
-	free(target);
-	return got < 0 ? got : 0;
+	if (corpus_judge_add_set(context, in->source.text, in->source.len, in->target.text,
+				 in->target.len, e))
+		return e->code;
+	return in->number == JUDGE_SET_LINES;
 }
 
 int prep_judge_finish(struct corpus_judge *j, struct prep *p, struct err *e)
 {
 	int rc = 0;
 
-	for (int set = 1; !rc && set < p->texts.n_sets; set++)
-		if (p->numbers.pairs[set]) /* a set that was left out has no files */
-			rc = judge_read_set(j, p, p->texts.sets[set], e);
+	for (int set = 1; !rc && set < p->texts.n_sets; set++) {
+		if (!p->numbers.pairs[set])
+			continue; /* a set that was left out has no files */
+		corpus_judge_begin_set(j, p->texts.sets[set]);
+		rc = parallel_each_pair(p->folder, p->texts.sets[set], p->c->source_language,
+					p->c->target_language, judge_held_out_pair, j, e);
+	}
 	return rc ? rc : corpus_judge_run(j, e);
 }
 
@@ -151,8 +138,7 @@ void prep_put_manifest_verdicts(struct json_writer *w, const struct json *stats)
 	static const char *const members[] = { "rule", "confidence", "set", "what", "cure" };
 	const struct json *verdicts = json_get(stats, "verdicts");
 
-	json_key(w, "verdicts");
-	json_open(w, '[');
+	json_put_open(w, "verdicts", '[');
 	for (size_t i = 0; i < json_len(verdicts); i++) {
 		json_open(w, '{');
 		for (size_t k = 0; k < ARRAY_LEN(members); k++)

@@ -172,8 +172,7 @@ void prep_put_manifest_round_trip(struct json_writer *w, const struct round_trip
 {
 	if (!r->lines)
 		return;
-	json_key(w, "round_trip");
-	json_open(w, '{');
+	json_put_open(w, "round_trip", '{');
 	json_put_int(w, "lines", r->lines);
 	json_put_int(w, "different", r->different);
 	json_close(w, '}');

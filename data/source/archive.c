@@ -334,34 +334,42 @@ static struct archive *open_unpacker(const char *path)
 
 enum packing { PACKED_NOT, PACKED_GZIP, PACKED_OTHERWISE };
 
-/* The compression of the whole file, by its magic bytes. */
-static int find_packing(const char *path, enum packing *packing, struct err *e)
-{
-	unsigned char head[6] = { 0 };
-	size_t n;
+/* How archives begin, and the compression of the whole file. */
+static const struct {
+	const char *magic;
+	size_t at, n;
+	enum packing packing;
+} beginnings[] = {
+	{ "\x1f\x8b", 0, 2, PACKED_GZIP },
+	{ "BZh", 0, 3, PACKED_OTHERWISE },
+	{ "\xfd\x37zXZ", 0, 5, PACKED_OTHERWISE },
+	{ "\x28\xb5\x2f\xfd", 0, 4, PACKED_OTHERWISE },
+	{ "PK\3\4", 0, 4, PACKED_NOT },
+	{ "ustar", 257, 5, PACKED_NOT },
+};
 
+/* false: no archive begins like that. */
+static bool find_packing(const unsigned char head[512], enum packing *packing)
+{
 	*packing = PACKED_NOT;
-	if (file_read_head(path, head, sizeof(head), &n, e))
-		return e->code;
-	if (n >= 2 && !memcmp(head, "\x1f\x8b", 2))
-		*packing = PACKED_GZIP;
-	else if (!memcmp(head, "BZh", 3) ||
-		 !memcmp(head,
-			 "\xfd"
-			 "7zXZ",
-			 5) ||
-		 !memcmp(head, "\x28\xb5\x2f\xfd", 4))
-		*packing = PACKED_OTHERWISE;
-	return 0;
+	for (size_t i = 0; i < ARRAY_LEN(beginnings); i++)
+		if (!memcmp(head + beginnings[i].at, beginnings[i].magic, beginnings[i].n)) {
+			*packing = beginnings[i].packing;
+			return true;
+		}
+	return false;
 }
 
 static int open_members(struct archive_reader *r, struct err *e)
 {
+	unsigned char head[512] = { 0 };
 	enum packing packing;
+	size_t n;
 	int rc;
 
-	if (find_packing(r->path, &packing, e))
+	if (file_read_head(r->path, head, sizeof(head), &n, e))
 		return e->code;
+	find_packing(head, &packing);
 	archive_read_support_format_tar(r->a);
 	if (packing == PACKED_NOT) {
 		/* "seekable" reads the central directory, so a .zip that is cut short fails */
@@ -422,18 +430,14 @@ void archive_close(struct archive_reader *r)
 int archive_check_kind(const char *path, struct err *e)
 {
 	unsigned char head[512] = { 0 };
+	enum packing packing;
 	size_t n, i = 0;
 
 	if (file_read_head(path, head, sizeof(head), &n, e))
 		return e->code;
 	if (!n)
 		return err_set(e, ERR_DATA, "%s: is empty", path);
-	if (!memcmp(head, "\x1f\x8b", 2) || !memcmp(head, "PK\3\4", 4) || !memcmp(head, "BZh", 3) ||
-	    !memcmp(head,
-		    "\xfd"
-		    "7zXZ",
-		    5) ||
-	    !memcmp(head, "\x28\xb5\x2f\xfd", 4) || !memcmp(head + 257, "ustar", 5))
+	if (find_packing(head, &packing))
 		return 0;
 	while (i < n && isspace(head[i]))
 		i++;

@@ -75,8 +75,7 @@ void progress_write_archives(struct progress *p, const struct progress_archive *
 		return;
 	progress_begin_json(p, &w, "fetch");
 	json_put_str(&w, "unit", "bytes");
-	json_key(&w, "archives");
-	json_open(&w, '[');
+	json_put_open(&w, "archives", '[');
 	for (size_t i = 0; i < n; i++) {
 		done += archives[i].done;
 		total = total < 0 || archives[i].total <= 0 ? -1 : total + archives[i].total;

@@ -245,14 +245,12 @@ static int add_manifest(struct texts *t, const struct conf *c, archives_find fin
 
 /* ---- sets ---- */
 
-/* Index of a set in t->sets; t->n_sets: not there. */
-static int number_of_set(const struct texts *t, const char *set)
+int texts_find_set(const struct texts *t, const char *set)
 {
-	int k = 0;
-
-	while (k < t->n_sets && strcmp(t->sets[k], set))
-		k++;
-	return k;
+	for (int i = 0; i < t->n_sets; i++)
+		if (!strcmp(t->sets[i], set))
+			return i;
+	return -1;
 }
 
 /* Fill t->sets: train, dev, test, then the others in the order of their first pair. */
@@ -266,7 +264,7 @@ static void name_sets(struct texts *t)
 			const char *set = t->pairs[i].set;
 
 			if ((k == ARRAY_LEN(first) || !strcmp(set, first[k])) &&
-			    number_of_set(t, set) == t->n_sets && t->n_sets < TEXTS_MAX_SETS)
+			    texts_find_set(t, set) < 0 && t->n_sets < TEXTS_MAX_SETS)
 				t->sets[t->n_sets++] = set;
 		}
 }
@@ -282,7 +280,7 @@ static int order_pairs(struct texts *t, struct err *e)
 	name_sets(t);
 	for (int k = 0; k < t->n_sets; k++)
 		for (size_t i = 0; i < t->n; i++)
-			if (number_of_set(t, t->pairs[i].set) == k)
+			if (texts_find_set(t, t->pairs[i].set) == k)
 				ordered[n++] = t->pairs[i];
 	assert(n == t->n); /* every pair belongs to exactly one set */
 	free(t->pairs);

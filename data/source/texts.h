@@ -83,6 +83,9 @@ void texts_describe(const struct texts *t, struct buf *out);
 /* Part of texts_find(): add the pairs of the built-in grammar. work: as in texts_find(). */
 int texts_add_demo(struct texts *t, const struct conf *c, const char *work, struct err *e);
 
+/* Index of a set in t->sets; -1: the recipe does not have it. */
+int texts_find_set(const struct texts *t, const char *set);
+
 void texts_free(struct texts *t);
 
 #endif

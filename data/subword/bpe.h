@@ -11,36 +11,29 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "data/words/word_counter.h"
 #include "share/base/buf.h"
 #include "share/base/err.h"
 
 /* ---- learning ---- */
-struct bpe_learner;				    /* counts words, then learns merges */
-struct bpe_learner *bpe_learner_new(struct err *e); /* NULL: out of memory */
-/* Count the words of one line, split at blanks as in subword-nmt (bpe_line.h). */
-int bpe_learner_add_line(struct bpe_learner *l, const char *line, size_t n, struct err *e);
-/* Count a word count times (count > 0); for text whose words were counted elsewhere. */
-int bpe_learner_add_word(struct bpe_learner *l, const char *word, size_t n, int64_t count,
-			 struct err *e);
+/*
+ * Count the words of a text `count` times (count > 0): a line, or a word that was counted elsewhere. Lines
+ * and words are split as in subword-nmt (bpe_line.h).
+ */
+int bpe_count_words(struct word_counter *c, const char *text, size_t n, int64_t count,
+		    struct err *e);
 /*
  * Count all lines of a file (NULL or "-": standard input) by several threads. Errors in lines, and
  * repair, as in lines.h.
  */
-int bpe_learner_add_file(struct bpe_learner *l, const char *path, bool repair, int threads,
-			 struct err *e);
+int bpe_count_file(struct word_counter *c, const char *path, bool repair, int threads,
+		   struct err *e);
 /*
  * Learn at most `merges` merges and write the codes file to out. *learned: merges written. The
- * learner is empty afterwards. Text without any word of two characters: ERR_DATA.
+ * counter is empty afterwards. Text without any word of two characters: ERR_DATA.
  */
-int bpe_learn(struct bpe_learner *l, int64_t merges, int64_t min_frequency, FILE *out,
+int bpe_learn(struct word_counter *words, int64_t merges, int64_t min_frequency, FILE *out,
 	      int64_t *learned, struct err *e);
-void bpe_learner_free(struct bpe_learner *l);
-
-/* For bpe_learn(): visit each distinct word, in no order, with its count, and empty the learner. */
-typedef int bpe_word_visitor(void *context, const char *word, size_t n, int64_t count,
-			     struct err *e);
-int bpe_learner_drain_words(struct bpe_learner *l, bpe_word_visitor *take, void *context,
-			    struct err *e);
 
 /* ---- applying ---- */
 struct bpe;						     /* codes, and a cache of words */

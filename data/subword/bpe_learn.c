@@ -67,9 +67,9 @@ static int bpe_add_spelled_word(void *context, const char *text, size_t n, int64
 	return bpe_merger_add_word(&g->merger, g->symbols, n_symbols, count, flags, e);
 }
 
-static int spell_all(struct spelling *g, struct bpe_learner *l, struct err *e)
+static int spell_all(struct spelling *g, struct word_counter *words, struct err *e)
 {
-	if (bpe_learner_drain_words(l, bpe_add_spelled_word, g, e))
+	if (word_counter_drain(words, bpe_add_spelled_word, g, e))
 		return e->code;
 	if (bpe_merger_start(&g->merger, e))
 		return e->code;
@@ -134,7 +134,7 @@ static int bpe_learn_merges(struct bpe_merger *m, int64_t merges, int64_t min_fr
 	return 0;
 }
 
-int bpe_learn(struct bpe_learner *l, int64_t merges, int64_t min_frequency, FILE *out,
+int bpe_learn(struct word_counter *words, int64_t merges, int64_t min_frequency, FILE *out,
 	      int64_t *learned, struct err *e)
 {
 	struct spelling *g = mem_alloc(1, sizeof(*g), e);
@@ -143,7 +143,7 @@ int bpe_learn(struct bpe_learner *l, int64_t merges, int64_t min_frequency, FILE
 	*learned = 0;
 	if (!rc) {
 		g->merger.dialect = &subword_nmt;
-		rc = spell_all(g, l, e);
+		rc = spell_all(g, words, e);
 	}
 	if (!rc) {
 		fputs("#version: 0.2\n", out);

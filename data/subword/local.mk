@@ -8,6 +8,6 @@ libdata_a_SOURCES += \
 	%D%/bpe_trace.c %D%/bpe_trace.h %D%/bpe_words.h %D%/piece_trace.c %D%/piece_trace.h \
 	%D%/pipeline.c %D%/pipeline.h %D%/sp.h %D%/sp_apply.c \
 	%D%/sp_charsmap.c %D%/sp_charsmap.h %D%/sp_charsmap_build.c \
-	%D%/sp_count.c %D%/sp_count.h %D%/sp_learn.c %D%/sp_model.c %D%/sp_model.h \
+	%D%/sp_count.c %D%/sp_learn.c %D%/sp_model.c %D%/sp_model.h \
 	%D%/sp_normalize.c %D%/sp_normalize.h \
 	%D%/sp_rules.c %D%/sp_rules.h

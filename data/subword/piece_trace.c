@@ -43,12 +43,7 @@ void piece_tracer_close(struct piece_tracer *s)
 	free(s);
 }
 
-const struct vocab *piece_tracer_vocab(const struct piece_tracer *s)
-{
-	return pipeline_vocab(s->tools);
-}
-
-bool piece_tracer_is_bpe(const struct piece_tracer *s)
+static bool piece_tracer_is_bpe(const struct piece_tracer *s)
 {
 	return s->conf.segmentation == SEGMENTATION_BPE;
 }
@@ -72,7 +67,7 @@ static bool next_blank_field(const struct buf *b, size_t *at, size_t *start, siz
 static int tracer_add_pieces(struct piece_tracer *s, struct line_pieces *out, size_t from,
 			     struct err *e)
 {
-	const struct vocab *v = piece_tracer_vocab(s);
+	const struct vocab *v = pipeline_vocab(s->tools);
 	size_t start, len;
 
 	while (next_blank_field(&out->pieces, &from, &start, &len)) {
@@ -132,7 +127,7 @@ static int tracer_read_codes(struct piece_tracer *s, struct err *e)
 		rc = path ? bpe_codes_read(&s->codes, path, e) : e->code;
 		free(path);
 	} else {
-		rc = bpe_codes_of_vocab(&s->codes, piece_tracer_vocab(s), e);
+		rc = bpe_codes_of_vocab(&s->codes, pipeline_vocab(s->tools), e);
 	}
 	s->has_codes = !rc;
 	if (rc) {

@@ -21,8 +21,6 @@ struct piece_tracer;
 /* folder: a prepared corpus or a model. NULL: failure. */
 struct piece_tracer *piece_tracer_open(const char *folder, struct err *e);
 void piece_tracer_close(struct piece_tracer *s);
-const struct vocab *piece_tracer_vocab(const struct piece_tracer *s);
-bool piece_tracer_is_bpe(const struct piece_tracer *s); /* else SentencePiece */
 
 struct line_piece {
 	size_t start, len; /* in line_pieces.pieces */

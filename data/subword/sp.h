@@ -13,47 +13,41 @@
 #include <stdint.h>
 
 #include "data/words/intern.h"
+#include "data/words/word_counter.h"
 #include "share/base/buf.h"
 #include "share/base/err.h"
 
 /* ---- learning ---- */
-
-struct sp_learner; /* counts words, then learns a model */
-
-struct sp_learner *sp_learner_new(struct err *e); /* NULL: out of memory */
 
 /*
  * Count a raw word count times (count > 0): text between blanks, before any normalisation. The
  * same word may be added again. Words with U+2585 are skipped: SentencePiece reserves that
  * character.
  */
-int sp_learner_add_word(struct sp_learner *l, const char *word, size_t n, int64_t count,
-			struct err *e);
+int sp_count_word(struct word_counter *c, const char *word, size_t n, int64_t count, struct err *e);
 
 /*
  * Count the words of a raw line. As in SentencePiece, lines of more than 4192 bytes and lines
- * with U+2585 are skipped. *is_used (may be NULL): the line was not skipped.
+ * with U+2585 are skipped. *is_used: the line was not skipped.
  */
-int sp_learner_add_line(struct sp_learner *l, const char *line, size_t n, bool *is_used,
-			struct err *e);
+int sp_count_line(struct word_counter *c, const char *line, size_t n, bool *is_used, struct err *e);
 
 /*
  * Count all lines of path (NULL or "-": standard input) on several threads; repair as in lines.h.
  * Adds the number of skipped lines to *skipped.
  */
-int sp_learner_add_file(struct sp_learner *l, const char *path, bool repair, int threads,
-			int64_t *skipped, struct err *e);
+int sp_count_file(struct word_counter *c, const char *path, bool repair, int threads,
+		  int64_t *skipped, struct err *e);
 
 /*
  * Learn a model and write it to model_path, and lines "PIECE<TAB>SCORE" to vocab_path (NULL: no
  * such file), each atomically. vocabulary_size includes the four special tokens and the
- * characters. *learned: pieces of the model, fewer when no pair is left to merge. The learner is
+ * characters. *learned: pieces of the model, fewer when no pair is left to merge. The counter is
  * empty afterwards. ERR_CONFIG: vocabulary_size is too small for the characters of the text; the
  * message names the least size. ERR_DATA: no text.
  */
-int sp_learn(struct sp_learner *l, int64_t vocabulary_size, const char *model_path,
+int sp_learn(struct word_counter *words, int64_t vocabulary_size, const char *model_path,
 	     const char *vocab_path, int64_t *learned, struct err *e);
-void sp_learner_free(struct sp_learner *l);
 
 /* ---- applying ---- */
 

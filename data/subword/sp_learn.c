@@ -13,10 +13,10 @@
 
 #include "data/subword/bpe_merger.h"
 #include "data/subword/sp.h"
-#include "data/subword/sp_count.h"
 #include "data/subword/sp_model.h"
 #include "data/subword/sp_rules.h"
 #include "data/text/icu.h"
+#include "data/words/text_counts.h"
 #include "share/base/file.h"
 #include "share/base/mem.h"
 #include "share/base/text.h"
@@ -42,8 +42,8 @@ struct character {
 
 struct learning {
 	struct sp_normalizer normalizer;
-	struct buf rules;	/* rules of the normalizer, in bytes */
-	struct sp_counts words; /* normalised, each begins with "▁" */
+	struct buf rules;	  /* rules of the normalizer, in bytes */
+	struct text_counts words; /* normalised, each begins with "▁" */
 	int64_t *char_counts; /* owned: (N_CODEPOINTS); later 1 for characters of the vocabulary */
 	struct character *chars; /* owned: characters of the vocabulary, most frequent first */
 	size_t n_chars;
@@ -81,7 +81,7 @@ static int count_normalized(struct learning *k, int64_t count, struct err *e)
 		next = memmem(text + 1, (size_t)(end - text - 1), SP_SPACE, SP_SPACE_BYTES);
 		if (!next)
 			next = end;
-		if (sp_count_text(&k->words, text, (size_t)(next - text), count, e))
+		if (text_counts_add(&k->words, text, (size_t)(next - text), count, e))
 			return e->code;
 		for (const char *at = text; at < next;) {
 			uint32_t c;
@@ -94,26 +94,28 @@ static int count_normalized(struct learning *k, int64_t count, struct err *e)
 	return 0;
 }
 
-static int normalize_words(struct learning *k, const struct sp_counts *raw, struct err *e)
+/* Normalise a raw word, and count what it becomes. */
+static int add_raw_count(void *context, const char *text, size_t n, int64_t count, struct err *e)
+{
+	struct learning *k = context;
+
+	buf_clear(&k->text);
+	if (sp_normalize(&k->normalizer, text, n, &k->text, NULL, e))
+		return e->code;
+	if (!k->text.len)
+		return 0;
+	if (memchr(k->text.data, '<', k->text.len))
+		hide_specials(&k->text);
+	return count_normalized(k, count, e);
+}
+
+static int normalize_words(struct learning *k, struct word_counter *raw, struct err *e)
 {
 	k->char_counts = mem_alloc(N_CODEPOINTS, sizeof(*k->char_counts), e);
 	if (!k->char_counts || sp_rules_nmt_nfkc(&k->rules, e) ||
-	    charsmap_read(&k->normalizer.rules, k->rules.data, k->rules.len, "nmt_nfkc", e))
+	    charsmap_read(&k->normalizer.rules, k->rules.data, k->rules.len, "nmt_nfkc", e) ||
+	    word_counter_drain(raw, add_raw_count, k, e))
 		return e->code;
-	for (int32_t i = 0; i < raw->texts.n; i++) {
-		size_t n;
-		const char *text = intern_text(&raw->texts, i, &n);
-
-		buf_clear(&k->text);
-		if (sp_normalize(&k->normalizer, text, n, &k->text, NULL, e))
-			return e->code;
-		if (!k->text.len)
-			continue;
-		if (memchr(k->text.data, '<', k->text.len))
-			hide_specials(&k->text);
-		if (count_normalized(k, raw->counts[i], e))
-			return e->code;
-	}
 	if (!k->words.texts.n)
 		return err_set(e, ERR_DATA, "cannot learn a vocabulary: the text is empty");
 	return 0;
@@ -290,7 +292,7 @@ static int start_merging(struct learning *k, size_t merges, struct err *e)
 		if (add_symbol_rows(k, text, n, k->words.counts[i], e))
 			return e->code;
 	}
-	sp_counts_free(&k->words);
+	text_counts_free(&k->words);
 	return bpe_merger_start(&k->merger, e);
 }
 
@@ -381,7 +383,7 @@ static int write_files(struct learning *k, const char *model_path, const char *v
 	return rc;
 }
 
-int sp_learn(struct sp_learner *l, int64_t vocabulary_size, const char *model_path,
+int sp_learn(struct word_counter *words, int64_t vocabulary_size, const char *model_path,
 	     const char *vocab_path, int64_t *learned, struct err *e)
 {
 	struct learning k = {
@@ -389,9 +391,8 @@ int sp_learn(struct sp_learner *l, int64_t vocabulary_size, const char *model_pa
 				.remove_extra_whitespaces = true,
 				.escape_whitespaces = true },
 	};
-	int rc = normalize_words(&k, &l->raw, e);
+	int rc = normalize_words(&k, words, e);
 
-	sp_counts_free(&l->raw);
 	if (!rc)
 		rc = learn_pieces(&k, vocabulary_size, e);
 	if (!rc)
@@ -399,7 +400,7 @@ int sp_learn(struct sp_learner *l, int64_t vocabulary_size, const char *model_pa
 	*learned = k.model.pieces.n;
 	sp_normalizer_free(&k.normalizer);
 	buf_free(&k.rules);
-	sp_counts_free(&k.words);
+	text_counts_free(&k.words);
 	free(k.char_counts);
 	free(k.chars);
 	bpe_merger_free(&k.merger);

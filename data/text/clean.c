@@ -1,7 +1,6 @@
 /* clean.c - the rules that drop sentence pairs: see clean.h */
 #include "data/text/clean.h"
 
-#include <assert.h>
 #include <string.h>
 
 #include "data/text/chars.h"
@@ -18,7 +17,7 @@ struct clean_side clean_squeeze(const char *text, size_t n, bool factored, struc
 {
 	struct clean_side side = { 0 };
 	size_t start = out->len, at = 0, first;
-	int64_t chars = 0;
+	uint32_t chars = 0;
 	bool pending = false; /* a blank is written before the next word */
 
 	while (at < n) {
@@ -27,7 +26,7 @@ struct clean_side clean_squeeze(const char *text, size_t n, bool factored, struc
 		first = at;
 		while (at < n && is_plain_clean_byte((unsigned char)text[at]))
 			at++;
-		chars += (int64_t)(at - first);
+		chars += (uint32_t)(at - first);
 		if (at == first) {
 			at += utf8_decode(text + at, n - at, &c);
 			if (c == '|' && !factored)
@@ -125,7 +124,6 @@ enum clean_rule clean_check_pair(const struct clean_options *o, const struct cle
 {
 	size_t i;
 
-	assert(source->longest >= 0 && target->longest >= 0);
 	for (i = 0; i < ARRAY_LEN(rules); i++)
 		if (rules[i].broken(o, source, target))
 			return rules[i].rule;

@@ -63,10 +63,10 @@ bool clean_is_factored(const char *source, size_t n_source, const char *target, 
 
 /* The facts about one side that the rules use. */
 struct clean_side {
-	int64_t words;
-	int64_t longest; /* characters of the longest word (in a factored corpus: factor) */
-	int64_t characters, letters, foreign; /* of the raw line, for filters */
-	uint64_t hash;			      /* of the raw line, for filters */
+	uint64_t hash; /* of the raw line, for filters */
+	uint32_t words;
+	uint32_t longest; /* characters of the longest word (in a factored corpus: factor) */
+	uint32_t characters, letters, foreign; /* of the raw line, for filters */
 };
 
 /*

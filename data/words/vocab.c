@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "data/words/intern.h"
+#include "data/words/text_counts.h"
 #include "share/base/file.h"
 #include "share/base/mem.h"
 #include "share/base/text.h"
@@ -43,9 +44,7 @@ static bool is_writable(const char *text, size_t n)
 /* ---- counting ---- */
 
 struct vocab_counter {
-	struct intern pieces;
-	int64_t *counts; /* owned: (pieces.n) */
-	size_t cap;
+	struct text_counts pieces;
 };
 
 struct vocab_counter *vocab_counter_new(struct err *e)
@@ -55,26 +54,14 @@ struct vocab_counter *vocab_counter_new(struct err *e)
 
 int vocab_count(struct vocab_counter *c, const char *piece, size_t n, int64_t times, struct err *e)
 {
-	int32_t i, known = c->pieces.n;
-
 	assert(times >= 0);
-	if (!n)
-		return 0;
-	if (mem_grow(&c->counts, &c->cap, (size_t)known + 1, sizeof(*c->counts), e) ||
-	    intern_add(&c->pieces, piece, n, &i, e))
-		return e->code;
-	if (i == known)
-		c->counts[i] = 0;
-	c->counts[i] += times;
-	return 0;
+	return n ? text_counts_add(&c->pieces, piece, n, times, e) : 0;
 }
 
 void vocab_counter_free(struct vocab_counter *c)
 {
-	if (!c)
-		return;
-	intern_free(&c->pieces);
-	free(c->counts);
+	if (c)
+		text_counts_free(&c->pieces);
 	free(c);
 }
 
@@ -119,15 +106,15 @@ static int vocab_write_pieces(const struct ranked *all, size_t n, const char *pa
 
 int vocab_write(const struct vocab_counter *c, const char *path, struct err *e)
 {
-	struct ranked *all = mem_alloc((size_t)c->pieces.n, sizeof(*all), e);
+	struct ranked *all = mem_alloc((size_t)c->pieces.texts.n, sizeof(*all), e);
 	size_t n = 0;
 	int rc;
 
 	if (!all)
 		return e->code;
-	for (int32_t i = 0; i < c->pieces.n; i++) {
-		all[n].text = intern_text(&c->pieces, i, &all[n].n);
-		all[n].count = c->counts[i];
+	for (int32_t i = 0; i < c->pieces.texts.n; i++) {
+		all[n].text = intern_text(&c->pieces.texts, i, &all[n].n);
+		all[n].count = c->pieces.counts[i];
 		if (is_writable(all[n].text, all[n].n))
 			n++;
 	}
@@ -156,9 +143,9 @@ static int rank_in_order(const struct vocab_counter *c, const struct intern *ord
 				       (int)i, (int)MIN(n, 100), text);
 		if (is_special)
 			continue;
-		known = intern_find(&c->pieces, text, n);
+		known = intern_find(&c->pieces.texts, text, n);
 		all[i - N_SPECIAL_TOKENS] = (struct ranked){
-			.text = text, .n = n, .count = known < 0 ? 0 : c->counts[known]
+			.text = text, .n = n, .count = known < 0 ? 0 : c->pieces.counts[known]
 		};
 	}
 	return 0;

@@ -30,7 +30,7 @@ static const char *in_folder(const char *name)
 static char *learn(const char *text, int64_t merges, int64_t min_frequency, int64_t *learned,
 		   struct err *e)
 {
-	struct bpe_learner *l = bpe_learner_new(e);
+	struct word_counter *l = word_counter_new(e);
 	char *codes = NULL;
 	size_t n = 0;
 	FILE *out = open_memstream(&codes, &n);
@@ -40,13 +40,13 @@ static char *learn(const char *text, int64_t merges, int64_t min_frequency, int6
 		size_t len = strcspn(text, "\n");
 
 		next = text + len + (text[len] != 0);
-		rc = bpe_learner_add_line(l, text, len, e);
+		rc = bpe_count_words(l, text, len, 1, e);
 	}
 	if (!rc)
 		rc = bpe_learn(l, merges, min_frequency, out, learned, e);
 	if (out)
 		fclose(out);
-	bpe_learner_free(l);
+	word_counter_free(l);
 	if (!rc)
 		return codes;
 	free(codes);
@@ -156,18 +156,18 @@ TEST(bpe_learn_from_counted_words)
 	} words[] = { { "low", 5 },    { "lower", 2 },	{ "newest", 5 },
 		      { "newest", 1 }, { "widest", 3 }, { "x\302\205widest", 1 } };
 	struct err e = { 0 };
-	struct bpe_learner *l = bpe_learner_new(&e);
+	struct word_counter *l = word_counter_new(&e);
 	char *codes = NULL, *want;
 	int64_t learned = 0;
 	size_t n = 0;
 	FILE *out = open_memstream(&codes, &n);
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		check(!bpe_learner_add_word(l, words[i].word, strlen(words[i].word), words[i].count,
-					    &e));
+		check(!bpe_count_words(l, words[i].word, strlen(words[i].word), words[i].count,
+				       &e));
 	check(!bpe_learn(l, 20, 1, out, &learned, &e));
 	fclose(out);
-	bpe_learner_free(l);
+	word_counter_free(l);
 	want = learn("low low low low low lower lower newest newest newest newest newest newest "
 		     "widest widest widest\nx\302\205widest",
 		     20, 1, &learned, &e);
@@ -196,7 +196,7 @@ TEST(bpe_counts_words_of_all_lengths)
 {
 	int64_t want[40] = { 0 };
 	struct err e = { 0 };
-	struct bpe_learner *l = bpe_learner_new(&e);
+	struct word_counter *l = word_counter_new(&e);
 	struct buf line = { 0 };
 
 	for (int i = 0; i < 30000; i++) {
@@ -210,24 +210,24 @@ TEST(bpe_counts_words_of_all_lengths)
 			continue;
 		if (i % 2)
 			buf_add_str(&line, "\r");
-		check(!bpe_learner_add_line(l, line.data, line.len, &e));
+		check(!bpe_count_words(l, line.data, line.len, 1, &e));
 		buf_clear(&line);
 	}
 	for (size_t n = 1; n < 40; n += 2, want[n - 2] += 5) {
 		for (size_t k = 0; k < n; k++)
 			buf_add_char(&line, (char)('a' + (n + k) % 26));
-		check(!bpe_learner_add_word(l, line.data, n, 5, &e));
+		check(!bpe_count_words(l, line.data, n, 5, &e));
 		buf_clear(&line);
 	}
 	counted = 0;
 	is_counted_right = true;
-	check(!bpe_learner_drain_words(l, check_word, want, &e));
+	check(!word_counter_drain(l, check_word, want, &e));
 	check_int(counted, 39);
 	check(is_counted_right);
-	check(!bpe_learner_drain_words(l, check_word, want, &e));
+	check(!word_counter_drain(l, check_word, want, &e));
 	check_int(counted, 39);
 	buf_free(&line);
-	bpe_learner_free(l);
+	word_counter_free(l);
 }
 
 TEST(bpe_learn_refuses_text_without_pairs)

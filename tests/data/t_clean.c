@@ -212,11 +212,8 @@ static int run_tool(int argc, char **argv, struct err *e)
 
 	if (!rc)
 		rc = conf_parse_command(&c, "data", argc, argv, e);
-	for (size_t i = 0; !rc && i < n_data_tools; i++)
-		if (!strcmp(data_tools[i].command, c.command)) {
-			rc = data_tools[i].run(&c, e);
-			break;
-		}
+	if (!rc)
+		rc = data_tool_run(data_tool_find(c.command), &c, e);
 	conf_free(&c);
 	return rc;
 }

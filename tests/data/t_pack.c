@@ -367,7 +367,7 @@ static void check_file(const char *what, const char *path, const char *want, siz
 static void check_codes(struct corpus *q, const struct expected *x)
 {
 	struct err e;
-	struct bpe_learner *l = bpe_learner_new(&e);
+	struct word_counter *l = word_counter_new(&e);
 	char *text = NULL;
 	size_t n = 0;
 	FILE *out = open_memstream(&text, &n);
@@ -375,15 +375,15 @@ static void check_codes(struct corpus *q, const struct expected *x)
 
 	for (int side = 0; side < 2; side++)
 		for (int64_t i = 0; i < x->n; i++)
-			check_int(bpe_learner_add_line(l, x->kept[i].text[side], x->kept[i].n[side],
-						       &e),
+			check_int(bpe_count_words(l, x->kept[i].text[side], x->kept[i].n[side], 1,
+						  &e),
 				  0);
 	check_int(bpe_learn(l, q->c.merges, q->c.min_frequency, out, &learned, &e), 0);
 	check_int(q->p.numbers.merges, learned);
 	fclose(out);
 	check_file("bpe.codes", prep_path(&q->p, &e, "bpe.codes"), text, n);
 	free(text);
-	bpe_learner_free(l);
+	word_counter_free(l);
 }
 
 static int64_t count_words(const struct buf *b)

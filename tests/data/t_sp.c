@@ -79,14 +79,15 @@ static const char *const text[] = {
 /* Learn from the text above into model and vocab of the test's folder. */
 static int learn_text(int64_t size, int64_t *learned, struct err *e)
 {
-	struct sp_learner *l = sp_learner_new(e);
+	struct word_counter *l = word_counter_new(e);
 	int rc = l ? 0 : e->code;
+	bool is_used;
 
 	for (size_t i = 0; !rc && i < ARRAY_LEN(text); i++)
-		rc = sp_learner_add_line(l, text[i], strlen(text[i]), NULL, e);
+		rc = sp_count_line(l, text[i], strlen(text[i]), &is_used, e);
 	if (!rc)
 		rc = sp_learn(l, size, in_folder("model"), in_folder("vocab"), learned, e);
-	sp_learner_free(l);
+	word_counter_free(l);
 	return rc;
 }
 
@@ -234,7 +235,7 @@ TEST(sp_learn_refuses)
 {
 	struct err e = { 0 };
 	int64_t learned = 0;
-	struct sp_learner *l = sp_learner_new(&e);
+	struct word_counter *l = word_counter_new(&e);
 	struct buf line = { 0 };
 	bool is_used = true;
 
@@ -242,16 +243,16 @@ TEST(sp_learn_refuses)
 	for (int i = 0; i < 839; i++)
 		buf_add_str(&line, "boot ");
 	check_int(line.len, 4195);
-	check_int(sp_learner_add_line(l, line.data, line.len, &is_used, &e), 0);
+	check_int(sp_count_line(l, line.data, line.len, &is_used, &e), 0);
 	check(!is_used); /* too long */
-	check_int(sp_learner_add_line(l, "a \u2585 b", 7, &is_used, &e), 0);
+	check_int(sp_count_line(l, "a \u2585 b", 7, &is_used, &e), 0);
 	check(!is_used); /* reserved */
 	check_err(sp_learn(l, 100, in_folder("model"), NULL, &learned, &e), ERR_DATA);
-	check_int(sp_learner_add_line(l, line.data, 4192, &is_used, &e), 0);
+	check_int(sp_count_line(l, line.data, 4192, &is_used, &e), 0);
 	check(is_used);
 	check_int(sp_learn(l, 100, in_folder("model"), NULL, &learned, &e), 0);
 	check_int(learned, 4 + 4 + 4); /* ▁ b o t, and what makes ▁boot of them */
-	sp_learner_free(l);
+	word_counter_free(l);
 	buf_free(&line);
 	check_err(learn_text(90, &learned, &e), ERR_CONFIG);
 	check(strstr(e.text, "ask for at least 91 entries") != NULL);
@@ -263,24 +264,25 @@ TEST(sp_learn_refuses)
 TEST(sp_learn_counted_words)
 {
 	struct err e = { 0 };
-	struct sp_learner *lines = sp_learner_new(&e), *words = sp_learner_new(&e);
+	struct word_counter *lines = word_counter_new(&e), *words = word_counter_new(&e);
 	struct buf a = { 0 }, b = { 0 };
 	int64_t learned;
+	bool is_used;
 
 	for (int i = 0; i < 3; i++)
-		check_int(sp_learner_add_line(lines, " low\u00A0lower  low ", 17, NULL, &e), 0);
-	check_int(sp_learner_add_word(words, "low", 3, 2, &e), 0);
-	check_int(sp_learner_add_word(words, "low\u00A0lower", 10, 3, &e), 0);
-	check_int(sp_learner_add_word(words, "low", 3, 1, &e), 0);
-	check_int(sp_learner_add_word(words, "▅", 3, 100, &e), 0);
+		check_int(sp_count_line(lines, " low\u00A0lower  low ", 17, &is_used, &e), 0);
+	check_int(sp_count_word(words, "low", 3, 2, &e), 0);
+	check_int(sp_count_word(words, "low\u00A0lower", 10, 3, &e), 0);
+	check_int(sp_count_word(words, "low", 3, 1, &e), 0);
+	check_int(sp_count_word(words, "▅", 3, 100, &e), 0);
 	check_int(sp_learn(lines, 16, in_folder("a"), NULL, &learned, &e), 0);
 	check_int(learned, 15);
 	check_int(sp_learn(words, 16, in_folder("b"), NULL, &learned, &e), 0);
 	check_int(file_read_all(in_folder("a"), 0, &a, &e), 0);
 	check_int(file_read_all(in_folder("b"), 0, &b, &e), 0);
 	check(a.len > 1000 && a.len == b.len && !memcmp(a.data, b.data, a.len));
-	sp_learner_free(lines);
-	sp_learner_free(words);
+	word_counter_free(lines);
+	word_counter_free(words);
 	buf_free(&a);
 	buf_free(&b);
 }
@@ -539,21 +541,22 @@ static const char *const apply_to[] = { "noisy/train10k.en", "noisy/train10k.de"
 
 static int learn_files(struct err *e)
 {
-	struct sp_learner *l = sp_learner_new(e);
+	struct word_counter *l = word_counter_new(e);
 	int64_t learned;
 	int rc = l ? 0 : e->code;
+	bool is_used;
 
 	for (size_t i = 0; !rc && i < ARRAY_LEN(learn_from); i++) {
 		struct lines in;
 
 		rc = lines_open(&in, test_data(learn_from[i]), e);
 		while (!rc && lines_next(&in, e) > 0)
-			rc = sp_learner_add_line(l, in.text, in.len, NULL, e);
+			rc = sp_count_line(l, in.text, in.len, &is_used, e);
 		lines_close(&in);
 	}
 	if (!rc)
 		rc = sp_learn(l, 8000, in_folder("model"), in_folder("vocab"), &learned, e);
-	sp_learner_free(l);
+	word_counter_free(l);
 	return rc;
 }
 
