@@ -9,8 +9,9 @@
 #include "share/base/util.h"
 #include "share/conf/conf.h"
 #include "tui/app/app_internal.h"
-#include "tui/app/palette.h"
-#include "tui/app/view_requests.h"
+#include "tui/context/view_requests.h"
+#include "tui/overlay/overlays.h"
+#include "tui/overlay/palette.h"
 #include "tui/term/fuzzy.h"
 
 static struct err e;

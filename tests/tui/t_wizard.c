@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "share/base/util.h"
-#include "tui/app/jobs.h"
-#include "tui/app/wizard.h"
+#include "tui/context/jobs.h"
+#include "tui/context/wizard.h"
 
 static struct err e;
 
