@@ -9,6 +9,7 @@
 #include "share/base/util.h"
 #include "share/conf/conf.h"
 #include "tui/app/app_internal.h"
+#include "tui/context/jobs.h"
 #include "tui/context/view_requests.h"
 #include "tui/overlay/overlays.h"
 #include "tui/overlay/palette.h"
@@ -101,7 +102,7 @@ TEST(palette_words_of_a_line)
 	check_str(words[3], "d\"e");
 	check_str(words[4], "f g");
 	check(!words[5]);
-	palette_free_words(words);
+	jobs_free_words(words);
 	check(!palette_words("eval 'a", &e));
 	check_int(e.code, ERR_USAGE);
 	check(!palette_words("nosuch a", &e));

@@ -25,7 +25,7 @@ static void check_line(const struct wizard *z, const char *want)
 
 	jobs_command_text((const char *const *)argv, &line);
 	check_str(buf_text(&line), want);
-	wizard_free_argv(argv);
+	jobs_free_words(argv);
 	buf_free(&line);
 }
 

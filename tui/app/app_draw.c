@@ -6,13 +6,6 @@
 #include "tui/app/frame.h"
 #include "tui/term/draw.h"
 
-static void draw_view_error(struct grid *g, struct rect body, const char *text)
-{
-	struct span at = { body.row, body.col, body.cols, STYLE_BAD };
-
-	draw_text_wrapped(g, at, body.rows, 0, text);
-}
-
 static void draw_foot(struct app *a, struct rect foot, const struct view *v, void *state)
 {
 	if (!foot.rows)
@@ -55,7 +48,7 @@ void app_draw(struct app *a)
 	else if (t->state)
 		view_tabs[a->front]->draw(t->state, &a->grid, frame.body, w);
 	else
-		draw_view_error(&a->grid, frame.body, t->trouble.text);
+		draw_note(&a->grid, frame.body, STYLE_BAD, t->trouble.text);
 	if (a->overlay && a->overlay->is_box)
 		a->overlay->draw(a->overlay_state, &a->grid, frame.body, w);
 	set_grid_clip(&a->grid, (struct rect){ 0 });

@@ -39,26 +39,18 @@ int commands_exec_sister(char **argv, struct err *e)
 	return e->code;
 }
 
-static int write_stdout(struct buf *text, struct err *e)
-{
-	int rc = file_put_stdout(text, e);
+/* A function that writes what a command prints. */
+typedef int make_text(const struct conf *c, struct buf *out, struct err *e);
 
-	buf_free(text);
-	return rc;
-}
-
-/* Write the report that make() produces. */
-static int print_report(int (*make)(const struct conf *c, struct buf *out, struct err *e),
-			const struct conf *c, struct err *e)
+static int print_text(make_text *make, const struct conf *c, struct err *e)
 {
 	struct buf text = { 0 };
 	int rc = make(c, &text, e);
 
-	if (rc) {
-		buf_free(&text);
-		return rc;
-	}
-	return write_stdout(&text, e);
+	if (!rc)
+		rc = file_put_stdout(&text, e);
+	buf_free(&text);
+	return rc;
 }
 
 static int watch_plain(const struct conf *c, struct buf *out, struct err *e)
@@ -76,7 +68,7 @@ static int watch_plain(const struct conf *c, struct buf *out, struct err *e)
 
 static int watch_here(const struct conf *c, struct err *e)
 {
-	return c->plain ? print_report(watch_plain, c, e) : app_run(c, e);
+	return c->plain ? print_text(watch_plain, c, e) : app_run(c, e);
 }
 
 static int command_watch(const struct conf *c, struct err *e)
@@ -102,99 +94,66 @@ static int command_watch(const struct conf *c, struct err *e)
 	return rc;
 }
 
-static int command_status(const struct conf *c, struct err *e)
-{
-	return print_report(status_report, c, e);
-}
-
-static int command_runs(const struct conf *c, struct err *e)
-{
-	return print_report(text_command_runs, c, e);
-}
-
-static int command_samples(const struct conf *c, struct err *e)
-{
-	return print_report(text_command_samples, c, e);
-}
-
-static int command_help(const struct conf *c, struct err *e)
+static int help_text(const struct conf *c, struct buf *out, struct err *e)
 {
 	const char *name = c->n_arguments ? c->arguments[0] : NULL;
-	struct buf text = { 0 };
 
 	if (name && !conf_find_program(name))
 		return conf_unknown_command(name, e);
-	conf_help(name, &text);
-	return write_stdout(&text, e);
+	conf_help(name, out);
+	return 0;
 }
 
-static int command_man(const struct conf *c, struct err *e)
+static int man_text(const struct conf *c, struct buf *out, struct err *e)
 {
-	struct buf text = { 0 };
-	int rc = conf_man_page(c->n_arguments ? c->arguments[0] : NULL, &text, e);
-
-	if (rc) {
-		buf_free(&text);
-		return rc;
-	}
-	return write_stdout(&text, e);
+	return conf_man_page(c->n_arguments ? c->arguments[0] : NULL, out, e);
 }
 
-static int command_completion(const struct conf *c, struct err *e)
+static int completion_text(const struct conf *c, struct buf *out, struct err *e)
 {
-	struct buf text = { 0 };
-	int rc = conf_completion(c->arguments[0], &text, e);
-
-	if (rc) {
-		buf_free(&text);
-		return rc;
-	}
-	return write_stdout(&text, e);
+	return conf_completion(c->arguments[0], out, e);
 }
 
 /* For shell completion: missing folders are no error. */
-static int command_names(const struct conf *c, struct err *e)
+static int names_text(const struct conf *c, struct buf *out, struct err *e)
 {
 	char *workspace = paths_workspace(c->workspace, e);
 	struct workspace_names names;
-	struct buf text = { 0 };
 	int rc = workspace ? completion_names_list(&names, workspace, c->arguments[0], e) : e->code;
 
 	free(workspace);
 	if (rc)
 		return rc;
 	for (size_t i = 0; i < names.n; i++)
-		buf_printf(&text, "%s\n", names.items[i]);
+		buf_printf(out, "%s\n", names.items[i]);
 	workspace_names_free(&names);
-	return write_stdout(&text, e);
+	return 0;
 }
 
 static const struct {
 	const char *name;
-	int (*run)(const struct conf *c, struct err *e);
-} own[] = {
-	{ "watch", command_watch },
-	{ "status", command_status },
-	{ "runs", command_runs },
-	{ "samples", command_samples },
-	{ "help", command_help },
-	{ "_man", command_man },
-	{ "_completion", command_completion },
-	{ "_names", command_names },
+	make_text *make;
+} text_commands[] = {
+	{ "status", status_report },
+	{ "runs", text_command_runs },
+	{ "samples", text_command_samples },
+	{ "help", help_text },
+	{ "_man", man_text },
+	{ "_completion", completion_text },
+	{ "_names", names_text },
 };
 
 int commands_run(const struct conf *c, struct err *e)
 {
-	struct buf text = { 0 };
-
-	for (size_t i = 0; c->command && i < ARRAY_LEN(own); i++)
-		if (!strcmp(own[i].name, c->command))
-			return own[i].run(c, e);
+	if (c->command && !strcmp(c->command, "watch"))
+		return command_watch(c, e);
+	for (size_t i = 0; c->command && i < ARRAY_LEN(text_commands); i++)
+		if (!strcmp(text_commands[i].name, c->command))
+			return print_text(text_commands[i].make, c, e);
 	if (c->command)
 		return err_set(e, ERR_INTERNAL, "no function implements the command %s",
 			       c->command);
 	if (c->dump || (isatty(STDIN_FILENO) && isatty(STDOUT_FILENO)))
 		return app_run(c, e);
-	conf_help(NULL, &text);
-	return write_stdout(&text, e);
+	return print_text(help_text, c, e);
 }

@@ -21,6 +21,7 @@
 #include "tui/run/word_diff.h"
 #include "tui/run/workspace_index.h"
 
+/* -1 (unknown) is null. */
 static void write_count_or_null(struct json_writer *w, const char *key, int64_t value)
 {
 	json_key(w, key);
@@ -28,15 +29,6 @@ static void write_count_or_null(struct json_writer *w, const char *key, int64_t 
 		json_null(w);
 	else
 		json_int(w, value);
-}
-
-static void write_text_or_null(struct json_writer *w, const char *key, const char *text)
-{
-	json_key(w, key);
-	if (text)
-		json_str(w, text);
-	else
-		json_null(w);
 }
 
 /* ---- runs ---- */
@@ -80,8 +72,8 @@ static void runs_json(const struct side_by_side *s, struct buf *out)
 		const struct run_status *r = &s->status[k];
 
 		json_open(&w, '{');
-		write_text_or_null(&w, "run", r->name);
-		write_text_or_null(&w, "state", r->state);
+		json_put_str(&w, "run", r->name);
+		json_put_str(&w, "state", r->state);
 		write_count_or_null(&w, "step", r->step);
 		write_count_or_null(&w, "steps", r->steps);
 		json_put_str(&w, "end", status_get_end(r).text);
@@ -102,7 +94,7 @@ static void runs_json(const struct side_by_side *s, struct buf *out)
 	json_open(&w, '[');
 	for (size_t i = 0; i < s->differ.n; i++) {
 		json_open(&w, '{');
-		write_text_or_null(&w, "option", s->differ.rows[i].option);
+		json_put_str(&w, "option", s->differ.rows[i].option);
 		json_key(&w, "values");
 		json_open(&w, '[');
 		for (size_t k = 0; k < s->n; k++)
@@ -230,7 +222,7 @@ static void version_json(struct json_writer *w, const struct sample_version *v, 
 
 	json_open(w, '{');
 	write_count_or_null(w, "step", v->step);
-	write_text_or_null(w, "hypothesis", v->hypothesis);
+	json_put_str(w, "hypothesis", v->hypothesis);
 	json_key(w, "new_words");
 	json_open(w, '[');
 	for (size_t i = 0; i < n; i++)
@@ -244,8 +236,8 @@ static void sentence_json(struct json_writer *w, const struct sample_sentence *s
 {
 	json_open(w, '{');
 	write_count_or_null(w, "id", s->id);
-	write_text_or_null(w, "source", s->source);
-	write_text_or_null(w, "reference", s->reference);
+	json_put_str(w, "source", s->source);
+	json_put_str(w, "reference", s->reference);
 	json_key(w, "checkpoints");
 	json_open(w, '[');
 	for (size_t v = 0; v < s->n; v++)

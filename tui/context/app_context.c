@@ -195,9 +195,7 @@ void context_screenshot(struct app_context *w)
 
 void requests_clear_command(struct view_requests *requests)
 {
-	for (size_t i = 0; requests->command && requests->command[i]; i++)
-		free(requests->command[i]);
-	free(requests->command);
+	jobs_free_words(requests->command);
 	free(requests->command_title);
 	requests->command = NULL;
 	requests->command_title = NULL;
@@ -206,18 +204,11 @@ void requests_clear_command(struct view_requests *requests)
 static int store_command(struct view_requests *requests, const char *title, const char *const *argv,
 			 struct err *e)
 {
-	size_t n = 0;
-
 	requests_clear_command(requests);
-	while (argv[n])
-		n++;
 	requests->shows_output = false;
 	requests->command_title = mem_strdup(title, e);
-	requests->command = mem_alloc(n + 1, sizeof(*requests->command), e);
-	for (size_t i = 0; requests->command && i < n; i++)
-		if (!(requests->command[i] = mem_strdup(argv[i], e)))
-			break;
-	if (requests->command_title && requests->command && requests->command[n ? n - 1 : 0])
+	requests->command = jobs_copy_words(argv, e);
+	if (requests->command_title && requests->command)
 		return 0;
 	requests_clear_command(requests);
 	return e->code;

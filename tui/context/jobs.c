@@ -92,6 +92,29 @@ static bool drop_oldest_job(struct jobs *j)
 	return false;
 }
 
+void jobs_free_words(char **words)
+{
+	for (size_t i = 0; words && words[i]; i++)
+		free(words[i]);
+	free(words);
+}
+
+char **jobs_copy_words(const char *const *argv, struct err *e)
+{
+	size_t n = 0;
+	char **words;
+
+	while (argv[n])
+		n++;
+	words = mem_alloc(n + 1, sizeof(*words), e);
+	for (size_t i = 0; words && i < n; i++)
+		if (!(words[i] = mem_strdup(argv[i], e))) {
+			jobs_free_words(words);
+			return NULL;
+		}
+	return words;
+}
+
 void jobs_command_text(const char *const *argv, struct buf *out)
 {
 	for (size_t i = 0; argv[i]; i++) {

@@ -94,11 +94,14 @@ static struct suggested_step *add_next_step(struct suggested_step *steps, size_t
 	return s;
 }
 
-static void set_command(struct suggested_step *s, const char *const *words, size_t n)
+/* The words of the command, without NULL, which ends argv. */
+#define SET_COMMAND(step, ...)                                                                     \
+	set_command(step, (const char *const[NEXT_STEP_WORDS]){ __VA_ARGS__ })
+
+static void set_command(struct suggested_step *s, const char *const words[NEXT_STEP_WORDS])
 {
-	assert(n < NEXT_STEP_WORDS); /* argv ends with NULL */
-	for (size_t i = 0; i < n && i + 1 < NEXT_STEP_WORDS; i++)
-		s->argv[i] = words[i];
+	memcpy(s->argv, words, sizeof(s->argv));
+	assert(!s->argv[NEXT_STEP_WORDS - 1]);
 }
 
 static void add_prep(struct suggested_step *steps, size_t *n, const char *title)
@@ -107,7 +110,16 @@ static void add_prep(struct suggested_step *steps, size_t *n, const char *title)
 		add_next_step(steps, n, NEXT_STEP_RUN, title,
 			      "a small synthetic corpus; takes seconds, needs no network");
 
-	set_command(s, (const char *const[]){ "werkbank", "prep", DEMO }, 3);
+	SET_COMMAND(s, "werkbank", "prep", DEMO);
+}
+
+static void add_form_step(struct suggested_step *steps, size_t *n, const char *title,
+			  const char *command)
+{
+	struct suggested_step *s =
+		add_next_step(steps, n, NEXT_STEP_FORM, title, "choose a recipe and its options");
+
+	SET_COMMAND(s, command);
 }
 
 static void add_training(struct suggested_step *steps, size_t *n, const struct workspace_index *p,
@@ -126,15 +138,10 @@ static void add_training(struct suggested_step *steps, size_t *n, const struct w
 	snprintf(s->run, sizeof(s->run), "%.100s", s->text[1]);
 	snprintf(s->text[2], sizeof(s->text[2]), "%.100s", c->name);
 	if (needs_corpus)
-		set_command(s,
-			    (const char *const[]){ "werkbank", "train", s->text[0], "--corpus",
-						   s->text[2], "--run", s->text[1], "--detach" },
-			    8);
+		SET_COMMAND(s, "werkbank", "train", s->text[0], "--corpus", s->text[2], "--run",
+			    s->text[1], "--detach");
 	else
-		set_command(s,
-			    (const char *const[]){ "werkbank", "train", s->text[0], "--run",
-						   s->text[1], "--detach" },
-			    6);
+		SET_COMMAND(s, "werkbank", "train", s->text[0], "--run", s->text[1], "--detach");
 }
 
 static void add_show_step(struct suggested_step *steps, size_t *n, const char *verb,
@@ -163,23 +170,32 @@ static bool can_resume_run(const struct run_status *r)
 		!strcmp(r->state, "failed"));
 }
 
-static void add_resume_step(struct suggested_step *steps, size_t *n, const char *workspace,
-			    const struct run_status *r)
+/* A step that trains a run again by the recipe in its folder. */
+static struct suggested_step *add_again_step(struct suggested_step *steps, size_t *n,
+					     const char *workspace, const struct run_status *r,
+					     const char *verb, const char *why)
 {
-	char title[80], why[160];
+	char title[80];
 	struct suggested_step *s;
 
-	snprintf(title, sizeof(title), "Resume training %.60s", r->name);
-	snprintf(why, sizeof(why), "%.15s at step %lld; resumes from the last checkpoint", r->state,
-		 (long long)r->step);
+	snprintf(title, sizeof(title), "%s training %.60s", verb, r->name);
 	s = add_next_step(steps, n, NEXT_STEP_RUN, title, why);
 	snprintf(s->text[0], sizeof(s->text[0]), "%.900s/runs/%.100s/recipe.ini", workspace,
 		 r->name);
 	snprintf(s->run, sizeof(s->run), "%s", r->name);
-	set_command(s,
-		    (const char *const[]){ "werkbank", "train", s->text[0], "--run", s->run,
-					   "--detach" },
-		    6);
+	return s;
+}
+
+static void add_resume_step(struct suggested_step *steps, size_t *n, const char *workspace,
+			    const struct run_status *r)
+{
+	char why[160];
+	struct suggested_step *s;
+
+	snprintf(why, sizeof(why), "%.15s at step %lld; resumes from the last checkpoint", r->state,
+		 (long long)r->step);
+	s = add_again_step(steps, n, workspace, r, "Resume", why);
+	SET_COMMAND(s, "werkbank", "train", s->text[0], "--run", s->run, "--detach");
 }
 
 /* Did a limit other than the number of steps end the run? */
@@ -196,24 +212,18 @@ static void add_longer_step(struct suggested_step *steps, size_t *n, const char 
 {
 	const struct run_end end = status_get_end(r);
 	const struct run_limits limits = status_limits(r);
-	char title[80], why[200], value[32];
+	char why[200], value[32];
 	const char *option;
 	struct suggested_step *s;
 
 	if (!run_end_longer(&end, &limits, &option, value))
 		return;
-	snprintf(title, sizeof(title), "Go on training %.60s", r->name);
 	snprintf(why, sizeof(why), "%.100s at step %lld of %lld; doubles this limit", end.text,
 		 (long long)r->step, (long long)r->steps);
-	s = add_next_step(steps, n, NEXT_STEP_RUN, title, why);
-	snprintf(s->text[0], sizeof(s->text[0]), "%.900s/runs/%.100s/recipe.ini", workspace,
-		 r->name);
+	s = add_again_step(steps, n, workspace, r, "Go on", why);
 	snprintf(s->text[1], sizeof(s->text[1]), "%s", value);
-	snprintf(s->run, sizeof(s->run), "%s", r->name);
-	set_command(s,
-		    (const char *const[]){ "werkbank", "train", s->text[0], "--run", s->run, option,
-					   s->text[1], "--detach" },
-		    8);
+	SET_COMMAND(s, "werkbank", "train", s->text[0], "--run", s->run, option, s->text[1],
+		    "--detach");
 }
 
 /* Is this a name that next_steps_run_name() gives: CORPUS, or CORPUS-2, …? */
@@ -285,20 +295,10 @@ size_t next_steps_find(const struct workspace_index *p, const char *workspace, b
 	if (p->n_runs > 1)
 		add_show_step(steps, &n, "Compare runs with", &p->runs[0].status, TAB_COMPARE,
 			      "curves in one plot, and the options that differ");
-	if (n < NEXT_STEPS_MAX) {
-		struct suggested_step *s =
-			add_next_step(steps, &n, NEXT_STEP_FORM, "Prepare another corpus",
-				      "choose a recipe and its options");
-
-		set_command(s, (const char *const[]){ "prep" }, 1);
-	}
-	if (n < NEXT_STEPS_MAX && p->n_corpora) {
-		struct suggested_step *s =
-			add_next_step(steps, &n, NEXT_STEP_FORM, "Train with other options",
-				      "choose a recipe and its options");
-
-		set_command(s, (const char *const[]){ "train" }, 1);
-	}
+	if (n < NEXT_STEPS_MAX)
+		add_form_step(steps, &n, "Prepare another corpus", "prep");
+	if (n < NEXT_STEPS_MAX && p->n_corpora)
+		add_form_step(steps, &n, "Train with other options", "train");
 	assert(n <= NEXT_STEPS_MAX);
 	return n;
 }

@@ -333,8 +333,7 @@ static void draw_choices(const struct prompt *p, struct grid *g, struct rect box
 		int row = r.row + (int)i;
 
 		if (chosen)
-			for (int col = 0; col < r.cols; col++)
-				grid_put(g, row, r.col + col, STYLE_SELECTED, ' ');
+			draw_blank(g, (struct rect){ row, r.col, 1, r.cols }, STYLE_SELECTED);
 		grid_put(g, row, r.col, chosen ? STYLE_SELECTED : STYLE_NORMAL,
 			 chosen ? 0x25B8 : ' ');
 		draw_text(g, row, r.col + 2, r.cols - 2, chosen ? STYLE_SELECTED : STYLE_NORMAL,
@@ -345,8 +344,7 @@ static void draw_choices(const struct prompt *p, struct grid *g, struct rect box
 
 static void draw_small(struct prompt *p, struct grid *g, const struct prompt_layout *at)
 {
-	for (int col = 0; col < g->cols; col++)
-		grid_put(g, at->box.row, col, STYLE_FOCUS, ' ');
+	draw_blank(g, at->box, STYLE_FOCUS);
 	draw_text(g, at->box.row, 0, g->cols, STYLE_FOCUS, *p->trouble ? p->trouble : p->title);
 	if (at->line.width)
 		draw_prompt_line(p, g, at->line);
@@ -375,9 +373,7 @@ void prompt_draw(struct prompt *p, struct grid *g)
 		draw_small(p, g, &at);
 		return;
 	}
-	for (int row = 0; row < at.box.rows; row++)
-		for (int col = 0; col < at.box.cols; col++)
-			grid_put(g, at.box.row + row, at.box.col + col, STYLE_NORMAL, ' ');
+	draw_blank(g, at.box, STYLE_NORMAL);
 	draw_box(g, at.box, p->title, true);
 	draw_text(g, at.foot.row, at.foot.col, at.foot.width, *p->trouble ? STYLE_BAD : STYLE_DIM,
 		  *p->trouble ? p->trouble : foot_of(p));
@@ -390,12 +386,6 @@ void prompt_draw(struct prompt *p, struct grid *g)
 }
 
 /* ---- the mouse ---- */
-
-static bool is_mouse_at(struct rect r, const struct mouse *m)
-{
-	return m->row >= r.row && m->row < r.row + r.rows && m->col >= r.col &&
-	       m->col < r.col + r.cols;
-}
 
 /* The key named in the key hints at a column; 0: none. Hints are three blanks apart. */
 static int key_at(const char *foot, int col)
@@ -425,7 +415,7 @@ static enum prompt_state press_prompt(struct prompt *p, const struct grid *g,
 			   m->col);
 		return PROMPT_OPEN;
 	}
-	if (is_mouse_at(at->list, m)) {
+	if (layout_has_cell(at->list, m->row, m->col)) {
 		choice = top_choice(p, at->list) + (size_t)(m->row - at->list.row);
 		if (choice >= n)
 			return PROMPT_OPEN;

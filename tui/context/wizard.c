@@ -8,6 +8,7 @@
 
 #include "share/base/mem.h"
 #include "share/conf/text_facts.h"
+#include "tui/context/jobs.h"
 
 #define MAX_WORDS 60 /* words of a command; jobs.c accepts a few more */
 
@@ -146,7 +147,7 @@ static int find_effective_values(struct wizard *z, struct err *e)
 	conf_apply_size(&c);
 	c.arguments = NULL; /* borrowed from words */
 	c.n_arguments = 0;
-	wizard_free_argv(argv);
+	jobs_free_words(argv);
 	conf_free(&z->effective);
 	z->effective = c;
 	return 0;
@@ -264,13 +265,6 @@ char **wizard_argv(const struct wizard *z, struct err *e)
 	}
 	if (!status)
 		return argv;
-	wizard_free_argv(argv);
+	jobs_free_words(argv);
 	return NULL;
-}
-
-void wizard_free_argv(char **argv)
-{
-	for (size_t i = 0; argv && argv[i]; i++)
-		free(argv[i]);
-	free(argv);
 }

@@ -84,9 +84,8 @@ void wizard_default(const struct wizard *z, size_t row, struct buf *out);
 const char *wizard_origin(const struct wizard *z, size_t row);
 
 /*
- * The command as words, ending with NULL; free with wizard_free_argv(). NULL: ERR_NOMEM, ERR_USAGE.
+ * The command as words, ending with NULL; free with jobs_free_words(). NULL: ERR_NOMEM, ERR_USAGE.
  */
 char **wizard_argv(const struct wizard *z, struct err *e);
-void wizard_free_argv(char **argv);
 
 #endif

@@ -72,11 +72,10 @@ int palette_complete(struct palette *p, const struct palette_row *row, struct er
 void palette_remember(const struct app_context *w, const struct palette_row *row);
 
 /*
- * The words of a command line, ending with NULL, without quotes; free with palette_free_words().
+ * The words of a command line, ending with NULL, without quotes; free with jobs_free_words().
  * NULL: ERR_USAGE (unclosed quote, unknown command, too many words), ERR_NOMEM.
  */
 char **palette_words(const char *line, struct err *e);
-void palette_free_words(char **words);
 
 /* The rows for the last word of a command line, unsorted; palette_update() calls it. */
 int palette_add_words(struct palette *p, const struct app_context *w, struct err *e);

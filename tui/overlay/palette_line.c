@@ -9,17 +9,11 @@
 #include "share/base/mem.h"
 #include "share/base/util.h"
 #include "tui/context/completion_names.h"
+#include "tui/context/jobs.h"
 #include "tui/term/fuzzy.h"
 
 #define SCORE_PREFIX                                                                               \
 	(1000 * FUZZY_LETTER) /* a word that begins as typed comes before one that only fits */
-
-void palette_free_words(char **words)
-{
-	for (size_t i = 0; words && words[i]; i++)
-		free(words[i]);
-	free(words);
-}
 
 /* Append the word at *at to out, without quotes, and advance *at behind it. */
 static int read_word(const char **at, struct buf *out, struct err *e)
@@ -65,7 +59,7 @@ char **palette_words(const char *line, struct err *e)
 	return words;
 fail:
 	buf_free(&word);
-	palette_free_words(words);
+	jobs_free_words(words);
 	return NULL;
 }
 

@@ -8,6 +8,7 @@
 #include "share/base/util.h"
 #include "tui/overlay/overlays.h"
 #include "tui/term/draw.h"
+#include "tui/term/list_widget.h"
 
 #define KEYS_COLS  18
 #define KEYS_BYTES 64
@@ -71,56 +72,62 @@ static bool is_action_of_pane(const struct app_context *w, enum action action)
 	return false;
 }
 
-/* The keys of the pane with the focus, in its own order. */
-static int add_pane(struct help_line *lines, int n, const struct text_filter *filter,
-		    const struct app_context *w)
+/* Where lines are added, and under which heading. */
+struct help_writer {
+	struct help_line *lines;
+	int n;
+	const struct text_filter *filter;
+	const struct app_context *w;
+};
+
+/* Add an action that matches and can be reached; the first of a group gets a heading. */
+static void add_help_action(struct help_writer *to, const char *group, int first, enum action a)
 {
-	int first = n;
 	char keys[KEYS_BYTES];
 
-	for (const enum action *a = w->pane ? w->pane->actions : NULL; a && *a; a++) {
-		if (!help_filter_matches(*a, filter) ||
-		    !describe_reachable_keys(w, *a, keys, sizeof(keys)))
-			continue;
-		if (n == first) {
-			lines[n++] = (struct help_line){ 0 };
-			lines[n++] = (struct help_line){ .heading = w->pane->name };
-		}
-		lines[n++] = (struct help_line){ .action = *a };
+	if (!help_filter_matches(a, to->filter) ||
+	    !describe_reachable_keys(to->w, a, keys, sizeof(keys)))
+		return;
+	if (to->n == first) {
+		to->lines[to->n++] = (struct help_line){ 0 };
+		to->lines[to->n++] = (struct help_line){ .heading = group };
 	}
-	return n;
+	to->lines[to->n++] = (struct help_line){ .action = a };
 }
 
-static int add_group(struct help_line *lines, int n, const char *group,
-		     const struct text_filter *filter, const struct app_context *w)
+/* The keys of the pane with the focus, in its own order. */
+static void add_pane(struct help_writer *to)
 {
-	int first = n;
-	char keys[KEYS_BYTES];
+	const struct view_pane *pane = to->w->pane;
+	int first = to->n;
 
-	for (int a = 1; a < ACTION_COUNT; a++) {
-		if (strcmp(action_infos[a].group, group) || is_action_of_pane(w, (enum action)a) ||
-		    !help_filter_matches((enum action)a, filter) ||
-		    !describe_reachable_keys(w, (enum action)a, keys, sizeof(keys)))
-			continue;
-		if (n == first) {
-			lines[n++] = (struct help_line){ 0 };
-			lines[n++] = (struct help_line){ .heading = group };
-		}
-		lines[n++] = (struct help_line){ .action = (enum action)a };
-	}
-	return n;
+	for (const enum action *a = pane ? pane->actions : NULL; a && *a; a++)
+		add_help_action(to, pane->name, first, *a);
+}
+
+static void add_group(struct help_writer *to, const char *group)
+{
+	int first = to->n;
+
+	for (int a = 1; a < ACTION_COUNT; a++)
+		if (!strcmp(action_infos[a].group, group) &&
+		    !is_action_of_pane(to->w, (enum action)a))
+			add_help_action(to, group, first, (enum action)a);
 }
 
 /* The focused pane's keys first, then the view's, then the common ones. Returns the number of lines. */
 static int lines_for(const struct help *h, const struct app_context *w,
 		     struct help_line lines[MAX_LINES])
 {
-	int n = add_pane(lines, 0, &h->filter, w);
+	struct help_writer to = { .lines = lines, .filter = &h->filter, .w = w };
 
-	n = w->view ? add_group(lines, n, w->view, &h->filter, w) : n;
-	n = add_group(lines, n, "Panes", &h->filter, w);
-	n = add_group(lines, n, "Plots", &h->filter, w);
-	return add_group(lines, n, "Workbench", &h->filter, w);
+	add_pane(&to);
+	if (w->view)
+		add_group(&to, w->view);
+	add_group(&to, "Panes");
+	add_group(&to, "Plots");
+	add_group(&to, "Workbench");
+	return to.n;
 }
 
 static void draw_help_line(struct grid *g, struct rect r, int row, const struct help_line *line,
@@ -171,30 +178,13 @@ static unsigned help_act(void *state, struct app_context *w, enum action action)
 						   .title = "keys whose help contains",
 						   .text = h->filter.text });
 		break;
-	case ACTION_DOWN:
-		h->top++;
-		break;
-	case ACTION_UP:
-		h->top = MAX(h->top - 1, 0);
-		break;
-	case ACTION_PAGE_DOWN:
-		h->top += h->page;
-		break;
-	case ACTION_PAGE_UP:
-		h->top = MAX(h->top - h->page, 0);
-		break;
-	case ACTION_HOME:
-		h->top = 0;
-		break;
-	case ACTION_END:
-		h->top = MAX_LINES;
-		break;
 	case ACTION_HELP:
 	case ACTION_BACK:
 	case ACTION_QUIT:
 		return REACT_BACK;
 	default:
-		return REACT_UNKNOWN;
+		return list_widget_scroll(&h->top, h->page, MAX_LINES, action) ? REACT_REDRAW
+									       : REACT_UNKNOWN;
 	}
 	return REACT_REDRAW;
 }

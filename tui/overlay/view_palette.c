@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "share/base/util.h"
+#include "tui/context/jobs.h"
 #include "tui/overlay/overlays.h"
 #include "tui/overlay/palette.h"
 #include "tui/term/draw.h"
@@ -88,7 +89,7 @@ static unsigned run_line(struct palette_view *v, struct app_context *w, const ch
 	if (strlen(line) < PALETTE_NAME)
 		palette_remember(w, &row);
 	context_run_line(w, row.name, (const char *const *)words);
-	palette_free_words(words);
+	jobs_free_words(words);
 	return REACT_REDRAW | REACT_BACK;
 }
 
@@ -207,8 +208,7 @@ static unsigned palette_mouse(void *state, struct app_context *w, const struct m
 		return move_palette_row(v, m->kind == MOUSE_WHEEL_UP ? ACTION_UP : ACTION_DOWN);
 	if (m->kind != MOUSE_PRESS || m->button != 1)
 		return REACT_NOTHING;
-	if (m->row < v->box.row || m->row >= v->box.row + v->box.rows || m->col < v->box.col ||
-	    m->col >= v->box.col + v->box.cols)
+	if (!layout_has_cell(v->box, m->row, m->col))
 		return REACT_REDRAW | REACT_BACK;
 	if (m->row < v->rows.row || m->row >= v->rows.row + v->rows.rows ||
 	    row >= v->palette.n_rows)
@@ -250,8 +250,7 @@ static void draw_palette_row(struct grid *g, struct rect r, int line, const stru
 	const char *end = row->is_recent ? "recent" : row->keys;
 
 	if (chosen) {
-		for (int col = 0; col < r.cols; col++)
-			grid_put(g, line, r.col + col, STYLE_SELECTED, ' ');
+		draw_blank(g, (struct rect){ line, r.col, 1, r.cols }, STYLE_SELECTED);
 		grid_put(g, line, r.col, STYLE_SELECTED, 0x25B8);
 	}
 	if (*row->group)
@@ -297,9 +296,7 @@ static void draw_palette_rows(struct palette_view *v, struct grid *g)
 /* Without room for a box: the line, and the rows below it. */
 static void draw_small_palette(struct palette_view *v, struct grid *g, struct rect body)
 {
-	for (int row = 0; row < body.rows; row++)
-		for (int col = 0; col < body.cols; col++)
-			grid_put(g, body.row + row, body.col + col, STYLE_NORMAL, ' ');
+	draw_blank(g, body, STYLE_NORMAL);
 	v->box = body;
 	grid_put(g, body.row, body.col, STYLE_DIM, ':');
 	edit_draw(&v->palette.line, g, (struct rect){ body.row, body.col + 1, 1, body.cols - 1 },
@@ -319,9 +316,7 @@ static void palette_draw(void *state, struct grid *g, struct rect body, const st
 
 	(void)w;
 	v->box = (struct rect){ body.row, body.col + (body.cols - cols) / 2, rows, cols };
-	for (int row = 0; row < rows; row++)
-		for (int col = 0; col < cols; col++)
-			grid_put(g, v->box.row + row, v->box.col + col, STYLE_NORMAL, ' ');
+	draw_blank(g, v->box, STYLE_NORMAL);
 	in = layout_inside(v->box);
 	if (in.rows < 3 || in.cols < 12) {
 		draw_small_palette(v, g, body);

@@ -163,7 +163,7 @@ static void command_line(const struct form *f, struct buf *out)
 		jobs_command_text((const char *const *)argv, out);
 	else
 		buf_add_str(out, e.text);
-	wizard_free_argv(argv);
+	jobs_free_words(argv);
 }
 
 static unsigned run_form_command(struct form *f, struct app_context *w)
@@ -180,7 +180,7 @@ static unsigned run_form_command(struct form *f, struct app_context *w)
 	argv = wizard_argv(f->z, &e);
 	if (argv)
 		id = jobs_start(w->jobs, f->z->title, (const char *const *)argv, w->now, &e);
-	wizard_free_argv(argv);
+	jobs_free_words(argv);
 	if (!argv || id < 0) {
 		context_notify(w, STYLE_BAD, "%s", e.text);
 		return REACT_REDRAW;
@@ -285,11 +285,10 @@ static void draw_form_row(const struct form *f, struct grid *g, struct rect r, i
 		buf_add_str(&value, o->value);
 	else
 		wizard_value(f->z, i, &value);
-	if (chosen)
-		for (int col = 0; col < r.cols; col++)
-			grid_put(g, row, r.col + col, look, ' ');
-	if (chosen)
+	if (chosen) {
+		draw_blank(g, (struct rect){ row, r.col, 1, r.cols }, look);
 		grid_put(g, row, r.col, look, 0x25B8);
+	}
 	draw_text(g, row, r.col + 2, cols - 2, chosen ? look : STYLE_NORMAL, o->label);
 	/* a sign marks changed values, not only colour */
 	if (o->value && o->option.name)

@@ -23,6 +23,7 @@
 #include "share/base/mem.h"
 #include "share/base/proc.h"
 #include "share/base/util.h"
+#include "tui/context/jobs.h"
 
 #define MAX_LINE  (8u << 20)   /* bytes of an answer; longer lines are an error */
 #define MAX_READ  (256u << 10) /* bytes read per turn */
@@ -71,24 +72,17 @@ struct service {
 struct service *service_new(const char *const *argv, struct err *e)
 {
 	struct service *s = mem_alloc(1, sizeof(*s), e);
-	size_t n = 0;
 
 	if (!s)
 		return NULL;
 	s->proc = (struct proc){ .pid = -1, .in = -1, .out = -1, .err = -1 };
 	s->model.step = -1;
 	service_set_patience(s, ANSWER_S, LOAD_S);
-	while (argv[n])
-		n++;
-	if (!(s->argv = mem_alloc(n + 1, sizeof(*s->argv), e)))
-		goto fail;
-	for (size_t i = 0; i < n; i++)
-		if (!(s->argv[i] = mem_strdup(argv[i], e)))
-			goto fail;
+	if (!(s->argv = jobs_copy_words(argv, e))) {
+		service_free(s);
+		return NULL;
+	}
 	return s;
-fail:
-	service_free(s);
-	return NULL;
 }
 
 void service_set_patience(struct service *s, double answer_s, double load_s)
@@ -114,9 +108,7 @@ void service_free(struct service *s)
 	buf_free(&s->out);
 	buf_free(&s->in);
 	buf_free(&s->err);
-	for (size_t i = 0; s->argv && s->argv[i]; i++)
-		free(s->argv[i]);
-	free(s->argv);
+	jobs_free_words(s->argv);
 	free(s);
 }
 
