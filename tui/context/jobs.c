@@ -92,6 +92,13 @@ static bool drop_oldest_job(struct jobs *j)
 	return false;
 }
 
+bool jobs_set_nonblocking(int fd)
+{
+	int flags = fcntl(fd, F_GETFL);
+
+	return flags >= 0 && fcntl(fd, F_SETFL, flags | O_NONBLOCK) >= 0;
+}
+
 void jobs_free_words(char **words)
 {
 	for (size_t i = 0; words && words[i]; i++)
@@ -157,7 +164,7 @@ static int start_job_process(struct job *job, const char *const *argv, struct er
 	job->p->streams[1] = (struct stream){ .fd = job->p->proc.err, .is_error = true };
 	job->p->proc.out = job->p->proc.err = -1;
 	for (int i = 0; i < 2; i++)
-		fcntl(job->p->streams[i].fd, F_SETFL, O_NONBLOCK);
+		jobs_set_nonblocking(job->p->streams[i].fd);
 	return 0;
 }
 

@@ -85,6 +85,9 @@ size_t jobs_fds(const struct jobs *j, int *fds, size_t n);
 /* "running", "done", "failed", "stopped". */
 const char *job_state_name(enum job_state state);
 
+/* Let reads and writes of a pipe return at once; false: see errno. */
+bool jobs_set_nonblocking(int fd);
+
 /* A copy of a command line: words, ending with NULL; free with jobs_free_words(). NULL: ERR_NOMEM. */
 char **jobs_copy_words(const char *const *argv, struct err *e);
 void jobs_free_words(char **words); /* NULL is fine */

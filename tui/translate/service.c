@@ -11,7 +11,6 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -143,13 +142,6 @@ void service_forget(struct service *s, enum service_slot slot)
 
 /* ---- the child's life ---- */
 
-static bool set_pipe_nonblocking(int fd)
-{
-	int flags = fcntl(fd, F_GETFL);
-
-	return flags >= 0 && fcntl(fd, F_SETFL, flags | O_NONBLOCK) >= 0;
-}
-
 static void start_service_child(struct service *s, double now)
 {
 	struct err e;
@@ -175,8 +167,8 @@ static void start_service_child(struct service *s, double now)
 		s->restart_at = now + 30;
 		return;
 	}
-	if (!set_pipe_nonblocking(s->proc.in) || !set_pipe_nonblocking(s->proc.out) ||
-	    !set_pipe_nonblocking(s->proc.err)) {
+	if (!jobs_set_nonblocking(s->proc.in) || !jobs_set_nonblocking(s->proc.out) ||
+	    !jobs_set_nonblocking(s->proc.err)) {
 		proc_stop(&s->proc, 0);
 		s->restart_at = now + 30;
 	}
@@ -600,19 +592,15 @@ double service_due(const struct service *s, double now)
 		const struct slot *x = &s->slots[i];
 
 		if (s->ready && !s->sent_id && x->line.len && !x->sent)
-			due = isnan(due) ? MAX(x->send_at - now, 0.0)
-					 : MIN(due, MAX(x->send_at - now, 0.0));
+			due = fmin(due, MAX(x->send_at - now, 0.0));
 	}
 	return due;
 }
 
 size_t service_fds(const struct service *s, int *fds, size_t n)
 {
-	size_t k = 0;
-
-	if (s->proc.pid < 0)
+	if (s->proc.pid < 0 || !n)
 		return 0;
-	if (k < n)
-		fds[k++] = s->proc.out;
-	return k;
+	fds[0] = s->proc.out;
+	return 1;
 }
