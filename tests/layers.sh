@@ -95,10 +95,13 @@ room eval                     share/guard share/conf eval/exchange eval/report e
 room tui/term                 share/base share/guard
 room tui/plot                 share/base tui/term
 room tui/run                  share/... data/text data/words data/subword data/judge data/inspect eval/metrics eval/report tui/term tui/plot
-room tui/app                  share/... data/text tui/term tui/run
-room tui/translate            share/base share/format share/workspace data/text tui/term tui/run tui/app
-room tui/views                share/... data/text tui/term tui/plot tui/run tui/app tui/translate
-room tui                      share/base share/guard share/conf tui/app
+room tui/context              share/... data/text tui/term tui/run
+room tui/overlay              share/... data/text tui/term tui/context
+room tui/translate            share/base share/format share/workspace data/text tui/term tui/run tui/context
+room tui/views                share/... data/text tui/term tui/plot tui/run tui/context tui/translate
+room tui/app                  share/... data/text tui/term tui/run tui/context tui/overlay tui/translate tui/views
+room tui/commands             share/... tui/run tui/context tui/app
+room tui                      share/base share/guard share/conf tui/commands
 only curses     tui/term/term
 only mpi.h      train/comm/comm_mpi.c
 only nccl       train/comm/comm_nccl

@@ -1,13 +1,16 @@
 # tui: the workbench on a terminal, and the program werkbank, which starts every command.
-# Enter at main.c and app/commands.h.
+# Enter at main.c and commands/commands.h.
 noinst_LIBRARIES += libtui.a
 libtui_a_SOURCES =
 include %D%/term/local.mk
 include %D%/plot/local.mk
 include %D%/run/local.mk
-include %D%/app/local.mk
+include %D%/context/local.mk
+include %D%/overlay/local.mk
 include %D%/translate/local.mk
 include %D%/views/local.mk
+include %D%/app/local.mk
+include %D%/commands/local.mk
 libtui_a_CPPFLAGS = $(AM_CPPFLAGS) $(CURSES_CFLAGS)
 
 bin_PROGRAMS += werkbank

@@ -32,7 +32,7 @@
 #include "share/base/proc.h"
 #include "share/base/util.h"
 #include "tests/bench/bench.h"
-#include "tui/app/view.h"
+#include "tui/app/frame.h"
 #include "tui/run/run_history.h"
 
 #define STEP_S	  0.1

@@ -29,5 +29,5 @@ tests_bench_reduce_LDADD = $(train_libs) $(mpi_libs)
 # Cost of the workbench.
 EXTRA_PROGRAMS += tests/bench_tui
 tests_bench_tui_SOURCES = %D%/bench_tui.c %D%/bench.c %D%/bench.h
-tests_bench_tui_LDADD = libtui.a libeval.a libdata.a $(PCRE2_LIBS) $(ICU_LIBS) $(base_libs) $(CURSES_LIBS)
+tests_bench_tui_LDADD = libtui.a libeval.a libtrain.a libcommon.a libdata.a $(PCRE2_LIBS) $(ICU_LIBS) $(base_libs) $(CURSES_LIBS)
 EXTRA_DIST += %D%/bench_shortlist.sh

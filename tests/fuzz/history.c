@@ -10,7 +10,7 @@
 #include "share/base/util.h"
 #include "share/format/json.h"
 #include "tests/fuzz/fuzz.h"
-#include "tui/app/view.h"
+#include "tui/app/frame.h"
 #include "tui/run/run_history.h"
 
 #define ROWS 24

@@ -11,7 +11,7 @@
 #include "share/base/file.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
-#include "tui/app/line_history.h"
+#include "tui/context/line_history.h"
 #include "tui/term/edit.h"
 #include "tui/term/keys.h"
 

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tui/app/next_steps.h"
-#include "tui/app/view.h"
+#include "tui/context/next_steps.h"
+#include "tui/context/view.h"
 #include "tui/run/workspace_index.h"
 
 static struct err e;

@@ -9,8 +9,10 @@
 #include "share/base/util.h"
 #include "share/conf/conf.h"
 #include "tui/app/app_internal.h"
-#include "tui/app/palette.h"
-#include "tui/app/view_requests.h"
+#include "tui/context/jobs.h"
+#include "tui/context/view_requests.h"
+#include "tui/overlay/overlays.h"
+#include "tui/overlay/palette.h"
 #include "tui/term/fuzzy.h"
 
 static struct err e;
@@ -100,7 +102,7 @@ TEST(palette_words_of_a_line)
 	check_str(words[3], "d\"e");
 	check_str(words[4], "f g");
 	check(!words[5]);
-	palette_free_words(words);
+	jobs_free_words(words);
 	check(!palette_words("eval 'a", &e));
 	check_int(e.code, ERR_USAGE);
 	check(!palette_words("nosuch a", &e));

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "share/base/util.h"
-#include "tui/app/view.h"
+#include "tui/context/view.h"
 #include "tui/plot/plot.h"
 #include "tui/plot/plot_viewport.h"
 #include "tui/plot/series_band.h"

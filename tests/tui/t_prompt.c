@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "share/base/util.h"
-#include "tui/app/prompt.h"
+#include "tui/context/prompt.h"
 #include "tui/term/grid.h"
 #include "tui/term/keys.h"
 

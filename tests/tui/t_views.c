@@ -11,10 +11,10 @@
 #include "share/base/file.h"
 #include "share/base/number_format.h"
 #include "share/base/util.h"
-#include "tui/app/jobs.h"
-#include "tui/app/next_steps.h"
-#include "tui/app/view.h"
-#include "tui/app/view_requests.h"
+#include "tui/context/jobs.h"
+#include "tui/context/next_steps.h"
+#include "tui/context/view.h"
+#include "tui/context/view_requests.h"
 #include "tui/run/log_lines.h"
 #include "tui/run/run_history.h"
 #include "tui/views/compare_plot.h"
@@ -22,6 +22,7 @@
 #include "tui/views/run_comparison.h"
 #include "tui/views/run_panes.h"
 #include "tui/views/sample_text.h"
+#include "tui/views/views.h"
 
 static struct err e;
 

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "share/base/util.h"
-#include "tui/app/jobs.h"
-#include "tui/app/wizard.h"
+#include "tui/context/jobs.h"
+#include "tui/context/wizard.h"
 
 static struct err e;
 
@@ -25,7 +25,7 @@ static void check_line(const struct wizard *z, const char *want)
 
 	jobs_command_text((const char *const *)argv, &line);
 	check_str(buf_text(&line), want);
-	wizard_free_argv(argv);
+	jobs_free_words(argv);
 	buf_free(&line);
 }
 

@@ -17,14 +17,16 @@
 #include "share/base/util.h"
 #include "tui/app/app_internal.h"
 #include "tui/app/frame.h"
-#include "tui/app/jobs.h"
-#include "tui/app/prompt.h"
-#include "tui/app/view.h"
-#include "tui/app/view_requests.h"
-#include "tui/app/wizard.h"
+#include "tui/context/jobs.h"
+#include "tui/context/prompt.h"
+#include "tui/context/view.h"
+#include "tui/context/view_requests.h"
+#include "tui/context/wizard.h"
+#include "tui/overlay/overlays.h"
 #include "tui/run/run_history.h"
 #include "tui/term/keys.h"
 #include "tui/term/theme.h"
+#include "tui/views/views.h"
 
 static struct err e;
 

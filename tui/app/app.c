@@ -12,7 +12,8 @@
 #include "share/base/util.h"
 #include "share/workspace/paths.h"
 #include "tui/app/app_internal.h"
-#include "tui/app/jobs.h"
+#include "tui/app/frame.h"
+#include "tui/context/jobs.h"
 
 #define TURN_MS	    500 /* interval of a turn without keys */
 #define AWAY_DRAW_S 5	/* between draws of a window without focus */
@@ -89,12 +90,6 @@ static int app_loop(struct app *a, struct err *e)
 							       : TURN_MS);
 	}
 	return 0;
-}
-
-void app_set_look(struct app *a)
-{
-	term_set_look(a->term, &(struct term_look){ &a->theme, a->colours, a->mouse });
-	term_set_tones(a->term, &a->grid);
 }
 
 static int run_on_terminal(struct app *a, const struct conf *c, struct err *e)

@@ -3,8 +3,12 @@
  *
  *	app.c       starts the workbench; the loop on a terminal
  *	app_text.c  the loop without a terminal: --dump and --keys
- *	app_turn.c  work between keys: tabs, files, jobs, requests, drawing
- *	app_keys.c  effects of keys, pastes, the mouse and answers
+ *	app_keys.c  passes keys, pastes and the mouse to questions and views
+ *	app_turn.c  work between keys: files, jobs, updates of the tabs, requests of the views
+ *	app_act.c   effects of actions and of answers to questions
+ *	app_draw.c  draws the screen
+ *	app_tabs.c  opens and shows tabs and what is drawn over them
+ *	app_look.c  theme, mouse and pictures of the terminal
  *	app_files.c files of the user: key map, themes, saved state
  *	app_tour.c  hints that are shown once
  *	app_undo.c  undo of toggles and filters
@@ -14,8 +18,8 @@
 
 #include "share/conf/conf.h"
 #include "tui/app/app.h"
-#include "tui/app/view.h"
-#include "tui/app/view_requests.h"
+#include "tui/context/view.h"
+#include "tui/context/view_requests.h"
 #include "tui/run/contact.h"
 #include "tui/run/run_history.h"
 #include "tui/term/term.h"
@@ -69,37 +73,54 @@ struct app {
 	enum action asked_by; /* the last action of a view, which may have asked a question */
 };
 
-/* ---- app_turn.c: each returns reaction bits of view.h ---- */
+/* ---- app_keys.c, app_turn.c, app_act.c, app_tabs.c: functions return reaction bits of reaction.h ---- */
+
+/* Handle a key, pasted text, a mouse event. */
+unsigned app_key(struct app *a, int key);
+unsigned app_paste(struct app *a, const char *text);
+unsigned app_mouse(struct app *a, const struct mouse *m);
+
+/* Update the run's files, the jobs and all open views. */
+unsigned app_update(struct app *a);
+/* Execute the requests of the views. */
+unsigned app_execute_requests(struct app *a);
+
+/* Carry out an action in the tab in front, or in the tab of its group. */
+unsigned app_act(struct app *a, enum action action);
+/* Carry out an action in a view that is shown, or, if it does not know the action, in the workbench. */
+unsigned app_view_act(struct app *a, const struct view *v, void *state, enum action action);
+/* Carry out an action of the workbench, which no view handled. */
+unsigned app_act_itself(struct app *a, enum action action);
+/* Pass an answer (NULL: cancelled) to the view that asked. */
+unsigned app_answer(struct app *a, int owner, int question, const char *text);
 
 /* Show a tab and open its view if necessary. */
 unsigned app_show_tab(struct app *a, int tab);
 /* Show a view over the tab; replaces another overlay. */
 unsigned app_show_overlay(struct app *a, const struct view *v);
 unsigned app_end_overlay(struct app *a);
-/* Update the run's files, the jobs and all open views. */
-unsigned app_update(struct app *a);
-/* Show the screen in another theme, or (NULL) in the theme of before; a theme that fails is not shown. */
-void app_preview_theme(struct app *a, const char *name);
-/* Execute the requests of the views. */
-unsigned app_execute_requests(struct app *a);
-/* Draw the whole screen into the grid. */
-void app_draw(struct app *a);
-/* Tell the user when it changes whether the terminal shows pictures. */
-void app_show_picture_state(struct app *a);
 /* Record which tab is being called, so that answers return to it. */
 void app_set_caller(struct app *a, int tab);
 void app_view_end(const struct view *v, void *state);
 
-/* ---- app_keys.c ---- */
+/* ---- app_draw.c ---- */
 
-/* Handle a key, pasted text, a mouse event; each returns reaction bits of reaction.h. */
-unsigned app_key(struct app *a, int key);
-unsigned app_paste(struct app *a, const char *text);
-unsigned app_mouse(struct app *a, const struct mouse *m);
-/* Carry out an action in the tab in front, or in the tab of its group. */
-unsigned app_act(struct app *a, enum action action);
-/* Pass an answer (NULL: cancelled) to the view that asked. */
-unsigned app_answer(struct app *a, int owner, int question, const char *text);
+/* Draw the whole screen into the grid. */
+void app_draw(struct app *a);
+/* Draw it and write it to a file of text. */
+void app_save_screenshot(struct app *a);
+
+/* ---- app_look.c ---- */
+
+/* Apply the current theme and mouse setting to the terminal. */
+void app_set_look(struct app *a);
+/* Show the screen in another theme, or (NULL) in the theme of before; a theme that fails is not shown. */
+void app_preview_theme(struct app *a, const char *name);
+/* Tell the user when it changes whether the terminal shows pictures. */
+void app_show_picture_state(struct app *a);
+/* Carry out what a view requested of theme and mouse, or of pictures, and save it. */
+void app_apply_look(struct app *a);
+void app_apply_pictures(struct app *a);
 
 /* ---- app_notice.c ---- */
 
@@ -132,8 +153,6 @@ void app_tour_restart(struct app *a);
 
 /* ---- app.c ---- */
 
-/* Apply the current theme and mouse setting to the terminal. */
-void app_set_look(struct app *a);
 /* Close all views and the context. */
 void app_close(struct app *a);
 

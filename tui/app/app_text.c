@@ -8,7 +8,7 @@
 #include "share/base/clock.h"
 #include "share/base/file.h"
 #include "share/base/text.h"
-#include "tui/app/jobs.h"
+#include "tui/context/jobs.h"
 
 #define MAX_SIDE 1000 /* largest rows and columns of --dump */
 #define WAIT_S	 60   /* timeout of <Wait> in --keys */

@@ -9,6 +9,7 @@
 
 #include "share/base/util.h"
 #include "tui/app/app_internal.h"
+#include "tui/app/frame.h"
 #include "tui/term/draw.h"
 
 #define TOUR_KEY  "tour.seen"

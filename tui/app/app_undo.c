@@ -6,6 +6,7 @@
  * step that can be undone. So no view records its changes itself.
  */
 #include "tui/app/app_internal.h"
+#include "tui/app/frame.h"
 
 #include <assert.h>
 #include <stdio.h>

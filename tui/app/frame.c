@@ -8,17 +8,19 @@
 
 #include "share/base/text.h"
 #include "share/base/util.h"
-#include "tui/app/jobs.h"
+#include "tui/context/jobs.h"
 #include "tui/run/run_look.h"
 #include "tui/term/draw.h"
+#include "tui/translate/translate_view.h"
+#include "tui/views/views.h"
 
 #define SHORT_TITLE 4  /* letters of a shortened tab title */
 #define NAME_ROOM   7  /* columns of the name of the run beside whole titles */
 #define STATE_ROOM  14 /* columns: two blanks, sign, blank, longest name of a state */
 
 const struct view *const view_tabs[TAB_COUNT] = {
-#define TAB(id, table) [TAB_##id] = &table,
-#include "tui/app/tabs.def"
+#define TAB(id, name) [TAB_##id] = &view_##name,
+#include "tui/context/tabs.def"
 #undef TAB
 };
 

@@ -2,7 +2,9 @@
 #ifndef WERKBANK_TUI_APP_FRAME_H
 #define WERKBANK_TUI_APP_FRAME_H
 
-#include "tui/app/view.h"
+#include "tui/context/view.h"
+
+extern const struct view *const view_tabs[TAB_COUNT];
 
 /* The parts of a screen of rows x cols; on a very small one the view gets everything. */
 struct frame {

@@ -15,6 +15,12 @@ static void draw_horizontal_line(struct grid *g, int row, int col, int n, enum s
 		grid_put(g, row, col + i, style, glyph);
 }
 
+void draw_blank(struct grid *g, struct rect r, enum style style)
+{
+	for (int row = r.row; row < r.row + r.rows; row++)
+		draw_horizontal_line(g, row, r.col, r.cols, style, ' ');
+}
+
 void draw_box(struct grid *g, struct rect r, const char *title, bool focused)
 {
 	enum style style = focused ? STYLE_FOCUS : STYLE_BORDER;
@@ -132,6 +138,11 @@ int draw_text_wrapped(struct grid *g, struct span at, int rows, int skip, const 
 		line++;
 	} while (*text);
 	return line;
+}
+
+void draw_note(struct grid *g, struct rect r, enum style style, const char *text)
+{
+	draw_text_wrapped(g, (struct span){ r.row, r.col, r.cols, style }, r.rows, 0, text);
 }
 
 bool draw_fact(struct grid *g, int row, int *col, int right, const char *label, const char *value)

@@ -7,6 +7,9 @@
 #include "tui/term/grid.h"
 #include "tui/term/layout.h"
 
+/* Blanks in all cells of r. */
+void draw_blank(struct grid *g, struct rect r, enum style style);
+
 /* A box with rounded corners and a title in the upper border; focused: with the focus style. */
 void draw_box(struct grid *g, struct rect r, const char *title, bool focused);
 
@@ -38,6 +41,9 @@ int draw_text_right(struct grid *g, int row, int right, int width, enum style st
  * only counts.
  */
 int draw_text_wrapped(struct grid *g, struct span at, int rows, int skip, const char *text);
+
+/* Word-wrapped text in r, as far as it fits: why there is nothing else in a pane. */
+void draw_note(struct grid *g, struct rect r, enum style style, const char *text);
 
 /*
  * A "label value" pair (label dim, value bright) at *col, which moves three blanks past it. false:

@@ -5,20 +5,10 @@
 #include "share/base/util.h"
 #include "tui/term/edit_internal.h"
 
-#define CLUSTER 64 /* bytes of a grapheme that are measured */
-
-/* Columns of the grapheme from start to end. */
+/* Columns of the text from start to end. */
 static int width_of(const struct edit *d, const struct grid *g, size_t start, size_t end)
 {
-	char one[CLUSTER];
-	size_t n = MIN(end - start, sizeof(one) - 1);
-
-	if (n < end - start)
-		while (n > 0 && ((unsigned char)d->text.data[start + n] & 0xC0) == 0x80)
-			n--;
-	memcpy(one, d->text.data + start, n);
-	one[n] = 0;
-	return grid_text_width(g, one);
+	return grid_part_width(g, d->text.data + start, end - start);
 }
 
 static void draw_part(const struct edit *d, struct grid *g, struct span at, size_t start,
@@ -82,13 +72,7 @@ static void find_byte_position(const struct edit *d, const struct grid *g, int w
 		l.start = next;
 		++*row;
 	}
-	*col = 0;
-	for (size_t i = l.start; i < at;) {
-		size_t after = edit_after(d, i);
-
-		*col += width_of(d, g, i, after);
-		i = after;
-	}
+	*col = width_of(d, g, l.start, at);
 	if (*col >= width && at == d->text.len) {
 		*col = 0;
 		++*row;
@@ -144,19 +128,6 @@ static void draw_edit_rows(struct edit *d, struct grid *g, struct rect r, enum s
 
 /* ---- one row ---- */
 
-static int width_between(const struct edit *d, const struct grid *g, size_t start, size_t end)
-{
-	int columns = 0;
-
-	while (start < end) {
-		size_t after = edit_after(d, start);
-
-		columns += width_of(d, g, start, after);
-		start = after;
-	}
-	return columns;
-}
-
 /* Scroll the cursor into the visible columns, with some context around it if possible. */
 static void scroll_to_cursor(struct edit *d, const struct grid *g, int width)
 {
@@ -166,10 +137,10 @@ static void scroll_to_cursor(struct edit *d, const struct grid *g, int width)
 	/* the text may have changed since the last time: begin with a whole character */
 	while (d->first && ((unsigned char)d->text.data[d->first] & 0xC0) == 0x80)
 		d->first--;
-	if (d->first && width_between(d, g, d->first, d->at) < margin)
+	if (d->first && width_of(d, g, d->first, d->at) < margin)
 		for (int i = 0; i < margin && d->first; i++)
 			d->first = edit_before(d, d->first);
-	used = width_between(d, g, d->first, d->at);
+	used = width_of(d, g, d->first, d->at);
 	while (used > width - 2 && d->first < d->at) {
 		size_t after = edit_after(d, d->first);
 
@@ -180,7 +151,7 @@ static void scroll_to_cursor(struct edit *d, const struct grid *g, int width)
 	while (d->first > 0) {
 		size_t before = edit_before(d, d->first);
 
-		if (width_between(d, g, before, d->text.len) > width - 1)
+		if (width_of(d, g, before, d->text.len) > width - 1)
 			break;
 		d->first = before;
 	}
@@ -192,14 +163,14 @@ static void draw_edit_row(struct edit *d, struct grid *g, struct rect r, enum st
 	scroll_to_cursor(d, g, r.cols);
 	draw_part(d, g, (struct span){ r.row, r.col, r.cols, style }, d->first, d->text.len);
 	if (active) {
-		int col = width_between(d, g, d->first, d->at);
+		int col = width_of(d, g, d->first, d->at);
 
 		draw_cursor(d, g, r.row, r.col + col, r.cols - col);
 	}
 	/* Signs for text scrolled out; the cursor is never below a sign. */
 	if (d->first && d->first < d->at)
 		grid_put(g, r.row, r.col, STYLE_DIM, '<');
-	if (r.cols > 2 && width_between(d, g, d->first, d->text.len) > r.cols)
+	if (r.cols > 2 && width_of(d, g, d->first, d->text.len) > r.cols)
 		grid_put(g, r.row, r.col + r.cols - 1, STYLE_DIM, '>');
 }
 

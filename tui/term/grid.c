@@ -244,9 +244,9 @@ int grid_text(struct grid *g, int row, int col, int width, enum style style, con
 	return grid_text_part(g, (struct span){ row, col, width, style }, text, strlen(text), 0);
 }
 
-size_t grid_text_fit(const struct grid *g, const char *text, int width, int *columns)
+size_t grid_part_fit(const struct grid *g, const char *text, size_t n, int width, int *columns)
 {
-	size_t n = strlen(text), i = 0;
+	size_t i = 0;
 	int at = 0;
 
 	while (i < n) {
@@ -266,12 +266,22 @@ size_t grid_text_fit(const struct grid *g, const char *text, int width, int *col
 	return i;
 }
 
-int grid_text_width(const struct grid *g, const char *text)
+size_t grid_text_fit(const struct grid *g, const char *text, int width, int *columns)
+{
+	return grid_part_fit(g, text, strlen(text), width, columns);
+}
+
+int grid_part_width(const struct grid *g, const char *text, size_t n)
 {
 	int columns;
 
-	grid_text_fit(g, text, 1 << 30, &columns);
+	grid_part_fit(g, text, n, 1 << 30, &columns);
 	return columns;
+}
+
+int grid_text_width(const struct grid *g, const char *text)
+{
+	return grid_part_width(g, text, strlen(text));
 }
 
 static void dump_row(const struct grid *g, int row, struct buf *out)

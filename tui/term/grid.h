@@ -95,6 +95,10 @@ int grid_text_width(const struct grid *g, const char *text);
  */
 size_t grid_text_fit(const struct grid *g, const char *text, int width, int *columns);
 
+/* The same two of n bytes of text. */
+int grid_part_width(const struct grid *g, const char *text, size_t n);
+size_t grid_part_fit(const struct grid *g, const char *text, size_t n, int width, int *columns);
+
 /* Append the grid as UTF-8 lines without trailing blanks. */
 void grid_dump(const struct grid *g, struct buf *out);
 

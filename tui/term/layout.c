@@ -97,6 +97,11 @@ struct rect layout_around(struct rect r)
 	return (struct rect){ r.row - 1, r.col - 1, r.rows + 2, r.cols + 2 };
 }
 
+bool layout_has_cell(struct rect r, int row, int col)
+{
+	return row >= r.row && row < r.row + r.rows && col >= r.col && col < r.col + r.cols;
+}
+
 /* Place n panes (at most 3) of equal width side by side. */
 static void place_row(struct rect r, const enum run_pane *which, int n, struct rect *panes)
 {

@@ -35,6 +35,8 @@ struct rect layout_inside(struct rect r);
 /* The box whose inside is r, which is not empty. */
 struct rect layout_around(struct rect r);
 
+bool layout_has_cell(struct rect r, int row, int col);
+
 /* ---- the run view ---- */
 
 #define LAYOUT_MIN_ROWS 13 /* rows of a view, between tab bar and last row */

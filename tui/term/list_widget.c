@@ -38,6 +38,16 @@ bool list_widget_act(struct list_widget *l, enum action action, size_t n)
 	return true;
 }
 
+bool list_widget_scroll(int *top, int page, int n, enum action action)
+{
+	struct list_widget l = { .at = (size_t)*top, .page = page };
+
+	if (!list_widget_act(&l, action, (size_t)MAX(n, 0)))
+		return false;
+	*top = (int)l.at;
+	return true;
+}
+
 size_t list_widget_top(struct list_widget *l, size_t n, int rows)
 {
 	size_t seen = (size_t)MAX(rows, 1);
@@ -58,8 +68,8 @@ void list_widget_draw_chosen(struct grid *g, struct rect r, int row, bool focuse
 {
 	enum style style = focused ? STYLE_SELECTED : STYLE_NORMAL;
 
-	for (int col = r.col; focused && col < r.col + r.cols; col++)
-		grid_put(g, row, col, style, ' ');
+	if (focused)
+		draw_blank(g, (struct rect){ row, r.col, 1, r.cols }, style);
 	if (r.cols > 2)
 		grid_put(g, row, r.col, style, focused ? '>' : 0x00B7);
 }

@@ -25,6 +25,12 @@ bool list_widget_act(struct list_widget *l, enum action action, size_t n);
 /* Clamp at to n rows, scroll it into the visible rows, and return the first visible row. */
 size_t list_widget_top(struct list_widget *l, size_t n, int rows);
 
+/*
+ * Scroll text without a chosen row: *top is its first visible line of n. Drawing keeps the last page on
+ * the screen. false: not an action of lists.
+ */
+bool list_widget_scroll(int *top, int page, int n, enum action action);
+
 /* Draw the background of the chosen row, with a sign at its left. */
 void list_widget_draw_chosen(struct grid *g, struct rect r, int row, bool focused);
 

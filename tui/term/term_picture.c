@@ -18,6 +18,7 @@
 #include "share/base/clock.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
+#include "tui/term/draw.h"
 #include "tui/term/picture_code.h"
 
 #define ASK_S	    1.5 /* a terminal that has not answered by then shows no pictures */
@@ -271,13 +272,9 @@ void term_place_pictures(struct terminal *t, struct grid *g)
 		if (!stands)
 			remove_picture(t, was);
 	}
-	for (size_t i = 0; i < s->list.n; i++) {
-		struct rect r = s->list.items[i].cells;
-
-		for (int row = r.row; s->list.items[i].stands && row < r.row + r.rows; row++)
-			for (int col = r.col; col < r.col + r.cols; col++)
-				grid_put(g, row, col, STYLE_NORMAL, ' ');
-	}
+	for (size_t i = 0; i < s->list.n; i++)
+		if (s->list.items[i].stands)
+			draw_blank(g, s->list.items[i].cells, STYLE_NORMAL);
 }
 
 static void add_picture(struct terminal *t, struct buf *out, struct picture *p)

@@ -302,14 +302,13 @@ static int colour_distance(const int a[3], const int b[3])
 	return distance;
 }
 
-short theme_nearest_256(int rgb)
+/* The colour from first to end (excluded) that is nearest to red, green and blue. */
+static short nearest_colour(const int want[3], int first, int end)
 {
-	const int want[3] = { rgb >> 16 & 255, rgb >> 8 & 255, rgb & 255 };
-	int best = 16, have[3];
+	int best = first, least = INT32_MAX;
 
-	rgb_of(best, have);
-	for (int c = 17, least = colour_distance(want, have); c < 256; c++) {
-		int distance;
+	for (int c = first; c < end; c++) {
+		int have[3], distance;
 
 		rgb_of(c, have);
 		distance = colour_distance(want, have);
@@ -321,25 +320,20 @@ short theme_nearest_256(int rgb)
 	return (short)best;
 }
 
+short theme_nearest_256(int rgb)
+{
+	return nearest_colour((const int[]){ rgb >> 16 & 255, rgb >> 8 & 255, rgb & 255 }, 16, 256);
+}
+
 short theme_nearest(int colour, int n)
 {
-	int want[3], best = 0, least = INT32_MAX;
+	int want[3];
 
 	assert((n == 8 || n == 16) && colour < 256);
-	if (colour < 0 || colour < n)
+	if (colour < n)
 		return (short)colour;
 	rgb_of(colour, want);
-	for (int c = 0; c < n; c++) {
-		int have[3], distance;
-
-		rgb_of(c, have);
-		distance = colour_distance(want, have);
-		if (distance < least) {
-			least = distance;
-			best = c;
-		}
-	}
-	return (short)best;
+	return nearest_colour(want, 0, n);
 }
 
 bool theme_wants_colour(const char *choice, const char *no_color, bool *bad)

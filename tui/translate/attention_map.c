@@ -201,8 +201,7 @@ void attention_map_draw(const struct console *c, struct grid *g, struct rect box
 	name_map(c, title, sizeof(title));
 	draw_box(g, box, title, c->focus == CONSOLE_PANE_MAP);
 	if (why) {
-		draw_text_wrapped(g, (struct span){ in.row, in.col, in.cols, STYLE_DIM }, in.rows,
-				  0, why);
+		draw_note(g, in, STYLE_DIM, why);
 		return;
 	}
 	draw_heat_scale(g, box, title);

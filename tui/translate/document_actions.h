@@ -2,7 +2,7 @@
 #ifndef WERKBANK_TUI_TRANSLATE_DOCUMENT_ACTIONS_H
 #define WERKBANK_TUI_TRANSLATE_DOCUMENT_ACTIONS_H
 
-#include "tui/app/app_context.h"
+#include "tui/context/app_context.h"
 #include "tui/translate/translate_console.h"
 
 /* Carry out an action of documents. question: id of the question for the file. REACT_UNKNOWN: other. */

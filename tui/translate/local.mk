@@ -1,6 +1,6 @@
 # tui/translate: the translate console: a translator as a child process, its requests, the tab.
 # Enter at service.h (the child process) and translate_console.h (the state of the console).
-# May use: data/text, tui/app, tui/run, tui/term, share.
+# May use: data/text, tui/context, tui/run, tui/term, share.
 libtui_a_SOURCES += \
 	%D%/attention_map.c %D%/attention_map.h %D%/document.c %D%/document.h %D%/document_actions.c %D%/document_actions.h %D%/glossary.c %D%/glossary.h %D%/service.c %D%/service.h %D%/service_answer.c \
 	%D%/translate_console.c %D%/translate_console.h \

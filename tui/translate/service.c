@@ -11,7 +11,6 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -23,6 +22,7 @@
 #include "share/base/mem.h"
 #include "share/base/proc.h"
 #include "share/base/util.h"
+#include "tui/context/jobs.h"
 
 #define MAX_LINE  (8u << 20)   /* bytes of an answer; longer lines are an error */
 #define MAX_READ  (256u << 10) /* bytes read per turn */
@@ -71,24 +71,17 @@ struct service {
 struct service *service_new(const char *const *argv, struct err *e)
 {
 	struct service *s = mem_alloc(1, sizeof(*s), e);
-	size_t n = 0;
 
 	if (!s)
 		return NULL;
 	s->proc = (struct proc){ .pid = -1, .in = -1, .out = -1, .err = -1 };
 	s->model.step = -1;
 	service_set_patience(s, ANSWER_S, LOAD_S);
-	while (argv[n])
-		n++;
-	if (!(s->argv = mem_alloc(n + 1, sizeof(*s->argv), e)))
-		goto fail;
-	for (size_t i = 0; i < n; i++)
-		if (!(s->argv[i] = mem_strdup(argv[i], e)))
-			goto fail;
+	if (!(s->argv = jobs_copy_words(argv, e))) {
+		service_free(s);
+		return NULL;
+	}
 	return s;
-fail:
-	service_free(s);
-	return NULL;
 }
 
 void service_set_patience(struct service *s, double answer_s, double load_s)
@@ -114,9 +107,7 @@ void service_free(struct service *s)
 	buf_free(&s->out);
 	buf_free(&s->in);
 	buf_free(&s->err);
-	for (size_t i = 0; s->argv && s->argv[i]; i++)
-		free(s->argv[i]);
-	free(s->argv);
+	jobs_free_words(s->argv);
 	free(s);
 }
 
@@ -151,13 +142,6 @@ void service_forget(struct service *s, enum service_slot slot)
 
 /* ---- the child's life ---- */
 
-static bool set_pipe_nonblocking(int fd)
-{
-	int flags = fcntl(fd, F_GETFL);
-
-	return flags >= 0 && fcntl(fd, F_SETFL, flags | O_NONBLOCK) >= 0;
-}
-
 static void start_service_child(struct service *s, double now)
 {
 	struct err e;
@@ -183,8 +167,8 @@ static void start_service_child(struct service *s, double now)
 		s->restart_at = now + 30;
 		return;
 	}
-	if (!set_pipe_nonblocking(s->proc.in) || !set_pipe_nonblocking(s->proc.out) ||
-	    !set_pipe_nonblocking(s->proc.err)) {
+	if (!jobs_set_nonblocking(s->proc.in) || !jobs_set_nonblocking(s->proc.out) ||
+	    !jobs_set_nonblocking(s->proc.err)) {
 		proc_stop(&s->proc, 0);
 		s->restart_at = now + 30;
 	}
@@ -608,19 +592,15 @@ double service_due(const struct service *s, double now)
 		const struct slot *x = &s->slots[i];
 
 		if (s->ready && !s->sent_id && x->line.len && !x->sent)
-			due = isnan(due) ? MAX(x->send_at - now, 0.0)
-					 : MIN(due, MAX(x->send_at - now, 0.0));
+			due = fmin(due, MAX(x->send_at - now, 0.0));
 	}
 	return due;
 }
 
 size_t service_fds(const struct service *s, int *fds, size_t n)
 {
-	size_t k = 0;
-
-	if (s->proc.pid < 0)
+	if (s->proc.pid < 0 || !n)
 		return 0;
-	if (k < n)
-		fds[k++] = s->proc.out;
-	return k;
+	fds[0] = s->proc.out;
+	return 1;
 }

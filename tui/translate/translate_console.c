@@ -567,6 +567,20 @@ int console_show_sentence(struct console *c, double now, struct err *e)
 
 /* ---- updates ---- */
 
+/* All services: those in use, and newer ones that are loading. Returns their number. */
+static size_t list_services(const struct console *c, struct service *out[2 * CONSOLE_SIDES])
+{
+	size_t n = 0;
+
+	for (int i = 0; i < CONSOLE_SIDES; i++) {
+		if (c->sides[i].service)
+			out[n++] = c->sides[i].service;
+		if (c->sides[i].next)
+			out[n++] = c->sides[i].next;
+	}
+	return n;
+}
+
 /* Look for a newer checkpoint for side 0 and load it in a second service. */
 static void find_newer_checkpoint(struct console *c, double now)
 {
@@ -658,6 +672,7 @@ static bool update_slow_seconds(struct console *c, double now)
 
 bool console_update(struct console *c, double now)
 {
+	struct service *all[2 * CONSOLE_SIDES];
 	bool news = update_slow_seconds(c, now);
 	struct err ignored;
 
@@ -665,12 +680,8 @@ bool console_update(struct console *c, double now)
 		console_ask(c, now, &ignored);
 
 	find_newer_checkpoint(c, now);
-	for (int i = 0; i < CONSOLE_SIDES; i++) {
-		if (c->sides[i].service)
-			news |= service_update(c->sides[i].service, now);
-		if (c->sides[i].next)
-			news |= service_update(c->sides[i].next, now);
-	}
+	for (size_t i = 0, n = list_services(c, all); i < n; i++)
+		news |= service_update(all[i], now);
 	news |= switch_to_newer(c);
 	if (c->file)
 		news |= translate_file_update(c->file, now);
@@ -682,18 +693,11 @@ bool console_update(struct console *c, double now)
 
 double console_due(const struct console *c, double now)
 {
+	struct service *all[2 * CONSOLE_SIDES];
 	double due = NAN;
 
-	for (int i = 0; i < CONSOLE_SIDES; i++) {
-		const struct service *both[] = { c->sides[i].service, c->sides[i].next };
-
-		for (size_t k = 0; k < ARRAY_LEN(both); k++) {
-			double d = both[k] ? service_due(both[k], now) : NAN;
-
-			if (!isnan(d))
-				due = isnan(due) ? d : MIN(due, d);
-		}
-	}
+	for (size_t i = 0, n = list_services(c, all); i < n; i++)
+		due = fmin(due, service_due(all[i], now)); /* of NaN and a number the number */
 	if (c->file && translate_file_state(c->file)->lines < 0 &&
 	    translate_file_state(c->file)->running)
 		due = 0;
@@ -714,14 +718,11 @@ bool console_busy(const struct console *c)
 
 size_t console_fds(const struct console *c, int *fds, size_t n)
 {
+	struct service *all[2 * CONSOLE_SIDES];
 	size_t k = 0;
 
-	for (int i = 0; i < CONSOLE_SIDES; i++) {
-		if (c->sides[i].service)
-			k += service_fds(c->sides[i].service, fds + k, n - k);
-		if (c->sides[i].next)
-			k += service_fds(c->sides[i].next, fds + k, n - k);
-	}
+	for (size_t i = 0, n_all = list_services(c, all); i < n_all; i++)
+		k += service_fds(all[i], fds + k, n - k);
 	if (c->file && k < n && translate_file_fd(c->file) >= 0)
 		fds[k++] = translate_file_fd(c->file);
 	return k;

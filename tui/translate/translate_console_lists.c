@@ -22,8 +22,7 @@ void console_draw_earlier(struct console *c, struct grid *g, struct rect box)
 		return;
 	draw_box(g, box, "earlier sentences", focused);
 	if (!d->n_history) {
-		draw_text_wrapped(g, (struct span){ in.row, in.col, in.cols, STYLE_DIM }, in.rows,
-				  0, "Enter at the end of a sentence adds it to this list");
+		draw_note(g, in, STYLE_DIM, "Enter at the end of a sentence adds it to this list");
 		return;
 	}
 	top = list_widget_top(&c->earlier, d->n_history, in.rows);
@@ -116,8 +115,7 @@ void console_draw_terms(struct console *c, struct grid *g, struct rect box)
 		 format_count(count, (int64_t)c->glossary.n), text_plural((int64_t)c->glossary.n));
 	draw_box(g, box, title, focused);
 	if ((why = no_terms_text(c, n))) {
-		draw_text_wrapped(g, (struct span){ in.row, in.col, in.cols, STYLE_DIM }, in.rows,
-				  0, why);
+		draw_note(g, in, STYLE_DIM, why);
 		return;
 	}
 	draw_legend(g, box, title, signs, ARRAY_LEN(signs));

@@ -388,7 +388,7 @@ static void draw_service_error(const struct console_side *s, struct grid *g, str
 
 	snprintf(text, sizeof(text), "%s. The translator restarts soon.",
 		 service_trouble(s->service));
-	draw_text_wrapped(g, (struct span){ r.row, r.col, r.cols, STYLE_BAD }, r.rows, 0, text);
+	draw_note(g, r, STYLE_BAD, text);
 }
 
 /*
@@ -463,8 +463,7 @@ static void draw_text_box(struct console *c, struct grid *g, struct rect r, int 
 	if (s->service && service_state(s->service) == SERVICE_DOWN && *service_trouble(s->service))
 		draw_service_error(s, g, in);
 	else if (a && a->error)
-		draw_text_wrapped(g, (struct span){ in.row, in.col, in.cols, STYLE_BAD }, in.rows,
-				  0, a->error);
+		draw_note(g, in, STYLE_BAD, a->error);
 	else if (side == c->side && c->revision.is_edited)
 		draw_revision(c, g, r);
 	else if (t)
@@ -566,8 +565,7 @@ static void draw_alternatives(const struct console *c, struct grid *g, struct re
 		snprintf(title, sizeof(title), "instead of the end");
 	draw_box(g, r, title, focused);
 	if (why) {
-		draw_text_wrapped(g, (struct span){ in.row, in.col, in.cols, STYLE_DIM }, in.rows,
-				  0, why);
+		draw_note(g, in, STYLE_DIM, why);
 		return;
 	}
 	s->others_top = top_for(c->other, (int)o->n_alternatives, in.rows);

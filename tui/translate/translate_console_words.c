@@ -78,27 +78,6 @@ static bool is_changed_word(const struct text_changes *c, size_t i)
 	return c->n && c->parts[MIN(i, c->n - 1)].differs;
 }
 
-/* Columns of n bytes of text. */
-static int columns_of(const struct grid *g, const char *text, size_t n)
-{
-	char part[256];
-	int columns = 0;
-
-	while (n) {
-		size_t k = MIN(n, sizeof(part) - 1);
-
-		if (k < n)
-			while (k > 1 && ((unsigned char)text[k] & 0xC0) == 0x80)
-				k--;
-		memcpy(part, text, k);
-		part[k] = 0;
-		columns += grid_text_width(g, part);
-		text += k;
-		n -= k;
-	}
-	return columns;
-}
-
 /* The part of a token that appears in the text: without join marks. */
 static struct word strip_join_marks(const char *token)
 {
@@ -155,7 +134,7 @@ static void put_part(const struct pen *p, enum style style, const char *text, si
 
 static void put_word(const struct grid *g, struct pen *p, struct word w, enum style style)
 {
-	int columns = columns_of(g, w.start, w.n), blank = p->col > 0;
+	int columns = grid_part_width(g, w.start, w.n), blank = p->col > 0;
 
 	if (p->col + blank + columns > p->r.cols && p->col > 0) {
 		p->row++;
@@ -164,18 +143,14 @@ static void put_word(const struct grid *g, struct pen *p, struct word w, enum st
 	p->col += blank;
 	/* A word wider than the row continues in the next rows. */
 	while (columns > p->r.cols && p->r.cols > 0) {
-		char part[1024];
-		size_t n = MIN(w.n, sizeof(part) - 1), fit;
+		size_t fit = grid_part_fit(g, w.start, w.n, p->r.cols, NULL);
 
-		memcpy(part, w.start, n);
-		part[n] = 0;
-		fit = grid_text_fit(g, part, p->r.cols, NULL);
 		if (!fit || fit >= w.n)
 			break;
 		put_part(p, style, w.start, fit);
 		w.start += fit;
 		w.n -= fit;
-		columns = columns_of(g, w.start, w.n);
+		columns = grid_part_width(g, w.start, w.n);
 		p->row++;
 	}
 	put_part(p, style, w.start, w.n);
@@ -233,7 +208,7 @@ static int columns_before_change(const struct grid *g, const char *text,
 
 	while (i < changes->n && !changes->parts[i].differs)
 		i++;
-	return i < changes->n ? columns_of(g, text, changes->parts[i].at) : 0;
+	return i < changes->n ? grid_part_width(g, text, changes->parts[i].at) : 0;
 }
 
 /*
@@ -248,10 +223,10 @@ static size_t words_scrolled_out(const struct grid *g, int width, const char *te
 	struct word w;
 	size_t n = 0;
 
-	if (columns_of(g, text, strlen(text)) <= width)
+	if (grid_text_width(g, text) <= width)
 		return 0;
 	while (before - gone > width / 3 && next_text_word(&at, &w)) {
-		gone = columns_of(g, text, (size_t)(at - text));
+		gone = grid_part_width(g, text, (size_t)(at - text));
 		n++;
 	}
 	return n;
@@ -271,7 +246,7 @@ void console_draw_line(struct grid *g, struct span at, const char *text, const c
 		col = 1;
 	}
 	for (size_t i = 0; next_text_word(&text, &w); i++) {
-		int columns = columns_of(g, w.start, w.n), blank = col > 0;
+		int columns = grid_part_width(g, w.start, w.n), blank = col > 0;
 		struct span here = at;
 
 		if (i < skip)

@@ -2,7 +2,6 @@
 #include "tui/translate/translate_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +11,7 @@
 #include "share/base/mem.h"
 #include "share/base/proc.h"
 #include "share/base/util.h"
+#include "tui/context/jobs.h"
 
 #define BLOCK  65536
 #define BLOCKS 16 /* blocks counted per turn: 1 MiB takes well under a millisecond */
@@ -29,13 +29,6 @@ struct translate_file {
 	double started;
 	char block[BLOCK];
 };
-
-static bool set_fd_nonblocking(int fd)
-{
-	int flags = fcntl(fd, F_GETFL);
-
-	return flags >= 0 && fcntl(fd, F_SETFL, flags | O_NONBLOCK) >= 0;
-}
 
 struct translate_file *translate_file_start(const char *const *argv, const char *in,
 					    const char *out, double now, struct err *e)
@@ -66,7 +59,7 @@ struct translate_file *translate_file_start(const char *const *argv, const char 
 	if (proc_start(&f->proc, argv,
 		       PROC_PIPE_OUT | PROC_PIPE_ERR | PROC_OWN_GROUP | PROC_DIE_WITH_PARENT, e))
 		goto fail_translation;
-	if (set_fd_nonblocking(f->proc.out) && set_fd_nonblocking(f->proc.err))
+	if (jobs_set_nonblocking(f->proc.out) && jobs_set_nonblocking(f->proc.err))
 		return f;
 	err_set_errno(e, ERR_INTERNAL, "%s: its output cannot be read without waiting", argv[0]);
 fail_translation:

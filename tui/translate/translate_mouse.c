@@ -5,8 +5,7 @@
 
 static bool is_mouse_within(struct rect r, const struct mouse *m)
 {
-	return m->row >= r.row && m->row < r.row + r.rows && m->col >= r.col &&
-	       m->col < r.col + r.cols;
+	return layout_has_cell(r, m->row, m->col);
 }
 
 static void press_words(struct translate_view *v, const struct mouse *m)

@@ -7,9 +7,11 @@
 #ifndef WERKBANK_TUI_TRANSLATE_TRANSLATE_VIEW_H
 #define WERKBANK_TUI_TRANSLATE_TRANSLATE_VIEW_H
 
-#include "tui/app/view.h"
+#include "tui/context/view.h"
 #include "tui/translate/translate_console.h"
 #include "tui/translate/translate_console_panes.h"
+
+extern const struct view view_translate; /* the tab: tabs.def */
 
 enum question_id {
 	ASK_CHECKPOINT,

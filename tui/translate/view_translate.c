@@ -15,7 +15,7 @@
 #include "share/base/file.h"
 #include "share/base/mem.h"
 #include "share/base/text.h"
-#include "tui/app/line_history.h"
+#include "tui/context/line_history.h"
 #include "tui/term/draw.h"
 #include "tui/translate/document_actions.h"
 

@@ -11,7 +11,7 @@
 #include <stddef.h>
 
 #include "share/base/buf.h"
-#include "tui/app/app_context.h"
+#include "tui/context/app_context.h"
 #include "tui/run/run_history.h"
 
 /* Append the header and the rows of a series. Gaps are "nan". */

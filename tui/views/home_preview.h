@@ -2,7 +2,7 @@
 #ifndef WERKBANK_TUI_VIEWS_HOME_PREVIEW_H
 #define WERKBANK_TUI_VIEWS_HOME_PREVIEW_H
 
-#include "tui/app/app_context.h"
+#include "tui/context/app_context.h"
 #include "tui/views/run_panes.h"
 
 /* All zero: nothing is shown. */

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "tui/app/app_context.h"
+#include "tui/context/app_context.h"
 #include "tui/plot/plot_viewport.h"
 #include "tui/run/run_history.h"
 #include "tui/term/grid.h"

@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "tui/app/view.h"
+#include "tui/context/view.h"
 #include "tui/plot/series.h"
 #include "tui/run/option_diff.h"
 #include "tui/run/run_history.h"

@@ -7,7 +7,7 @@
 #ifndef WERKBANK_TUI_VIEWS_RUN_LAYOUTS_H
 #define WERKBANK_TUI_VIEWS_RUN_LAYOUTS_H
 
-#include "tui/app/app_context.h"
+#include "tui/context/app_context.h"
 #include "tui/term/grid.h"
 #include "tui/term/layout.h"
 

@@ -13,7 +13,7 @@
 #ifndef WERKBANK_TUI_VIEWS_SAMPLES_ATTENTION_H
 #define WERKBANK_TUI_VIEWS_SAMPLES_ATTENTION_H
 
-#include "tui/app/app_context.h"
+#include "tui/context/app_context.h"
 #include "tui/translate/translate_console.h"
 
 /* All zero: closed. */

@@ -2,7 +2,7 @@
 #ifndef WERKBANK_TUI_VIEWS_SVG_EXPORT_H
 #define WERKBANK_TUI_VIEWS_SVG_EXPORT_H
 
-#include "tui/app/app_context.h"
+#include "tui/context/app_context.h"
 #include "tui/plot/plot.h"
 
 struct svg_request {

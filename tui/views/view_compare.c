@@ -16,6 +16,7 @@
 #include "tui/views/compare_plot.h"
 #include "tui/views/csv_export.h"
 #include "tui/views/run_comparison.h"
+#include "tui/views/views.h"
 
 #define LIST_NUMBER 10 /* columns of a number in the list of runs */
 #define LIST_NARROW                                                                                \

@@ -7,9 +7,9 @@
 #include "share/base/mem.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
-#include "tui/app/view.h"
 #include "tui/term/draw.h"
 #include "tui/views/data_panes.h"
+#include "tui/views/views.h"
 
 #define BUDGET_S     0.02
 #define FACTS_S	     0.015

@@ -12,16 +12,16 @@
 #include "share/base/number_format.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
-#include "tui/app/jobs.h"
-#include "tui/app/next_steps.h"
-#include "tui/app/run_requests.h"
-#include "tui/app/view.h"
-#include "tui/app/wizard.h"
+#include "tui/context/jobs.h"
+#include "tui/context/next_steps.h"
+#include "tui/context/run_requests.h"
+#include "tui/context/wizard.h"
 #include "tui/run/recipes.h"
 #include "tui/term/draw.h"
 #include "tui/term/list_widget.h"
 #include "tui/views/home_preview.h"
 #include "tui/views/home_runs.h"
+#include "tui/views/views.h"
 
 #define BUDGET_S 0.02
 /* The size from which the chosen run is shown below the table, and corpora and jobs beside it. */

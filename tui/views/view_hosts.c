@@ -8,10 +8,10 @@
 #include <string.h>
 
 #include "share/base/util.h"
-#include "tui/app/view.h"
 #include "tui/term/draw.h"
 #include "tui/views/csv_export.h"
 #include "tui/views/hosts_panes.h"
+#include "tui/views/views.h"
 
 #define MIN_ROWS 8
 #define MIN_COLS 40

@@ -6,10 +6,10 @@
 #include "data/text/text_filter.h"
 #include "share/base/number_format.h"
 #include "share/base/util.h"
-#include "tui/app/view.h"
 #include "tui/run/log_lines.h"
 #include "tui/term/draw.h"
 #include "tui/views/csv_export.h"
+#include "tui/views/views.h"
 
 #define LEFT_STRIDE 8
 

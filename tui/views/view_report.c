@@ -3,10 +3,10 @@
 #include <string.h>
 
 #include "share/base/util.h"
-#include "tui/app/jobs.h"
-#include "tui/app/view.h"
+#include "tui/context/jobs.h"
 #include "tui/run/run_history.h"
 #include "tui/term/draw.h"
+#include "tui/views/views.h"
 
 struct report {
 	char run[101]; /* run of the report; "": none */

@@ -9,8 +9,7 @@
 #include <string.h>
 
 #include "share/base/util.h"
-#include "tui/app/run_requests.h"
-#include "tui/app/view.h"
+#include "tui/context/run_requests.h"
 #include "tui/run/log_lines.h"
 #include "tui/run/run_history.h"
 #include "tui/term/draw.h"
@@ -18,6 +17,7 @@
 #include "tui/views/csv_export.h"
 #include "tui/views/run_layouts.h"
 #include "tui/views/run_panes.h"
+#include "tui/views/views.h"
 
 #define LEFT_STRIDE	 8  /* columns per scroll step to the side */
 #define WARNING_ROWS	 20 /* rows of the view that leave room for a warning ... */

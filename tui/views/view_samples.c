@@ -8,7 +8,6 @@
 #include "data/text/text_filter.h"
 #include "share/base/number_format.h"
 #include "share/base/util.h"
-#include "tui/app/view.h"
 #include "tui/run/run_history.h"
 #include "tui/run/sample_history.h"
 #include "tui/term/draw.h"
@@ -16,6 +15,7 @@
 #include "tui/translate/attention_map.h"
 #include "tui/views/sample_text.h"
 #include "tui/views/samples_attention.h"
+#include "tui/views/views.h"
 
 #define BUDGET_S   0.02
 #define GUTTER	   18 /* columns before a translation, for the step and chrF */

@@ -10,8 +10,8 @@
 #include "share/base/file.h"
 #include "share/base/util.h"
 #include "share/conf/conf.h"
-#include "tui/app/view.h"
 #include "tui/term/draw.h"
+#include "tui/views/views.h"
 
 #define NAME_COLS   22
 #define MAX_OPTIONS 400

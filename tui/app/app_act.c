@@ -1,0 +1,175 @@
+/* app_act.c - effects of actions and of answers to questions; see app_internal.h. */
+#include "tui/app/app_internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "share/base/util.h"
+#include "tui/app/frame.h"
+#include "tui/context/jobs.h"
+#include "tui/overlay/overlays.h"
+#include "tui/views/views.h"
+
+static void start_command(struct app *a)
+{
+	struct view_requests *requests = a->requests;
+	struct err e = { 0 };
+	int id;
+
+	if (!requests->command)
+		return;
+	id = jobs_start(a->context.jobs, requests->command_title,
+			(const char *const *)requests->command, a->context.now, &e);
+	requests->output_job = id > 0 && requests->shows_output ? id : 0;
+	if (id < 0)
+		context_notify(&a->context, STYLE_BAD, "%s", e.text);
+	else
+		context_notify(&a->context, STYLE_GOOD, "started: %s", requests->command_title);
+	requests_clear_command(requests);
+}
+
+unsigned app_answer(struct app *a, int owner, int question, const char *text)
+{
+	struct undo_step before;
+	struct err e = { 0 };
+	unsigned reaction;
+
+	if (owner >= 0) {
+		app_set_caller(a, owner);
+		if (a->tabs[owner].state && view_tabs[owner]->answer) {
+			app_undo_look(a, owner, a->asked_by, &before);
+			reaction = view_tabs[owner]->answer(a->tabs[owner].state, &a->context,
+							    question, text);
+			app_undo_keep(a, &before);
+			return reaction;
+		}
+	} else if (owner == CALLER_OVERLAY) {
+		app_set_caller(a, owner);
+		if (a->overlay && a->overlay->answer)
+			return a->overlay->answer(a->overlay_state, &a->context, question, text);
+	} else if (owner == CALLER_COMMAND) {
+		if (text)
+			start_command(a);
+		else
+			requests_clear_command(a->requests);
+	} else if (question == ASK_LEAVE) {
+		return text ? REACT_QUIT : REACT_REDRAW;
+	} else if (question == ASK_RUN && text && context_choose_run(&a->context, text, &e)) {
+		context_notify(&a->context, STYLE_BAD, "%s", e.text);
+	}
+	return REACT_REDRAW | REACT_AGAIN;
+}
+
+/* ---- actions ---- */
+
+static unsigned ask_leave(struct app *a)
+{
+	size_t n = jobs_running(a->context.jobs);
+	char title[80];
+
+	if (!n)
+		return REACT_QUIT;
+	snprintf(title, sizeof(title), "leave and end %s?",
+		 n == 1 ? "the running job" : "all running jobs");
+	app_set_caller(a, CALLER_APP);
+	context_ask(&a->context, &(struct question){ .kind = QUESTION_YES_NO,
+						     .id = ASK_LEAVE,
+						     .title = title,
+						     .text = "Detached trainings go on." });
+	return REACT_REDRAW;
+}
+
+static unsigned ask_which_run(struct app *a)
+{
+	struct err e = { 0 };
+	size_t n;
+	char **names = context_run_names(&a->context, &n, &e);
+
+	app_set_caller(a, CALLER_APP);
+	if (names && n)
+		context_ask(&a->context, &(struct question){ .kind = QUESTION_CHOICE,
+							     .id = ASK_RUN,
+							     .title = "run",
+							     .choices = (const char *const *)names,
+							     .n_choices = n });
+	else
+		context_notify(&a->context, STYLE_WARN, "%s",
+			       names ? "there is no run yet" : e.text);
+	for (size_t i = 0; names && i < n; i++)
+		free(names[i]);
+	free(names);
+	return REACT_REDRAW;
+}
+
+unsigned app_act_itself(struct app *a, enum action action)
+{
+	if (action >= ACTION_GO_HOME && action < ACTION_GO_HOME + TAB_COUNT)
+		return app_show_tab(a, (int)(action - ACTION_GO_HOME));
+	switch (action) {
+	case ACTION_NEXT_TAB:
+		return app_show_tab(a, (a->front + 1) % TAB_COUNT);
+	case ACTION_PREV_TAB:
+		return app_show_tab(a, (a->front + TAB_COUNT - 1) % TAB_COUNT);
+	case ACTION_CHOOSE_RUN:
+		return ask_which_run(a);
+	case ACTION_SCREENSHOT:
+		context_screenshot(&a->context);
+		return REACT_NOTHING;
+	case ACTION_HELP:
+		return app_show_overlay(a, &view_help);
+	case ACTION_REPORT:
+		return app_show_overlay(a, &view_report);
+	case ACTION_PALETTE:
+		/* a form keeps what was typed into it */
+		return a->overlay == &view_wizard ? REACT_NOTHING
+						  : app_show_overlay(a, &view_palette);
+	case ACTION_UNDO:
+		return a->overlay ? REACT_NOTHING : app_undo(a);
+	case ACTION_TOUR:
+		app_tour_restart(a);
+		return REACT_REDRAW;
+	case ACTION_REPAINT:
+		return REACT_REDRAW | REACT_REPAINT;
+	case ACTION_BACK:
+		return REACT_BACK;
+	case ACTION_QUIT:
+		return ask_leave(a);
+	default:
+		return REACT_NOTHING;
+	}
+}
+
+unsigned app_view_act(struct app *a, const struct view *v, void *state, enum action action)
+{
+	bool is_tab = v == view_tabs[a->front] && !a->overlay;
+	struct undo_step before;
+	unsigned reaction;
+
+	if (is_tab)
+		app_undo_look(a, a->front, action, &before);
+	reaction = v->act ? v->act(state, &a->context, action) : REACT_UNKNOWN;
+	if (is_tab)
+		app_undo_keep(a, &before);
+	if (is_tab && !(reaction & REACT_UNKNOWN))
+		a->asked_by = action;
+	return reaction & REACT_UNKNOWN ? app_act_itself(a, action) : reaction;
+}
+
+unsigned app_act(struct app *a, enum action action)
+{
+	const char *group = action_infos[action].group;
+	struct tab_state *t;
+
+	for (int i = 0; i < TAB_COUNT; i++)
+		if (i != a->front && !strcmp(view_tabs[i]->name, group)) {
+			/* the view reads its data first: act at the end of the next update */
+			a->requests->action = action;
+			return app_show_tab(a, i);
+		}
+	t = &a->tabs[a->front];
+	if (!t->state)
+		return app_act_itself(a, action);
+	app_set_caller(a, a->front);
+	return app_view_act(a, view_tabs[a->front], t->state, action);
+}

@@ -1,0 +1,107 @@
+/*
+ * view.h - the interface of a screen of the workbench.
+ *
+ * A view is a table of functions and a private state; one line in tabs.def makes it a tab. The
+ * loop (app.c) calls open() when the tab is shown first, then update(), act() (or key, paste,
+ * mouse, answer) and draw() repeatedly, and close() at the end. Optional functions are NULL.
+ *
+ * All views share one thread and never wait: work of more than a few milliseconds is done in
+ * pieces (REACT_AGAIN) or by a child process (jobs.h).
+ */
+#ifndef WERKBANK_TUI_CONTEXT_VIEW_H
+#define WERKBANK_TUI_CONTEXT_VIEW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "share/base/err.h"
+#include "tui/context/app_context.h"
+#include "tui/term/grid.h"
+#include "tui/term/keys.h"
+#include "tui/term/layout.h"
+#include "tui/term/reaction.h"
+
+/*
+ * A member of a view's state that an action changes and that can be undone: a toggle, an order, a
+ * zoom, or a filter (struct text_filter).
+ */
+struct view_toggle {
+	size_t offset, size;
+	bool is_filter;
+};
+#define VIEW_TOGGLE(type, member)                                                                  \
+	{                                                                                          \
+		offsetof(type, member), sizeof(((type *)0)->member), false                         \
+	}
+#define VIEW_FILTER(type, member)                                                                  \
+	{                                                                                          \
+		offsetof(type, member), 0, true                                                    \
+	}
+
+/* A pane of a view, as the help presents it. */
+struct view_pane {
+	const char *name;
+	const enum action
+		*actions; /* those that matter most there, in order; ends with ACTION_NONE */
+};
+
+struct view {
+	const char *name;  /* also the group of its rows in actions.def: "run" */
+	const char *title; /* shown in the tab bar and in the help */
+	size_t state_size; /* bytes of the state, zeroed before open() */
+	bool is_box;	   /* an overlay that lets the tab be seen around it */
+
+	/* On failure the tab shows e->text. */
+	int (*open)(void *state, struct app_context *w, struct err *e);
+	/*
+	 * Read new data: for at most a few tens of milliseconds in front (w->front), almost nothing
+	 * otherwise. Called about twice a second, and sooner after a key or when a descriptor of
+	 * context_wake_on_fd() is readable.
+	 */
+	unsigned (*update)(void *state, struct app_context *w);
+	/* Handle the action of a key. */
+	unsigned (*act)(void *state, struct app_context *w, enum action action);
+	/* Draw into body, which is cleared, of any size from 1 x 1. Must not read files or wait. */
+	void (*draw)(void *state, struct grid *g, struct rect body, const struct app_context *w);
+	void (*close)(void *state);
+
+	/* ---- optional members ---- */
+
+	/*
+	 * true: keys are text and go to key(). A key that key() does not handle (REACT_UNKNOWN)
+	 * becomes an action, unless it is a printable character.
+	 */
+	bool (*typing)(void *state);
+	unsigned (*key)(void *state, struct app_context *w, int key);
+	/* Pasted text: valid UTF-8, lines end with \n, possibly long. Borrowed. */
+	unsigned (*paste)(void *state, struct app_context *w, const char *text);
+	/*
+	 * Start typing; called when a view leads here by context_go_to_tab(). A view with this
+	 * function begins as a text field, so no printable key leaves the workbench from it.
+	 */
+	void (*start_typing)(void *state);
+	/* Take a text of context_send_text(), instead of start_typing(). Borrowed. */
+	void (*receive)(void *state, struct app_context *w, const char *text);
+	/* Row and column are screen coordinates, like those of body. */
+	unsigned (*mouse)(void *state, struct app_context *w, const struct mouse *m);
+	/* The answer to context_ask(); text NULL: cancelled. Borrowed. */
+	unsigned (*answer)(void *state, struct app_context *w, int question, const char *text);
+	/* What can be undone; restored() is called after members were set to earlier values. */
+	const struct view_toggle *toggles;
+	size_t n_toggles;
+	void (*restored)(void *state, struct app_context *w);
+	/* The pane with the keys; the help begins with its actions. Static. */
+	const struct view_pane *(*pane)(void *state);
+	/* Actions shown in the last row, the most useful first; ends with ACTION_NONE. */
+	const enum action *hints;
+};
+
+/* The tabs in order; TAB_HOME is 0. */
+enum tab {
+#define TAB(id, name) TAB_##id,
+#include "tui/context/tabs.def"
+#undef TAB
+	TAB_COUNT
+};
+
+#endif

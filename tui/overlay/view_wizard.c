@@ -1,0 +1,412 @@
+/* view_wizard.c - the overlay that shows a form (wizard.h). */
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "data/text/text_filter.h"
+#include "share/base/mem.h"
+#include "share/base/util.h"
+#include "tui/context/jobs.h"
+#include "tui/context/view_requests.h"
+#include "tui/context/wizard.h"
+#include "tui/overlay/overlays.h"
+#include "tui/term/draw.h"
+
+#define LABEL_COLS 24
+#define VALUE_COLS 14 /* least width of values, so that their origins begin in one column */
+
+enum { ASK_VALUE, ASK_FILTER };
+
+struct form {
+	struct wizard *z; /* owned */
+	size_t *lines;	  /* owned: room for the lines of the list, two for each row of z */
+	size_t chosen;	  /* index of the chosen row of z */
+	size_t top;	  /* first visible line */
+	int page;
+	struct text_filter filter;
+	struct rect list; /* position of the list at the last draw, for the mouse */
+};
+
+static int form_open(void *state, struct app_context *w, struct err *e)
+{
+	struct form *f = state;
+
+	f->z = w->requests->wizard;
+	w->requests->wizard = NULL;
+	if (!f->z)
+		return err_set(e, ERR_INTERNAL, "there is no form to show");
+	if ((f->lines = mem_alloc(2 * f->z->n + 1, sizeof(*f->lines), e)))
+		return 0;
+	wizard_free(f->z);
+	return e->code;
+}
+
+static void form_close(void *state)
+{
+	struct form *f = state;
+
+	wizard_free(f->z);
+	free(f->lines);
+	text_filter_clear(&f->filter);
+}
+
+/* ---- rows ---- */
+
+static bool form_filter_matches(const struct form *f, size_t i)
+{
+	const struct wizard_row *r = &f->z->rows[i];
+
+	return text_filter_matches(&f->filter, r->label) ||
+	       (r->option.help && text_filter_matches(&f->filter, r->option.help));
+}
+
+/* Move the chosen row by n matching rows (n < 0: up), as far as possible. */
+static void move_form_row(struct form *f, int n)
+{
+	int step = n < 0 ? -1 : 1;
+	size_t at = f->chosen;
+
+	while (n) {
+		size_t next = at;
+
+		do
+			next += (size_t)step;
+		while (next < f->z->n && !form_filter_matches(f, next));
+		if (next >= f->z->n)
+			break;
+		at = next;
+		n -= step;
+	}
+	f->chosen = at;
+}
+
+static void choose_first_row(struct form *f)
+{
+	for (f->chosen = 0; f->chosen + 1 < f->z->n && !form_filter_matches(f, f->chosen);
+	     f->chosen++)
+		;
+	if (!form_filter_matches(f, f->chosen))
+		f->chosen = 0;
+	f->top = 0;
+}
+
+/* ---- changing ---- */
+
+static void ask_choice(struct form *f, struct app_context *w, const char *title)
+{
+	const struct conf_row *o = &f->z->rows[f->chosen].option;
+	const char *names[40];
+	char texts[40][48];
+	size_t n = 0, length;
+
+	for (const char *c; n < ARRAY_LEN(names) && (c = conf_choice(o->detail, (int)n, &length));
+	     n++) {
+		snprintf(texts[n], sizeof(texts[n]), "%.*s", (int)length, c);
+		names[n] = texts[n];
+	}
+	context_ask(w, &(struct question){ .kind = QUESTION_CHOICE,
+					   .id = ASK_VALUE,
+					   .title = title,
+					   .choices = names,
+					   .n_choices = n });
+}
+
+static void change_form_value(struct form *f, struct app_context *w)
+{
+	struct wizard_row *r = &f->z->rows[f->chosen];
+	struct buf now = { 0 };
+	struct err e = { 0 };
+
+	if (r->value)
+		buf_add_str(&now, r->value);
+	else
+		wizard_value(f->z, f->chosen, &now);
+	if (r->option.name && r->option.kind == CONF_BOOL) {
+		wizard_set(f->z, f->chosen, strcmp(buf_text(&now), "yes") ? "yes" : "no", &e);
+	} else if (r->option.name && r->option.kind == CONF_ENUM) {
+		ask_choice(f, w, r->label);
+	} else if (!r->option.name && f->z->n_choices) {
+		context_ask(w, &(struct question){ .kind = QUESTION_CHOICE,
+						   .id = ASK_VALUE,
+						   .title = r->label,
+						   .choices = (const char *const *)f->z->choices,
+						   .n_choices = f->z->n_choices });
+	} else {
+		context_ask(w, &(struct question){ .kind = QUESTION_LINE,
+						   .id = ASK_VALUE,
+						   .title = r->label,
+						   .text = buf_text(&now) });
+	}
+	buf_free(&now);
+}
+
+static unsigned form_answer(void *state, struct app_context *w, int question, const char *text)
+{
+	struct form *f = state;
+	struct err e = { 0 };
+
+	if (question == ASK_FILTER && text && !text_filter_set(&f->filter, text, &e))
+		choose_first_row(f);
+	else if (question != ASK_FILTER && text && wizard_set(f->z, f->chosen, text, &e)) {
+		context_notify(w, STYLE_BAD, "%s", e.text);
+	}
+	return REACT_REDRAW;
+}
+
+static void command_line(const struct form *f, struct buf *out)
+{
+	struct err e = { 0 };
+	char **argv = wizard_argv(f->z, &e);
+
+	if (argv)
+		jobs_command_text((const char *const *)argv, out);
+	else
+		buf_add_str(out, e.text);
+	jobs_free_words(argv);
+}
+
+static unsigned run_form_command(struct form *f, struct app_context *w)
+{
+	struct err e = { 0 };
+	char **argv;
+	int id = 0;
+
+	if (w->readonly) {
+		context_notify(w, STYLE_WARN, "%s: nothing is started; c copies the command",
+			       *w->addresses ? "watched over ssh" : "--readonly");
+		return REACT_REDRAW;
+	}
+	argv = wizard_argv(f->z, &e);
+	if (argv)
+		id = jobs_start(w->jobs, f->z->title, (const char *const *)argv, w->now, &e);
+	jobs_free_words(argv);
+	if (!argv || id < 0) {
+		context_notify(w, STYLE_BAD, "%s", e.text);
+		return REACT_REDRAW;
+	}
+	context_notify(w, STYLE_GOOD, "started: %s", f->z->title);
+	if (f->z->show_tab >= 0)
+		context_go_to_tab(w, f->z->show_tab);
+	return REACT_BACK;
+}
+
+static unsigned form_act(void *state, struct app_context *w, enum action action)
+{
+	struct form *f = state;
+	struct buf line = { 0 };
+	struct err e = { 0 };
+
+	switch (action) {
+	case ACTION_DOWN:
+		move_form_row(f, 1);
+		break;
+	case ACTION_UP:
+		move_form_row(f, -1);
+		break;
+	case ACTION_PAGE_DOWN:
+		move_form_row(f, f->page);
+		break;
+	case ACTION_PAGE_UP:
+		move_form_row(f, -f->page);
+		break;
+	case ACTION_HOME:
+		choose_first_row(f);
+		break;
+	case ACTION_END:
+		move_form_row(f, (int)f->z->n);
+		break;
+	case ACTION_FORM_CHANGE:
+		change_form_value(f, w);
+		break;
+	case ACTION_FORM_RESET:
+		wizard_set(f->z, f->chosen, NULL, &e);
+		break;
+	case ACTION_FORM_RUN:
+		return run_form_command(f, w);
+	case ACTION_FORM_COPY:
+		command_line(f, &line);
+		context_copy_text(w, buf_text(&line));
+		buf_free(&line);
+		break;
+	case ACTION_FORM_FILTER:
+		context_ask(w, &(struct question){ .kind = QUESTION_FILTER,
+						   .id = ASK_FILTER,
+						   .title = "options that contain",
+						   .text = f->filter.text });
+		break;
+	case ACTION_BACK:
+	case ACTION_QUIT:
+		return REACT_BACK;
+	default:
+		return REACT_UNKNOWN;
+	}
+	return REACT_REDRAW;
+}
+
+static size_t list_lines(const struct form *f, size_t *chosen);
+
+/* A click chooses a row; a click on the chosen row changes it. */
+static unsigned form_mouse(void *state, struct app_context *w, const struct mouse *m)
+{
+	struct form *f = state;
+	size_t chosen = 0, n, at;
+
+	if (m->kind != MOUSE_PRESS)
+		return REACT_UNKNOWN;
+	if (m->row < f->list.row || m->row >= f->list.row + f->list.rows)
+		return REACT_NOTHING;
+	n = list_lines(f, &chosen);
+	at = f->top + (size_t)(m->row - f->list.row);
+	if (at >= n || f->lines[at] >= f->z->n)
+		return REACT_NOTHING;
+	if (f->chosen == f->lines[at])
+		change_form_value(f, w);
+	f->chosen = f->lines[at];
+	return REACT_REDRAW;
+}
+
+/* ---- drawing ---- */
+
+static void draw_form_row(const struct form *f, struct grid *g, struct rect r, int row, size_t i)
+{
+	const struct wizard_row *o = &f->z->rows[i];
+	bool chosen = i == f->chosen;
+	const char *origin = wizard_origin(f->z, i);
+	bool by_default = !strcmp(origin, "default");
+	enum style look = chosen       ? STYLE_SELECTED
+			  : o->value   ? STYLE_BRIGHT
+			  : by_default ? STYLE_DIM
+				       : STYLE_NORMAL;
+	int cols = MIN(LABEL_COLS, r.cols / 2), used, at;
+	struct buf value = { 0 };
+
+	if (o->value)
+		buf_add_str(&value, o->value);
+	else
+		wizard_value(f->z, i, &value);
+	if (chosen) {
+		draw_blank(g, (struct rect){ row, r.col, 1, r.cols }, look);
+		grid_put(g, row, r.col, look, 0x25B8);
+	}
+	draw_text(g, row, r.col + 2, cols - 2, chosen ? look : STYLE_NORMAL, o->label);
+	/* a sign marks changed values, not only colour */
+	if (o->value && o->option.name)
+		grid_put(g, row, r.col + cols, look, '=');
+	used = draw_text(g, row, r.col + cols + 2, r.cols - cols - 2, look,
+			 value.len ? buf_text(&value) : "-");
+	buf_clear(&value);
+	if (!by_default)
+		wizard_default(f->z, i, &value);
+	at = cols + 2 + MAX(used + 2, VALUE_COLS);
+	at += draw_text(g, row, r.col + at, r.cols - at, chosen ? look : STYLE_DIM, origin);
+	if (value.len)
+		at += draw_text(g, row, r.col + at, r.cols - at, chosen ? look : STYLE_DIM,
+				"; default ");
+	draw_text(g, row, r.col + at, r.cols - at, chosen ? look : STYLE_DIM, buf_text(&value));
+	buf_free(&value);
+}
+
+/*
+ * Write the lines of the list to f->lines: matching rows, with a heading before each new section.
+ * Returns their number.
+ */
+static size_t list_lines(const struct form *f, size_t *chosen)
+{
+	const char *section = "";
+	size_t n = 0;
+
+	for (size_t i = 0; i < f->z->n; i++) {
+		const char *own = i < f->z->n_first ? "" : f->z->rows[i].option.section;
+
+		if (!form_filter_matches(f, i))
+			continue;
+		if (strcmp(own, section))
+			f->lines[n++] = SIZE_MAX - i;
+		section = own;
+		if (i == f->chosen)
+			*chosen = n;
+		f->lines[n++] = i;
+	}
+	assert(n <= 2 * f->z->n); /* the room of lines */
+	return n;
+}
+
+/* Draw the list into r; the row below r is free for the number of hidden rows. */
+static void draw_list(struct form *f, struct grid *g, struct rect r)
+{
+	size_t chosen = 0, n, rows = (size_t)MAX(r.rows, 0);
+
+	f->list = r;
+	n = list_lines(f, &chosen);
+	f->page = MAX(r.rows - 1, 1);
+	if (chosen < f->top + (chosen > 0))
+		f->top = chosen - (chosen > 0);
+	if (rows && chosen >= f->top + rows)
+		f->top = chosen - rows + 1;
+	if (!n)
+		draw_text(g, r.row, r.col + 2, r.cols - 2, STYLE_DIM, "no option matches");
+	for (size_t k = 0; k < rows && f->top + k < n; k++) {
+		size_t i = f->lines[f->top + k];
+		int row = r.row + (int)k;
+
+		if (i < f->z->n)
+			draw_form_row(f, g, r, row, i);
+		else
+			draw_text(g, row, r.col, r.cols, STYLE_TITLE,
+				  f->z->rows[SIZE_MAX - i].option.section);
+	}
+	draw_hidden_rows(g, (struct rect){ r.row - 1, r.col, r.rows + 2, r.cols }, (int)f->top,
+			 (int)(n - MIN(n, f->top + rows)));
+}
+
+static void form_draw(void *state, struct grid *g, struct rect body, const struct app_context *w)
+{
+	struct form *f = state;
+	struct rect r = layout_inside(body);
+	struct buf line = { 0 }, help = { 0 };
+	struct span at;
+	int rows;
+
+	(void)w;
+	draw_box(g, body, f->z->title, true);
+	r.col++;
+	r.cols -= 2;
+	if (r.rows < 1 || r.cols < 8)
+		return;
+	buf_add_str(&line, "$ ");
+	command_line(f, &line);
+	at = (struct span){ r.row, r.col, r.cols, STYLE_BRIGHT };
+	rows = MIN(draw_text_wrapped(g, at, 0, 0, buf_text(&line)), MAX(r.rows / 3, 1));
+	at.row = r.row + r.rows - rows;
+	draw_text_wrapped(g, at, rows, 0, buf_text(&line));
+	r.rows -= rows;
+	if (f->z->rows[f->chosen].option.name)
+		conf_explain(f->z->rows[f->chosen].option.name, &help);
+	if (r.rows >= 6) {
+		at = (struct span){ r.row + r.rows - 3, r.col, r.cols, STYLE_DIM };
+		draw_text_wrapped(g, at, 2, 0, buf_text(&help));
+		r.rows -= 4;
+	}
+	draw_list(f, g, r);
+	buf_free(&line);
+	buf_free(&help);
+}
+
+static const enum action form_hints[] = {
+	ACTION_FORM_CHANGE, ACTION_FORM_RUN, ACTION_FORM_COPY, ACTION_FORM_RESET,
+	ACTION_FORM_FILTER, ACTION_BACK,     ACTION_NONE,
+};
+
+const struct view view_wizard = {
+	.name = "form",
+	.title = "form",
+	.state_size = sizeof(struct form),
+	.open = form_open,
+	.act = form_act,
+	.draw = form_draw,
+	.close = form_close,
+	.mouse = form_mouse,
+	.answer = form_answer,
+	.hints = form_hints,
+};
