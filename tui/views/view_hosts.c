@@ -10,6 +10,7 @@
 #include "share/base/util.h"
 #include "tui/app/view.h"
 #include "tui/term/draw.h"
+#include "tui/term/list_widget.h"
 #include "tui/views/csv_export.h"
 #include "tui/views/hosts_panes.h"
 
@@ -116,29 +117,17 @@ static unsigned act_on_hosts_pane(struct hosts_view_state *s, struct app_context
 				  enum action action)
 {
 	const struct fleet *f = &w->history->fleet;
+	int by;
 
 	if (act_on_map(f, s, action))
 		return REACT_REDRAW;
+	if (list_move_of(action, s->page, &by)) {
+		scroll_hosts_pane(f, s, by);
+		if (action == ACTION_END)
+			s->plots.cursor = NAN;
+		return REACT_REDRAW;
+	}
 	switch (action) {
-	case ACTION_DOWN:
-		scroll_hosts_pane(f, s, 1);
-		break;
-	case ACTION_UP:
-		scroll_hosts_pane(f, s, -1);
-		break;
-	case ACTION_PAGE_DOWN:
-		scroll_hosts_pane(f, s, s->page);
-		break;
-	case ACTION_PAGE_UP:
-		scroll_hosts_pane(f, s, -s->page);
-		break;
-	case ACTION_HOME:
-		scroll_hosts_pane(f, s, -(1 << 20));
-		break;
-	case ACTION_END:
-		scroll_hosts_pane(f, s, 1 << 20);
-		s->plots.cursor = NAN;
-		break;
 	case ACTION_NEXT_PANE:
 		focus_next_hosts_pane(s, 1);
 		break;
