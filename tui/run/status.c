@@ -394,20 +394,14 @@ static void show_text(const struct run_status *s, double now, struct buf *out)
 		add_age(out, MAX(0.0, now - s->latest));
 		buf_add_str(out, " ago");
 	}
-	buf_add_str(out, "\n  step ");
-	buf_add_str(out, COUNT_TEXT(s->step));
-	if (s->steps >= 0) {
-		buf_add_str(out, " of ");
-		buf_add_str(out, COUNT_TEXT(s->steps));
-	}
+	buf_printf(out, "\n  step %s", COUNT_TEXT(s->step));
+	if (s->steps >= 0)
+		buf_printf(out, " of %s", COUNT_TEXT(s->steps));
 	if (!isnan(s->nll))
 		buf_printf(out, ", training NLL %.3f, perplexity %s", s->nll,
 			   PERPLEXITY_TEXT(s->nll));
-	if (!isnan(s->target_tps)) {
-		buf_add_str(out, ", ");
-		buf_add_str(out, COUNT_TEXT(s->target_tps));
-		buf_add_str(out, " target tokens/s");
-	}
+	if (!isnan(s->target_tps))
+		buf_printf(out, ", %s target tokens/s", COUNT_TEXT(s->target_tps));
 	buf_add_char(out, '\n');
 	if (s->alive && s->evaluation.since > 0)
 		buf_printf(out, "  evaluating for %s\n",
@@ -416,23 +410,17 @@ static void show_text(const struct run_status *s, double now, struct buf *out)
 	if (!isnan(s->bleu)) {
 		buf_printf(out, "  dev BLEU ");
 		status_add_bleu(out, s->bleu, s->bleu_precision);
-		buf_add_str(out, " at step ");
-		buf_add_str(out, COUNT_TEXT(s->bleu_step));
-		buf_add_str(out, ", best ");
+		buf_printf(out, " at step %s, best ", COUNT_TEXT(s->bleu_step));
 		status_add_bleu(out, s->best_bleu, s->best_precision);
-		buf_add_str(out, " at step ");
-		buf_add_str(out, COUNT_TEXT(s->best_step));
-		buf_add_char(out, '\n');
+		buf_printf(out, " at step %s\n", COUNT_TEXT(s->best_step));
 	}
 	if (*s->health.text)
 		buf_printf(out, "  health: %s\n", s->health.text);
-	if (s->warning_step > 0) {
-		buf_add_str(out, "  warning at step ");
-		buf_add_str(out, COUNT_TEXT(s->warning_step));
-		buf_printf(out, ": %s\n", s->warning);
-	} else if (s->warning_step == 0) { /* of the recipe */
+	if (s->warning_step > 0)
+		buf_printf(out, "  warning at step %s: %s\n", COUNT_TEXT(s->warning_step),
+			   s->warning);
+	else if (s->warning_step == 0) /* of the recipe */
 		buf_printf(out, "  warning before the first step: %s\n", s->warning);
-	}
 }
 
 /* Write a count; -1 (unknown) is null. */
