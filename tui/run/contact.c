@@ -8,7 +8,7 @@
 #include "share/base/file.h"
 #include "share/base/number_format.h"
 #include "share/base/util.h"
-#include "share/format/json.h"
+#include "tui/run/record_fields.h"
 
 #define CONTACTS_MAX 64
 #define FILE_BYTES   8192
@@ -18,15 +18,13 @@ static bool add_contact_file(struct contact *c, const char *workspace, int numbe
 {
 	struct err ignored;
 	char *path = file_path(&ignored, "%s/contact-%d.json", workspace, number);
-	struct json *root = NULL;
+	struct json *root = path ? record_read_file(path, FILE_BYTES) : NULL;
 	size_t n = strlen(c->addresses);
 	const char *address, *trouble;
 	char since[NUMBER_TEXT_BYTES];
-	bool exists = path && file_exists(path) &&
-		      !json_read_optional(&root, path, FILE_BYTES, &ignored) && root;
 
 	free(path);
-	if (!exists)
+	if (!root)
 		return false;
 	address = json_text(json_get(root, "address"), "?");
 	trouble = json_text(json_get(root, "trouble"), "");

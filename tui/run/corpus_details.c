@@ -10,6 +10,7 @@
 #include "share/base/clock.h"
 #include "share/base/file.h"
 #include "share/base/util.h"
+#include "tui/run/record_fields.h"
 
 #define JSON_LIMIT   (64u << 20)
 #define VERDICTS_MAX 100  /* that are shown */
@@ -74,12 +75,8 @@ static struct json *read_corpus_json(const struct corpus_details *b, const char 
 {
 	struct err ignored;
 	char *path = file_path(&ignored, "%s/%s", b->folder, name);
-	struct json *root = NULL;
-	struct buf text = { 0 };
+	struct json *root = path ? record_read_file(path, JSON_LIMIT) : NULL;
 
-	if (path && file_exists(path) && !file_read_all(path, JSON_LIMIT, &text, &ignored))
-		root = json_parse(buf_text(&text), text.len, &ignored);
-	buf_free(&text);
 	free(path);
 	return root;
 }

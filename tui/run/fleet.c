@@ -7,26 +7,15 @@
 #include <string.h>
 
 #include "share/base/mem.h"
-#include "share/base/text.h"
 #include "share/base/util.h"
-#include "share/format/json.h"
 #include "tui/run/fleet_events.h"
 #include "tui/run/fleet_health.h"
+#include "tui/run/record_fields.h"
 
 #define SERIES_OF_FEW  256 /* points of a host's series while there are few hosts … */
 #define FEW_HOSTS      64
 #define SERIES_OF_MANY 64 /* … and of later hosts */
 #define TRAIL_FULL     250
-
-static void copy_clipped_text(char *to, size_t n, const char *text)
-{
-	size_t len = strlen(text);
-
-	if (len >= n)
-		len = utf8_valid_prefix(text, n - 1);
-	memcpy(to, text, len);
-	to[len] = 0;
-}
 
 void fleet_init(struct fleet *f)
 {
@@ -128,7 +117,7 @@ static struct fleet_host *find_or_add_host(struct fleet *f, const char *whole_na
 	size_t at;
 
 	e->code = 0;
-	copy_clipped_text(name, sizeof(name), whole_name);
+	record_copy_text(name, sizeof(name), whole_name);
 	at = host_position(f, name, &there);
 	if (there)
 		return &f->hosts[at];
@@ -144,7 +133,7 @@ static struct fleet_host *find_or_add_host(struct fleet *f, const char *whole_na
 	h = &f->hosts[at];
 	memmove(h + 1, h, (f->n_hosts - at) * sizeof(*h));
 	*h = (struct fleet_host){ .t = NAN, .step = -1, .ranks = -1, .first_rank = -1 };
-	copy_clipped_text(h->name, sizeof(h->name), name);
+	record_copy_text(h->name, sizeof(h->name), name);
 	for (int i = 0; i < HOST_SERIES; i++)
 		series_init_small(host_series(h, i),
 				  f->n_hosts < FEW_HOSTS ? SERIES_OF_FEW : SERIES_OF_MANY);
@@ -162,22 +151,22 @@ static struct fleet_host *find_or_add_host(struct fleet *f, const char *whole_na
 /* ---- GPUs ---- */
 
 /* In the order of the record's members, which makes the lookup fast. */
-static const char *const gpu_fields[] = {
-	"index",
-	"util",
-	"memory_used",
-	"memory_total",
-	"power_w",
-	"temperature_c",
-	"power_limit_w",
-	"sm_mhz",
-	"sm_max_mhz",
-	"pcie_tx_bytes_s",
-	"pcie_rx_bytes_s",
-	"nvlink_tx_bytes_s",
-	"nvlink_rx_bytes_s",
-	"ecc_uncorrected",
-	"ecc_corrected",
+static const struct number_field gpu_fields[] = {
+	NUMBER_FIELD(fleet_gpu, util),
+	NUMBER_FIELD(fleet_gpu, memory_used),
+	NUMBER_FIELD(fleet_gpu, memory_total),
+	NUMBER_FIELD(fleet_gpu, power_w),
+	NUMBER_FIELD(fleet_gpu, temperature_c),
+	/* Hosts with many GPUs omit constant members in later records. */
+	CONSTANT_FIELD(fleet_gpu, power_limit_w),
+	NUMBER_FIELD(fleet_gpu, sm_mhz),
+	CONSTANT_FIELD(fleet_gpu, sm_max_mhz),
+	NUMBER_FIELD(fleet_gpu, pcie_tx_bytes_s),
+	NUMBER_FIELD(fleet_gpu, pcie_rx_bytes_s),
+	NUMBER_FIELD(fleet_gpu, nvlink_tx_bytes_s),
+	NUMBER_FIELD(fleet_gpu, nvlink_rx_bytes_s),
+	NUMBER_FIELD(fleet_gpu, ecc_uncorrected),
+	NUMBER_FIELD(fleet_gpu, ecc_corrected),
 };
 
 static void read_gpu_text(struct fleet_gpu *g, const char *name, const struct json *v)
@@ -191,11 +180,11 @@ static void read_gpu_text(struct fleet_gpu *g, const char *name, const struct js
 		break;
 	case 'n':
 		if (!strcmp(name, "name") && json_text(v, NULL))
-			copy_clipped_text(g->name, sizeof(g->name), json_text(v, ""));
+			record_copy_text(g->name, sizeof(g->name), json_text(v, ""));
 		break;
 	case 't':
 		if (!strcmp(name, "throttle"))
-			copy_clipped_text(g->throttle, sizeof(g->throttle), json_text(v, ""));
+			record_copy_text(g->throttle, sizeof(g->throttle), json_text(v, ""));
 		break;
 	default:
 		break;
@@ -204,32 +193,15 @@ static void read_gpu_text(struct fleet_gpu *g, const char *name, const struct js
 
 static void read_gpu_record(struct fleet_gpu *g, const struct json *r)
 {
-	double v[ARRAY_LEN(gpu_fields)];
+	double index = json_number(json_get(r, "index"), NAN);
 
-	json_numbers(r, gpu_fields, ARRAY_LEN(gpu_fields), v);
-	g->index = v[0] >= 0 && v[0] < 1e6 ? (int)v[0] : -1;
+	record_read_numbers(r, gpu_fields, ARRAY_LEN(gpu_fields), g);
+	g->index = index >= 0 && index < 1e6 ? (int)index : -1;
 	g->lost = g->mig = false;
 	*g->throttle = 0;
 	/* One pass over all members, for speed: journals are long. */
 	for (const struct json *c = json_first(r); c; c = json_next(r, c))
 		read_gpu_text(g, json_child_key(c), c);
-	g->util = v[1];
-	g->memory_used = v[2];
-	g->memory_total = v[3];
-	g->power_w = v[4];
-	g->temperature_c = v[5];
-	/* Hosts with many GPUs omit constant members in later records: keep the old values. */
-	if (isfinite(v[6]))
-		g->power_limit_w = v[6];
-	g->sm_mhz = v[7];
-	if (isfinite(v[8]))
-		g->sm_max_mhz = v[8];
-	g->pcie_tx_bytes_s = v[9];
-	g->pcie_rx_bytes_s = v[10];
-	g->nvlink_tx_bytes_s = v[11];
-	g->nvlink_rx_bytes_s = v[12];
-	g->ecc_uncorrected = v[13];
-	g->ecc_corrected = v[14];
 }
 
 static int read_gpu_list(struct fleet *f, struct fleet_host *h, const struct json *list,
@@ -354,70 +326,41 @@ static int add_round(struct fleet *f, struct fleet_host *h, double step, struct 
 
 /* ---- records ---- */
 
-static const char *const host_fields[] = {
-	"ranks",
-	"cpu",
-	"load",
-	"waits_cpu",
-	"waits_io",
-	"waits_memory",
-	"memory_used",
-	"memory_total",
-	"disk_free",
-	"disk_read_bytes_s",
-	"disk_write_bytes_s",
-	"rx_bytes_s",
-	"tx_bytes_s",
-	"rx_peak_bytes_s",
-	"tx_peak_bytes_s",
-	"link_bytes_s",
-	"retransmits_s",
+static const struct number_field host_fields[] = {
+	NUMBER_FIELD(fleet_host, cpu),
+	NUMBER_FIELD(fleet_host, load),
+	NUMBER_FIELD(fleet_host, waits_cpu),
+	NUMBER_FIELD(fleet_host, waits_io),
+	NUMBER_FIELD(fleet_host, waits_memory),
+	NUMBER_FIELD(fleet_host, memory_used),
+	NUMBER_FIELD(fleet_host, memory_total),
+	NUMBER_FIELD(fleet_host, disk_free),
+	NUMBER_FIELD(fleet_host, disk_read_bytes_s),
+	NUMBER_FIELD(fleet_host, disk_write_bytes_s),
+	NUMBER_FIELD(fleet_host, rx_bytes_s),
+	NUMBER_FIELD(fleet_host, tx_bytes_s),
+	NUMBER_FIELD(fleet_host, rx_peak_bytes_s),
+	NUMBER_FIELD(fleet_host, tx_peak_bytes_s),
+	NUMBER_FIELD(fleet_host, link_bytes_s),
+	NUMBER_FIELD(fleet_host, retransmits_s),
 };
-
-static void read_host_numbers(struct fleet_host *h, const struct json *r)
-{
-	double v[ARRAY_LEN(host_fields)];
-	double *const to[] = {
-		NULL,
-		&h->cpu,
-		&h->load,
-		&h->waits_cpu,
-		&h->waits_io,
-		&h->waits_memory,
-		&h->memory_used,
-		&h->memory_total,
-		&h->disk_free,
-		&h->disk_read_bytes_s,
-		&h->disk_write_bytes_s,
-		&h->rx_bytes_s,
-		&h->tx_bytes_s,
-		&h->rx_peak_bytes_s,
-		&h->tx_peak_bytes_s,
-		&h->link_bytes_s,
-		&h->retransmits_s,
-	};
-
-	json_numbers(r, host_fields, ARRAY_LEN(host_fields), v);
-	h->ranks = v[0] >= 0 && v[0] < 1e9 ? (int64_t)v[0] : -1;
-	for (size_t i = 1; i < ARRAY_LEN(to); i++)
-		*to[i] = v[i];
-}
 
 int fleet_add_host_record(struct fleet *f, const struct json *r, double t, int64_t step,
 			  struct err *e)
 {
 	struct fleet_host *h = find_or_add_host(f, json_text(json_get(r, "host"), ""), e);
+	double ranks;
 
 	if (!h)
 		return e->code;
 	h->t = t;
 	h->step = step;
 	h->present = true;
-	copy_clipped_text(h->interface, sizeof(h->interface),
-			  json_text(json_get(r, "interface"), ""));
-	copy_clipped_text(h->link_from, sizeof(h->link_from),
-			  json_text(json_get(r, "link_from"), ""));
-	read_host_numbers(h, r);
+	RECORD_COPY(h->interface, r, "interface");
+	RECORD_COPY(h->link_from, r, "link_from");
+	ranks = json_number(json_get(r, "ranks"), NAN);
+	h->ranks = ranks >= 0 && ranks < 1e9 ? (int64_t)ranks : -1;
+	record_read_numbers(r, host_fields, ARRAY_LEN(host_fields), h);
 	if (read_gpu_list(f, h, json_get(r, "gpus"), e) || add_round(f, h, (double)step, e))
 		return e->code;
 	if (isfinite(t)) {
@@ -473,20 +416,23 @@ static void move_rank(struct fleet *f, int rank, int host)
 
 int fleet_add_rank_record(struct fleet *f, const struct json *r, double t, struct err *e)
 {
-	static const char *const fields[] = { "rank",	   "step_s", "input_s",	 "compute_s",
-					      "exposed_s", "wait_s", "update_s", "sent_bytes" };
-	double v[ARRAY_LEN(fields)];
+	static const struct number_field fields[] = {
+		NUMBER_FIELD(fleet_rank, step_s),     NUMBER_FIELD(fleet_rank, input_s),
+		NUMBER_FIELD(fleet_rank, compute_s),  NUMBER_FIELD(fleet_rank, exposed_s),
+		NUMBER_FIELD(fleet_rank, wait_s),     NUMBER_FIELD(fleet_rank, update_s),
+		NUMBER_FIELD(fleet_rank, sent_bytes),
+	};
+	const double number = json_number(json_get(r, "rank"), NAN);
 	const char *host = json_text(json_get(r, "host"), "");
 	struct fleet_rank *rank;
 	bool there;
 	size_t at;
 
-	json_numbers(r, fields, ARRAY_LEN(fields), v);
-	if (!(v[0] >= 0 && v[0] < FLEET_RANKS)) {
+	if (!(number >= 0 && number < FLEET_RANKS)) {
 		f->left_out++;
 		return 0;
 	}
-	if (reserve_rank(f, (size_t)v[0], e))
+	if (reserve_rank(f, (size_t)number, e))
 		return e->code;
 	/* Rank records precede host records, so this may add the host. */
 	e->code = 0;
@@ -501,34 +447,34 @@ int fleet_add_rank_record(struct fleet *f, const struct json *r, double t, struc
 	}
 	if (there)
 		f->hosts[at].present = true;
-	move_rank(f, (int)v[0], there ? (int)at : -1);
-	rank = &f->ranks[(size_t)v[0]];
-	*rank = (struct fleet_rank){ true, rank->host, rank->next, t,	 v[1], v[2],
-				     v[3], v[4],       v[5],	   v[6], v[7], f->rounds };
+	move_rank(f, (int)number, there ? (int)at : -1);
+	rank = &f->ranks[(size_t)number];
+	rank->known = true;
+	rank->t = t;
+	rank->round = f->rounds;
+	record_read_numbers(r, fields, ARRAY_LEN(fields), rank);
 	return 0;
 }
 
 void fleet_set_verdict(struct fleet *f, const struct json *r, double t, int64_t step)
 {
-	static const char *const fields[] = { "exposed_share", "predicted_bytes", "observed_bytes",
-					      "busbw_bytes_s", "link_bytes_s" };
+	static const struct number_field fields[] = {
+		NUMBER_FIELD(fleet_verdict, exposed_share),
+		NUMBER_FIELD(fleet_verdict, predicted_bytes),
+		NUMBER_FIELD(fleet_verdict, observed_bytes),
+		NUMBER_FIELD(fleet_verdict, busbw_bytes_s),
+		NUMBER_FIELD(fleet_verdict, link_bytes_s),
+	};
 	struct fleet_verdict *v = &f->verdict;
-	double n[ARRAY_LEN(fields)];
 
-	json_numbers(r, fields, ARRAY_LEN(fields), n);
+	record_read_numbers(r, fields, ARRAY_LEN(fields), v);
 	v->t = t;
 	v->step = step;
-	copy_clipped_text(v->network, sizeof(v->network),
-			  json_text(json_get(r, "network"), "unknown"));
-	copy_clipped_text(v->text, sizeof(v->text), json_text(json_get(r, "text"), ""));
-	copy_clipped_text(v->late_host, sizeof(v->late_host),
-			  json_text(json_get(r, "late_host"), ""));
+	record_copy_text(v->network, sizeof(v->network),
+			 json_text(json_get(r, "network"), "unknown"));
+	RECORD_COPY(v->text, r, "text");
+	RECORD_COPY(v->late_host, r, "late_host");
 	v->late_rank = json_integer(json_get(r, "late_rank"), -1);
-	v->exposed_share = n[0];
-	v->predicted_bytes = n[1];
-	v->observed_bytes = n[2];
-	v->busbw_bytes_s = n[3];
-	v->link_bytes_s = n[4];
 	fleet_end_round(f);
 	fleet_watch_round(f, t);
 }

@@ -137,42 +137,25 @@ double fleet_host_slowdown(const struct fleet *f, int host, int64_t *slowest)
 	return most;
 }
 
-/* The sum of the known values over the GPUs of a host; NaN: all are unknown. */
-static double sum_gpus(const struct fleet_host *h, double (*of)(const struct fleet_gpu *), int *n)
-{
-	double sum = 0;
-
-	*n = 0;
-	for (size_t i = 0; i < h->n_gpus; i++) {
-		double v = of(&h->gpus[i]);
-
-		if (isfinite(v))
-			sum += v, (*n)++;
-	}
-	return *n ? sum : NAN;
-}
-
-static double gpu_power(const struct fleet_gpu *g)
-{
-	return g->power_w;
-}
-static double gpu_utilization(const struct fleet_gpu *g)
-{
-	return g->util;
-}
-
 double fleet_host_power(const struct fleet_host *h)
 {
-	int n;
+	double sum = 0;
+	int n = 0;
 
-	return sum_gpus(h, gpu_power, &n);
+	for (size_t i = 0; i < h->n_gpus; i++)
+		if (isfinite(h->gpus[i].power_w))
+			sum += h->gpus[i].power_w, n++;
+	return n ? sum : NAN;
 }
 
 double fleet_host_util(const struct fleet_host *h)
 {
-	int n;
-	double sum = sum_gpus(h, gpu_utilization, &n);
+	double sum = 0;
+	int n = 0;
 
+	for (size_t i = 0; i < h->n_gpus; i++)
+		if (isfinite(h->gpus[i].util))
+			sum += h->gpus[i].util, n++;
 	return sum / n;
 }
 

@@ -218,10 +218,9 @@ static int read_state_file(struct run_history *h, struct err *e)
 	h->files->launcher_state = run_state_by_name(json_text(json_get(state, "state"), ""));
 	h->attempt = json_integer(json_get(state, "attempt"), h->attempt);
 	h->exit_status = json_integer(json_get(state, "exit"), -1);
-	history_copy_text(h->asked_by, sizeof(h->asked_by),
-			  json_text(json_get(state, "asked_by"), ""));
+	RECORD_COPY(h->asked_by, state, "asked_by");
 	if (!*h->host)
-		history_copy_text(h->host, sizeof(h->host), json_text(json_get(state, "host"), ""));
+		RECORD_COPY(h->host, state, "host");
 	json_free(state);
 	buf_free(&text);
 	return 0;
@@ -280,11 +279,11 @@ static void show_console(struct run_history *h)
 	while (size && (n = getline(&line, &cap, in)) > 0) {
 		line[strcspn(line, "\n")] = 0;
 		if (*line)
-			history_copy_text(last[count++ % CONSOLE_LINES], HISTORY_TEXT, line);
+			record_copy_text(last[count++ % CONSOLE_LINES], HISTORY_TEXT, line);
 	}
 	for (int i = MAX(count - CONSOLE_LINES, 0); i < count; i++)
-		history_copy_text(history_add_line(h, LINE_CONSOLE, NAN, -1)->text, HISTORY_TEXT,
-				  last[i % CONSOLE_LINES]);
+		record_copy_text(history_add_line(h, LINE_CONSOLE, NAN, -1)->text, HISTORY_TEXT,
+				 last[i % CONSOLE_LINES]);
 	free(line);
 	fclose(in);
 }

@@ -2,7 +2,7 @@
 #ifndef WERKBANK_TUI_RUN_RUN_HISTORY_INTERNAL_H
 #define WERKBANK_TUI_RUN_RUN_HISTORY_INTERNAL_H
 
-#include "share/format/json.h"
+#include "tui/run/record_fields.h"
 #include "tui/run/run_history.h"
 
 /* Append an empty line to the log, for the caller to fill. Never NULL after history_open(). */
@@ -11,8 +11,5 @@ struct history_line *history_add_line(struct run_history *h, enum history_kind k
 
 /* Add one record of samples.jsonl. */
 int history_add_sample(struct run_history *h, const struct json *record, struct err *e);
-
-/* Copy text, cut to at most n - 1 bytes of whole characters. */
-void history_copy_text(char *to, size_t n, const char *text);
 
 #endif

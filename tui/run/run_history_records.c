@@ -56,17 +56,6 @@ struct series *history_series(struct run_history *h, size_t quantity)
 
 #define MAX_STEP INT64_C(1000000000000) /* larger values are not step counts */
 
-void history_copy_text(char *to, size_t n, const char *text)
-{
-	size_t len = strlen(text);
-
-	assert(n > 0);
-	if (len >= n)
-		len = utf8_valid_prefix(text, n - 1);
-	memcpy(to, text, len);
-	to[len] = 0;
-}
-
 struct history_line *history_add_line(struct run_history *h, enum history_kind kind, double t,
 				      int64_t step)
 {
@@ -175,10 +164,9 @@ static void history_add_start(struct run_history *h, const struct json *r, doubl
 	h->attempt = json_integer(json_get(r, "attempt"), h->attempt);
 	h->ranks = json_integer(json_get(r, "ranks"), -1);
 	h->parameters = json_integer(json_get(r, "parameters"), -1);
-	history_copy_text(h->host, sizeof(h->host), json_text(json_get(r, "host"), ""));
-	history_copy_text(h->precision, sizeof(h->precision),
-			  json_text(json_get(r, "precision"), ""));
-	history_copy_text(h->backend, sizeof(h->backend), json_text(json_get(r, "backend"), ""));
+	RECORD_COPY(h->host, r, "host");
+	RECORD_COPY(h->precision, r, "precision");
+	RECORD_COPY(h->backend, r, "backend");
 	if (total >= 0)
 		h->total_steps = total;
 	if (step >= 0) {
@@ -317,7 +305,7 @@ static void history_add_event(struct run_history *h, const struct json *r, doubl
 							     : LINE_INFO;
 	struct history_line *line = history_add_line(h, kind, t, step);
 
-	history_copy_text(line->text, sizeof(line->text), json_text(json_get(r, "text"), ""));
+	RECORD_COPY(line->text, r, "text");
 	if (kind != LINE_INFO)
 		fleet_add_warning(&h->fleet, t, line->text);
 	if (kind == LINE_WARNING && json_get(r, "sign"))
@@ -342,7 +330,7 @@ static void history_add_profile(struct run_history *h, const struct json *r)
 		/* a share outside of 0..1 is none of ours */
 		if (!(op->share >= 0 && op->share <= 1))
 			continue;
-		history_copy_text(op->name, sizeof(op->name), json_text(json_get(o, "op"), ""));
+		RECORD_COPY(op->name, o, "op");
 		op->calls = json_number(json_get(o, "calls"), NAN);
 		op->seconds = json_number(json_get(o, "s"), NAN);
 		op->gflops = json_number(json_get(o, "gflops"), NAN);

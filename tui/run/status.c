@@ -21,6 +21,7 @@
 #include "share/workspace/lock_file.h"
 #include "share/workspace/paths.h"
 #include "share/workspace/workspace_names.h"
+#include "tui/run/record_fields.h"
 #include "tui/run/run_history.h"
 
 #define STATE_MAX_BYTES (8 << 20) /* state.json names every host */
@@ -49,19 +50,10 @@ static void name_hosts(struct run_status *s, const struct json *hosts)
 			 n - HOSTS_NAMED);
 }
 
-static void copy_json_field(char *to, size_t size, const struct json *from)
-{
-	snprintf(to, size, "%s", json_text(from, ""));
-}
-
 static void read_launcher_state(struct run_status *s, const char *path)
 {
-	struct buf text = { 0 };
-	struct err ignored; /* an unreadable state counts as unknown */
-	struct json *root = NULL;
+	struct json *root = record_read_file(path, STATE_MAX_BYTES);
 
-	if (!file_read_all(path, STATE_MAX_BYTES, &text, &ignored))
-		root = json_parse(buf_text(&text), text.len, &ignored);
 	snprintf(s->state, sizeof(s->state), "%s", json_text(json_get(root, "state"), "unknown"));
 	s->pid = json_integer(json_get(root, "pid"), -1);
 	s->attempt = json_integer(json_get(root, "attempt"), -1);
@@ -69,13 +61,12 @@ static void read_launcher_state(struct run_status *s, const char *path)
 	s->exit = json_integer(json_get(root, "exit"), -1);
 	s->started = json_number(json_get(root, "started"), NAN);
 	s->restarts = json_integer(json_get(root, "restarts"), -1);
-	copy_json_field(s->host, sizeof(s->host), json_get(root, "host"));
-	copy_json_field(s->network, sizeof(s->network), json_get(root, "network"));
-	copy_json_field(s->event, sizeof(s->event), json_get(root, "event"));
-	copy_json_field(s->asked_by, sizeof(s->asked_by), json_get(root, "asked_by"));
+	RECORD_COPY(s->host, root, "host");
+	RECORD_COPY(s->network, root, "network");
+	RECORD_COPY(s->event, root, "event");
+	RECORD_COPY(s->asked_by, root, "asked_by");
 	name_hosts(s, json_get(root, "hosts"));
 	json_free(root);
-	buf_free(&text);
 }
 
 /* trained: seconds of training before it, without work that was lost; NaN in old records. */
@@ -143,7 +134,7 @@ void status_add_record(struct run_status *s, const struct json *r)
 		s->source_tps = json_number(json_get(r, "source_tps"), NAN);
 		s->target_tps = json_number(json_get(r, "target_tps"), NAN);
 	} else if (!strcmp(kind, "event") && json_get(r, "sign")) {
-		copy_json_field(s->warning, sizeof(s->warning), json_get(r, "text"));
+		RECORD_COPY(s->warning, r, "text");
 		s->warning_step = json_integer(json_get(r, "step"), -1);
 	} else if (!strcmp(kind, "eval")) {
 		s->bleu_change = json_number(json_get(r, "bleu"), NAN) - s->bleu;
@@ -403,20 +394,14 @@ static void show_text(const struct run_status *s, double now, struct buf *out)
 		add_age(out, MAX(0.0, now - s->latest));
 		buf_add_str(out, " ago");
 	}
-	buf_add_str(out, "\n  step ");
-	buf_add_str(out, COUNT_TEXT(s->step));
-	if (s->steps >= 0) {
-		buf_add_str(out, " of ");
-		buf_add_str(out, COUNT_TEXT(s->steps));
-	}
+	buf_printf(out, "\n  step %s", COUNT_TEXT(s->step));
+	if (s->steps >= 0)
+		buf_printf(out, " of %s", COUNT_TEXT(s->steps));
 	if (!isnan(s->nll))
 		buf_printf(out, ", training NLL %.3f, perplexity %s", s->nll,
 			   PERPLEXITY_TEXT(s->nll));
-	if (!isnan(s->target_tps)) {
-		buf_add_str(out, ", ");
-		buf_add_str(out, COUNT_TEXT(s->target_tps));
-		buf_add_str(out, " target tokens/s");
-	}
+	if (!isnan(s->target_tps))
+		buf_printf(out, ", %s target tokens/s", COUNT_TEXT(s->target_tps));
 	buf_add_char(out, '\n');
 	if (s->alive && s->evaluation.since > 0)
 		buf_printf(out, "  evaluating for %s\n",
@@ -425,23 +410,17 @@ static void show_text(const struct run_status *s, double now, struct buf *out)
 	if (!isnan(s->bleu)) {
 		buf_printf(out, "  dev BLEU ");
 		status_add_bleu(out, s->bleu, s->bleu_precision);
-		buf_add_str(out, " at step ");
-		buf_add_str(out, COUNT_TEXT(s->bleu_step));
-		buf_add_str(out, ", best ");
+		buf_printf(out, " at step %s, best ", COUNT_TEXT(s->bleu_step));
 		status_add_bleu(out, s->best_bleu, s->best_precision);
-		buf_add_str(out, " at step ");
-		buf_add_str(out, COUNT_TEXT(s->best_step));
-		buf_add_char(out, '\n');
+		buf_printf(out, " at step %s\n", COUNT_TEXT(s->best_step));
 	}
 	if (*s->health.text)
 		buf_printf(out, "  health: %s\n", s->health.text);
-	if (s->warning_step > 0) {
-		buf_add_str(out, "  warning at step ");
-		buf_add_str(out, COUNT_TEXT(s->warning_step));
-		buf_printf(out, ": %s\n", s->warning);
-	} else if (s->warning_step == 0) { /* of the recipe */
+	if (s->warning_step > 0)
+		buf_printf(out, "  warning at step %s: %s\n", COUNT_TEXT(s->warning_step),
+			   s->warning);
+	else if (s->warning_step == 0) /* of the recipe */
 		buf_printf(out, "  warning before the first step: %s\n", s->warning);
-	}
 }
 
 /* Write a count; -1 (unknown) is null. */

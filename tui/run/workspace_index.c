@@ -16,10 +16,10 @@
 #include "share/base/mem.h"
 #include "share/base/util.h"
 #include "share/conf/text_facts.h"
-#include "share/format/json.h"
 #include "share/workspace/journal.h"
 #include "share/workspace/paths.h"
 #include "share/workspace/workspace_names.h"
+#include "tui/run/record_fields.h"
 
 #define LIST_EVERY_S	2.0
 #define CHECK_EVERY_S	1.0 /* interval between reads of state.json and the lock of a running run */
@@ -33,23 +33,6 @@ const char *corpus_state_name(enum corpus_state state)
 
 	assert((size_t)state < ARRAY_LEN(names));
 	return names[state];
-}
-
-static struct json *load_index_json(const char *path, size_t limit)
-{
-	struct json *root = NULL;
-	struct buf text = { 0 };
-	struct err ignored;
-
-	if (file_exists(path) && !file_read_all(path, limit, &text, &ignored))
-		root = json_parse(buf_text(&text), text.len, &ignored);
-	buf_free(&text);
-	return root;
-}
-
-static void copy_json_text(char *to, size_t size, const struct json *from)
-{
-	snprintf(to, size, "%s", json_text(from, ""));
 }
 
 /* ---- progress.json ---- */
@@ -68,7 +51,7 @@ static bool is_alive(const struct json *root, double t, double now)
 
 void prep_progress_read(struct prep_progress *p, const char *path, double now)
 {
-	struct json *root = load_index_json(path, 1u << 20);
+	struct json *root = record_read_file(path, 1u << 20);
 	const struct json *list = json_get(root, "archives");
 
 	*p = (struct prep_progress){ .exists = json_integer(json_get(root, "v"), 0) == 1 };
@@ -77,16 +60,14 @@ void prep_progress_read(struct prep_progress *p, const char *path, double now)
 	p->done = json_integer(json_get(root, "done"), -1);
 	p->total = json_integer(json_get(root, "total"), 0);
 	p->rate = json_number(json_get(root, "rate"), NAN);
-	copy_json_text(p->stage, sizeof(p->stage), json_get(root, "stage"));
-	copy_json_text(p->unit, sizeof(p->unit), json_get(root, "unit"));
+	RECORD_COPY(p->stage, root, "stage");
+	RECORD_COPY(p->unit, root, "unit");
 	p->alive = p->exists && is_alive(root, p->t, now);
 	for (size_t i = 0; i < json_len(list) && i < INDEX_ARCHIVES; i++) {
 		const struct json *a = json_at(list, i);
 
-		copy_json_text(p->archives[i].name, sizeof(p->archives[i].name),
-			       json_get(a, "name"));
-		copy_json_text(p->archives[i].words, sizeof(p->archives[i].words),
-			       json_get(a, "words"));
+		RECORD_COPY(p->archives[i].name, a, "name");
+		RECORD_COPY(p->archives[i].words, a, "words");
 		p->archives[i].done = json_integer(json_get(a, "done"), -1);
 		p->archives[i].total = json_integer(json_get(a, "total"), -1);
 		p->archives[i].rate = json_number(json_get(a, "rate"), NAN);
@@ -119,7 +100,7 @@ static double file_changed_at(const char *path)
 
 static void read_corpus(struct indexed_corpus *c, const char *manifest)
 {
-	struct json *root = load_index_json(manifest, JSON_LIMIT);
+	struct json *root = record_read_file(manifest, JSON_LIMIT);
 	const struct json *pairs = json_get(root, "pairs");
 
 	c->read = json_integer(json_get(pairs, "read"), -1);
@@ -128,8 +109,8 @@ static void read_corpus(struct indexed_corpus *c, const char *manifest)
 	c->test = json_integer(json_get(pairs, "test"), -1);
 	c->vocabulary = json_integer(json_get(root, "vocabulary"), -1);
 	c->clear_verdicts = text_corpus_clear_verdicts(root);
-	copy_json_text(c->source, sizeof(c->source), json_get(root, "source_language"));
-	copy_json_text(c->target, sizeof(c->target), json_get(root, "target_language"));
+	RECORD_COPY(c->source, root, "source_language");
+	RECORD_COPY(c->target, root, "target_language");
 	json_free(root);
 }
 

@@ -8,32 +8,28 @@
 #include "share/base/util.h"
 #include "tui/term/draw.h"
 
+bool list_move_of(enum action action, int page, int *by)
+{
+	*by = action == ACTION_DOWN	   ? 1
+	      : action == ACTION_UP	   ? -1
+	      : action == ACTION_PAGE_DOWN ? MAX(page, 1)
+	      : action == ACTION_PAGE_UP   ? -MAX(page, 1)
+	      : action == ACTION_HOME	   ? -LIST_ALL
+	      : action == ACTION_END	   ? LIST_ALL
+					   : 0;
+	return *by != 0;
+}
+
 bool list_widget_act(struct list_widget *l, enum action action, size_t n)
 {
-	size_t page = (size_t)MAX(l->page, 1);
+	int by;
 
-	switch (action) {
-	case ACTION_DOWN:
-		l->at++;
-		break;
-	case ACTION_UP:
-		l->at -= l->at > 0;
-		break;
-	case ACTION_PAGE_DOWN:
-		l->at += page;
-		break;
-	case ACTION_PAGE_UP:
-		l->at -= MIN(page, l->at);
-		break;
-	case ACTION_HOME:
-		l->at = 0;
-		break;
-	case ACTION_END:
-		l->at = n;
-		break;
-	default:
+	if (!list_move_of(action, l->page, &by))
 		return false;
-	}
+	if (by < 0)
+		l->at -= by == -LIST_ALL ? l->at : MIN((size_t)-by, l->at);
+	else
+		l->at = by == LIST_ALL ? n : l->at + (size_t)by;
 	l->at = MIN(l->at, n ? n - 1 : 0);
 	return true;
 }

@@ -20,6 +20,13 @@ struct list_widget {
 	int page;   /* visible rows at the last draw */
 };
 
+/*
+ * The lines by which an action of lists moves: 1, a page, or LIST_ALL to the end; negative: up. false:
+ * not an action of lists. *by is set to 0 then.
+ */
+#define LIST_ALL (1 << 20)
+bool list_move_of(enum action action, int page, int *by);
+
 /* Move the chosen row of n rows by an action; false: not an action of lists. */
 bool list_widget_act(struct list_widget *l, enum action action, size_t n);
 /* Clamp at to n rows, scroll it into the visible rows, and return the first visible row. */

@@ -492,6 +492,13 @@ static void data_draw(void *state, struct grid *g, struct rect body, const struc
 {
 	static const char *const nothing[] = { "There is no corpus yet.", "",
 					       "The home view prepares one: 1, then Enter." };
+	static void (*const draw[DATA_PANES])(struct grid *, struct rect,
+					      const struct corpus_details *,
+					      struct data_view_state *) = {
+		[DATA_PAIRS] = data_draw_pairs,		  [DATA_RULES] = data_draw_trial,
+		[DATA_DROPPED] = data_draw_dropped,	  [DATA_REPEATS] = data_draw_repeats,
+		[DATA_VOCABULARY] = data_draw_vocabulary, [DATA_SPLIT] = data_draw_split,
+	};
 	struct data_view *d = state;
 	struct rect head = body, bar = body, pane = body;
 
@@ -508,28 +515,10 @@ static void data_draw(void *state, struct grid *g, struct rect body, const struc
 	data_draw_bar(g, bar, &d->view_state);
 	if (pane.rows < 1)
 		return;
-	switch (d->view_state.front) {
-	case DATA_DROPPED:
-		data_draw_dropped(g, pane, &d->details, &d->view_state);
-		break;
-	case DATA_PAIRS:
-		data_draw_pairs(g, pane, &d->details, &d->view_state);
-		break;
-	case DATA_RULES:
-		data_draw_trial(g, pane, &d->details, &d->view_state);
-		break;
-	case DATA_REPEATS:
-		data_draw_repeats(g, pane, &d->details, &d->view_state);
-		break;
-	case DATA_VOCABULARY:
-		data_draw_vocabulary(g, pane, &d->details, &d->view_state);
-		break;
-	case DATA_SPLIT:
-		data_draw_split(g, pane, &d->details, &d->view_state);
-		break;
-	default:
+	if (d->view_state.front == DATA_STAGES)
 		data_draw_stages(g, pane, &d->details, w->now);
-	}
+	else
+		draw[d->view_state.front](g, pane, &d->details, &d->view_state);
 }
 
 static const enum action data_hints[] = { ACTION_NEXT_PANE, ACTION_DATA_CORPUS, ACTION_DATA_SEARCH,

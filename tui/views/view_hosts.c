@@ -9,6 +9,7 @@
 
 #include "share/base/util.h"
 #include "tui/term/draw.h"
+#include "tui/term/list_widget.h"
 #include "tui/views/csv_export.h"
 #include "tui/views/hosts_panes.h"
 #include "tui/views/views.h"
@@ -116,29 +117,17 @@ static unsigned act_on_hosts_pane(struct hosts_view_state *s, struct app_context
 				  enum action action)
 {
 	const struct fleet *f = &w->history->fleet;
+	int by;
 
 	if (act_on_map(f, s, action))
 		return REACT_REDRAW;
+	if (list_move_of(action, s->page, &by)) {
+		scroll_hosts_pane(f, s, by);
+		if (action == ACTION_END)
+			s->plots.cursor = NAN;
+		return REACT_REDRAW;
+	}
 	switch (action) {
-	case ACTION_DOWN:
-		scroll_hosts_pane(f, s, 1);
-		break;
-	case ACTION_UP:
-		scroll_hosts_pane(f, s, -1);
-		break;
-	case ACTION_PAGE_DOWN:
-		scroll_hosts_pane(f, s, s->page);
-		break;
-	case ACTION_PAGE_UP:
-		scroll_hosts_pane(f, s, -s->page);
-		break;
-	case ACTION_HOME:
-		scroll_hosts_pane(f, s, -(1 << 20));
-		break;
-	case ACTION_END:
-		scroll_hosts_pane(f, s, 1 << 20);
-		s->plots.cursor = NAN;
-		break;
 	case ACTION_NEXT_PANE:
 		focus_next_hosts_pane(s, 1);
 		break;
@@ -317,33 +306,21 @@ static void place_wide(struct rect r, const struct fleet *f, size_t gpus, struct
 static void draw_hosts_pane(struct grid *g, enum hosts_pane pane, struct hosts_view_state *s,
 			    const struct app_context *w)
 {
+	static void (*const draw[HOSTS_PANES])(struct grid *, struct rect,
+					       const struct run_history *,
+					       struct hosts_view_state *) = {
+		[HOSTS_GPUS] = hosts_draw_gpus,	  [HOSTS_HEAT] = hosts_draw_heat,
+		[HOSTS_RANKS] = hosts_draw_ranks, [HOSTS_NET] = hosts_draw_net,
+		[HOSTS_WORK] = hosts_draw_work,	  [HOSTS_EVENTS] = hosts_draw_events,
+	};
 	struct rect box = s->boxes[pane];
 
 	if (!box.rows || !box.cols)
 		return;
-	switch (pane) {
-	case HOSTS_TABLE:
+	if (pane == HOSTS_TABLE)
 		hosts_draw_table(g, box, w->history, w->now, s);
-		break;
-	case HOSTS_GPUS:
-		hosts_draw_gpus(g, box, w->history, s);
-		break;
-	case HOSTS_HEAT:
-		hosts_draw_heat(g, box, w->history, s);
-		break;
-	case HOSTS_RANKS:
-		hosts_draw_ranks(g, box, w->history, s);
-		break;
-	case HOSTS_NET:
-		hosts_draw_net(g, box, w->history, s);
-		break;
-	case HOSTS_EVENTS:
-		hosts_draw_events(g, box, w->history, s);
-		break;
-	default:
-		hosts_draw_work(g, box, w->history, s);
-		break;
-	}
+	else
+		draw[pane](g, box, w->history, s);
 }
 
 static void draw_no_hosts(struct grid *g, struct rect body, const struct app_context *w)

@@ -8,6 +8,7 @@
 #include "share/base/util.h"
 #include "tui/run/log_lines.h"
 #include "tui/term/draw.h"
+#include "tui/term/list_widget.h"
 #include "tui/views/csv_export.h"
 #include "tui/views/views.h"
 
@@ -202,28 +203,15 @@ static void export_log(const struct log_view *v, struct app_context *w)
 static unsigned log_act(void *state, struct app_context *w, enum action action)
 {
 	struct log_view *v = state;
+	int by;
 
 	if (!w->history)
 		return REACT_UNKNOWN;
+	if (list_move_of(action, v->page, &by)) {
+		move_log_line(v, w->history, by);
+		return REACT_REDRAW;
+	}
 	switch (action) {
-	case ACTION_DOWN:
-		move_log_line(v, w->history, 1);
-		break;
-	case ACTION_UP:
-		move_log_line(v, w->history, -1);
-		break;
-	case ACTION_PAGE_DOWN:
-		move_log_line(v, w->history, v->page);
-		break;
-	case ACTION_PAGE_UP:
-		move_log_line(v, w->history, -v->page);
-		break;
-	case ACTION_HOME:
-		move_log_line(v, w->history, -HISTORY_LINES);
-		break;
-	case ACTION_END:
-		move_log_line(v, w->history, HISTORY_LINES);
-		break;
 	case ACTION_LEFT:
 		v->left = MAX(v->left - LEFT_STRIDE, 0);
 		break;

@@ -6,6 +6,7 @@
 #include "tui/context/jobs.h"
 #include "tui/run/run_history.h"
 #include "tui/term/draw.h"
+#include "tui/term/list_widget.h"
 #include "tui/views/views.h"
 
 struct report {
@@ -54,29 +55,16 @@ static void export_report(const struct report *r, struct app_context *w)
 static unsigned report_act(void *state, struct app_context *w, enum action action)
 {
 	struct report *r = state;
+	int by;
 
+	if (list_move_of(action, r->page, &by)) {
+		r->top = MAX(MIN(r->top + by, (int)count_report_lines(r, w) - r->page), 0);
+		return REACT_REDRAW;
+	}
 	switch (action) {
-	case ACTION_DOWN:
-		r->top++;
-		break;
-	case ACTION_UP:
-		r->top--;
-		break;
-	case ACTION_PAGE_DOWN:
-		r->top += r->page;
-		break;
-	case ACTION_PAGE_UP:
-		r->top -= r->page;
-		break;
-	case ACTION_HOME:
-		r->top = 0;
-		break;
-	case ACTION_END:
-		r->top = (int)count_report_lines(r, w);
-		break;
 	case ACTION_EXPORT:
 		export_report(r, w);
-		break;
+		return REACT_REDRAW;
 	case ACTION_REPORT:
 	case ACTION_BACK:
 	case ACTION_QUIT:
@@ -85,8 +73,6 @@ static unsigned report_act(void *state, struct app_context *w, enum action actio
 	default:
 		return REACT_UNKNOWN;
 	}
-	r->top = MAX(MIN(r->top, (int)count_report_lines(r, w) - r->page), 0);
-	return REACT_REDRAW;
 }
 
 static unsigned report_mouse(void *state, struct app_context *w, const struct mouse *m)

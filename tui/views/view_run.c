@@ -14,6 +14,7 @@
 #include "tui/run/run_history.h"
 #include "tui/term/draw.h"
 #include "tui/term/layout.h"
+#include "tui/term/list_widget.h"
 #include "tui/views/csv_export.h"
 #include "tui/views/run_layouts.h"
 #include "tui/views/run_panes.h"
@@ -133,31 +134,21 @@ static unsigned act_on_run_pane(struct run_view *v, const struct app_context *w,
 {
 	struct run_view_state *s = &v->view_state;
 	bool text = s->focus >= PANE_SAMPLES;
+	int by;
 
+	if (list_move_of(action, s->page, &by)) {
+		if (abs(by) == LIST_ALL)
+			scroll_to_end(s, by > 0);
+		else
+			scroll_down(s, by);
+		return REACT_REDRAW;
+	}
 	switch (action) {
-	case ACTION_DOWN:
-		scroll_down(s, 1);
-		break;
-	case ACTION_UP:
-		scroll_down(s, -1);
-		break;
-	case ACTION_PAGE_DOWN:
-		scroll_down(s, s->page);
-		break;
-	case ACTION_PAGE_UP:
-		scroll_down(s, -s->page);
-		break;
 	case ACTION_LEFT:
 	case ACTION_RIGHT:
 		if (!text)
 			return REACT_UNKNOWN;
 		scroll_right(s, action == ACTION_LEFT ? -1 : 1);
-		break;
-	case ACTION_HOME:
-		scroll_to_end(s, false);
-		break;
-	case ACTION_END:
-		scroll_to_end(s, true);
 		break;
 	case ACTION_NEXT_PANE:
 		move_run_focus(v, w->cols, 1);

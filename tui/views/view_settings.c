@@ -11,6 +11,7 @@
 #include "share/base/util.h"
 #include "share/conf/conf.h"
 #include "tui/term/draw.h"
+#include "tui/term/list_widget.h"
 #include "tui/views/views.h"
 
 #define NAME_COLS   22
@@ -257,26 +258,13 @@ static unsigned settings_answer(void *state, struct app_context *w, int question
 static unsigned settings_act(void *state, struct app_context *w, enum action action)
 {
 	struct settings *s = state;
+	int by;
 
+	if (list_move_of(action, s->page, &by)) {
+		move_settings_line(s, by);
+		return REACT_REDRAW;
+	}
 	switch (action) {
-	case ACTION_DOWN:
-		move_settings_line(s, 1);
-		break;
-	case ACTION_UP:
-		move_settings_line(s, -1);
-		break;
-	case ACTION_PAGE_DOWN:
-		move_settings_line(s, s->page);
-		break;
-	case ACTION_PAGE_UP:
-		move_settings_line(s, -s->page);
-		break;
-	case ACTION_HOME:
-		move_settings_line(s, -s->n);
-		break;
-	case ACTION_END:
-		move_settings_line(s, s->n);
-		break;
 	case ACTION_SETTINGS_CHANGE:
 		change_settings_line(s, w);
 		break;
