@@ -615,17 +615,17 @@ TEST(model_initial_weights)
 	}
 	check_near(sum / 64000, 0, 0.002);
 	check_near(sqrt(squares / 64000), 0.125, 0.002);
-	x = w->encoder[0].self_qkv.data;
+	x = w->stack[STACK_ENCODER].sub[0].in.data;
 	for (int i = 0; i < 3 * 64 * 64; i++)
 		largest = fmax(largest, fabs((double)x[i]));
 	check_near(largest, sqrt(6.0 / 128), 0.001);
 	largest = 0;
-	x = w->decoder[0].ffn_in.data;
+	x = w->stack[STACK_DECODER].sub[2].in.data;
 	for (int i = 0; i < 256 * 64; i++)
 		largest = fmax(largest, fabs((double)x[i]));
 	check_near(largest, sqrt(6.0 / 320), 0.001);
-	check(((float *)w->decoder_norm_scale.data)[63] == 1);
-	check(((float *)w->decoder_norm_shift.data)[63] == 0);
+	check(((float *)model_output_norm(m)->norm_scale.data)[63] == 1);
+	check(((float *)model_output_norm(m)->norm_shift.data)[63] == 0);
 	model_free(m);
 }
 
