@@ -306,6 +306,23 @@ static double loss_at(struct model *m, const struct batch *b, const float *param
 }
 
 /*
+ * The masks of each site have random numbers that never change, also when other kinds of sublayers
+ * are added: with others, a run would not resume with the same bits.
+ */
+TEST(model_keeps_its_dropout_numbers)
+{
+	struct model *m = small_model("ref", false);
+	struct batch b;
+
+	if (!m || !small_batch(&b))
+		return;
+	formula_weights(m);
+	check_near(loss_at(m, &b, model_param_arena(m)), 42.757482, 1e-3);
+	batch_free(&b);
+	model_free(m);
+}
+
+/*
  * The derivative along one random direction of each tensor, with all dropouts. The masks depend
  * only on the position, so the loss is smooth except for the kinks of ReLU.
  */
