@@ -1,4 +1,11 @@
-/* model.c - allocation of a model, and the memory of a run; see model.h */
+/*
+ * model.c - allocation of a model, and the memory of a run; see model.h
+ *
+ * A model owns up to five blocks in the backend's memory: the parameters; their gradients, in the same
+ * order; one arena of all activations; on a GPU with bf16 a rounded copy of the parameters, which
+ * products read; for decoding the packed weights. All are allocated before the first batch, so a run
+ * that lacks memory says so at its start.
+ */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -161,10 +168,7 @@ static int model_reserve(struct model *m, int32_t tokens, int32_t sentences, enu
 	const enum dtype dtype = dtype_of_acts(use, m->options.bf16);
 	const bool pad = use == MODEL_USE_TRAIN && backend_pads_batches(m->ops);
 	const struct batch_extent most = model_max_extent(tokens, sentences, pad);
-	struct arena_plan count = { .dtype = dtype,
-				    .loss_rows = m->ops->loss_rows,
-				    .loss_in_place = m->ops->loss_in_place },
-			  carve = count;
+	struct arena_plan count = { .dtype = dtype, .ops = m->ops }, carve = count;
 
 	if (m->cap_tokens)
 		return err_set(e, ERR_INTERNAL, "the model has reserved its activations already");
@@ -298,9 +302,7 @@ int model_memory_needs(const struct model_size *s, struct dev_memory *needs, str
 	const struct batch_extent most =
 		model_max_extent(s->tokens, s->sentences, backend_pads_batches(s->ops));
 	struct model_acts acts = { 0 };
-	struct arena_plan count = { .dtype = dtype_of_acts(MODEL_USE_TRAIN, bf16),
-				    .loss_rows = s->ops->loss_rows,
-				    .loss_in_place = s->ops->loss_in_place };
+	struct arena_plan count = { .dtype = dtype_of_acts(MODEL_USE_TRAIN, bf16), .ops = s->ops };
 	struct dev_limits limits;
 	struct model_param *params = NULL;
 	size_t n_params, flat;

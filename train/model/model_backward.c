@@ -25,6 +25,11 @@
 
 #include "train/model/sublayer.h"
 
+/*
+ * A GPU may compute dweight concurrently with the ops that follow (matmul_how.aside). Its inputs last
+ * long enough: acts.branch and acts.wide_grad are read here in turns, and each is overwritten only
+ * after the next call of this function.
+ */
 void model_product_grad(const struct model_pass *p, struct tensor din, struct tensor dweight,
 			struct tensor dout, struct tensor in, struct tensor weight)
 {
@@ -74,9 +79,13 @@ static void report_gradients_ready(const struct model_pass *p, struct tensor fir
 /* first: of the flat array, the tensor where the gradients of this stack begin. */
 static void stack_backward(const struct model_pass *p, enum model_stack stack, struct tensor first)
 {
-	model_stack_clear_gradient(p, stack);
-	for (int32_t i = p->m->acts.stack[stack].n - 1; i >= 0; i--) {
-		const struct sublayer at = model_sublayer(p->m, stack, i);
+	const struct model *m = p->m;
+	const struct stack_act *acts = &m->acts.stack[stack];
+	const int64_t floats = acts->sub[0].x.sum.rows * m->shape.d_model;
+
+	m->ops->zero(m->dev, m->acts.dsum.data, (size_t)floats * sizeof(float));
+	for (int32_t i = acts->n - 1; i >= 0; i--) {
+		const struct sublayer at = model_sublayer(m, stack, i);
 
 		model_residual_backward(p, &at);
 		at.kind->backward(p, &at);

@@ -142,12 +142,33 @@ static void count_pairs(const struct batch *b, int64_t pairs[3])
 	}
 }
 
+/* The sentences of one language: their first rows, and a bound of their lengths. */
+struct pass_side {
+	const int32_t *start;
+	int32_t longest;
+};
+
+static struct attention_shape attention_between(const struct model_pass *p, struct pass_side q,
+						struct pass_side k, int64_t pairs)
+{
+	return (struct attention_shape){
+		.q_start = q.start,
+		.k_start = k.start,
+		.n = p->extent.sentences,
+		.heads = p->m->shape.heads,
+		.max_q = q.longest,
+		.max_k = k.longest,
+		.pairs = pairs,
+	};
+}
+
 int model_pass_begin(struct model_pass *p, struct err *e)
 {
 	struct model *m = p->m;
 	const struct batch *b = p->b;
 	const struct device_batch *ids = &m->acts.ids;
 	const struct batch_extent *x = &p->extent;
+	struct pass_side source, target;
 	int64_t pairs[3];
 
 	if (b->n < 1 || b->n > m->cap_sentences || b->n_source < 1 || b->n_source > m->cap_tokens ||
@@ -163,34 +184,12 @@ int model_pass_begin(struct model_pass *p, struct err *e)
 	model_acts_set_rows(&m->acts, x->source, x->target);
 	model_send_batch(p);
 	count_pairs(b, pairs);
-	p->self[STACK_ENCODER] = (struct attention_shape){
-		.q_start = ids->source_start,
-		.k_start = ids->source_start,
-		.n = x->sentences,
-		.heads = m->shape.heads,
-		.max_q = x->max_source,
-		.max_k = x->max_source,
-		.pairs = pairs[0],
-	};
-	p->self[STACK_DECODER] = (struct attention_shape){
-		.q_start = ids->target_start,
-		.k_start = ids->target_start,
-		.n = x->sentences,
-		.heads = m->shape.heads,
-		.max_q = x->max_target,
-		.max_k = x->max_target,
-		.causal = true,
-		.pairs = pairs[1],
-	};
-	p->cross = (struct attention_shape){
-		.q_start = ids->target_start,
-		.k_start = ids->source_start,
-		.n = x->sentences,
-		.heads = m->shape.heads,
-		.max_q = x->max_target,
-		.max_k = x->max_source,
-		.pairs = pairs[2],
-	};
+	source = (struct pass_side){ ids->source_start, x->max_source };
+	target = (struct pass_side){ ids->target_start, x->max_target };
+	p->self[STACK_ENCODER] = attention_between(p, source, source, pairs[0]);
+	p->self[STACK_DECODER] = attention_between(p, target, target, pairs[1]);
+	p->self[STACK_DECODER].causal = true;
+	p->cross = attention_between(p, target, source, pairs[2]);
 	return 0;
 }
 

@@ -133,11 +133,10 @@ struct model_pass {
 /* An arena while it is divided into arrays. base NULL: only count bytes. */
 struct arena_plan {
 	char *base;
-	size_t used;	    /* bytes so far */
-	bool overflow;	    /* a size does not fit into size_t: the plan is useless */
-	enum dtype dtype;   /* of the activations that may be bf16 */
-	int32_t loss_rows;  /* ops->loss_rows */
-	bool loss_in_place; /* ops->loss_in_place */
+	size_t used;	       /* bytes so far */
+	bool overflow;	       /* a size does not fit into size_t: the plan is useless */
+	enum dtype dtype;      /* of the activations that may be bf16 */
+	const struct ops *ops; /* borrowed: how its loss works */
 };
 
 /* Purpose of the activations; each includes the arrays of those before it. */
@@ -148,6 +147,8 @@ int model_alloc_views(struct model_weights *w, const struct model_shape *s, stru
 /* Point the views of w to flat, or to tensors[] in the order of params if flat is NULL. */
 void model_set_views(struct model_weights *w, const struct model_param *params, size_t n,
 		     float *flat, const float *const *tensors);
+/* Columns of sublayer_act.inner: the outputs of the first product, by params.def. */
+int64_t model_inner_width(const struct model_shape *s, enum model_sublayer kind);
 /* Outputs of the widest product but the output layer; *largest: floats of the largest tensor. */
 int64_t model_widest(const struct model_param *params, size_t n, int64_t *largest);
 /* Call visit for the view of each weight of a product, until one returns false. */

@@ -1,4 +1,10 @@
-/* model_pack.c - weights packed for decoding; see model.h and kernels/ops/panels.h */
+/*
+ * model_pack.c - weights packed for decoding; see model.h and kernels/ops/panels.h
+ *
+ * A step of decoding multiplies few rows by all weights, so the time to read the weights bounds it.
+ * model_pack() copies them once: into fewer bytes (bf16, int8), and into panels, the order in which
+ * the kernel reads them. It visits all weights twice, first to count the bytes of the one block.
+ */
 #include "train/model/model_internal.h"
 
 #include <assert.h>

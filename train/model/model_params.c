@@ -99,9 +99,7 @@ enum param_group {
 struct param_row {
 	enum param_group group;
 	const char *name;
-	int64_t rows, cols;
-	enum param_init init;
-	size_t field; /* offset of the view in its struct */
+	struct model_param param; /* what is the same in all layers */
 };
 
 enum {
@@ -116,17 +114,15 @@ static void fill_rows(const struct model_shape *s, struct param_row rows[N_ROWS]
 	const int64_t D = s->d_model, F = s->d_ff, V = s->vocabulary, L = s->decoder_layers;
 	size_t n = 0;
 
-#define PARAM(kind, field, name, n_rows, n_cols, init)                                             \
-	rows[n++] = (struct param_row){ PARAMS_##kind, name,                                       \
-					n_rows,	       n_cols,                                     \
-					INIT_##init,   offsetof(struct sublayer_weights, field) };
-#define PARAM_MODEL(stack, field, name, n_rows, n_cols, init)                                      \
-	rows[n++] = (struct param_row){ PARAMS_before_##stack,                                     \
+#define ROW(group, owner, field_, name, rows_, cols_, init_)                                       \
+	rows[n++] = (struct param_row){ group,                                                     \
 					name,                                                      \
-					n_rows,                                                    \
-					n_cols,                                                    \
-					INIT_##init,                                               \
-					offsetof(struct model_weights, field) };
+					{ .rows = rows_,                                           \
+					  .cols = cols_,                                           \
+					  .init = INIT_##init_,                                    \
+					  .field = offsetof(struct owner, field_) } };
+#define PARAM(kind, field, ...)	       ROW(PARAMS_##kind, sublayer_weights, field, __VA_ARGS__)
+#define PARAM_MODEL(stack, field, ...) ROW(PARAMS_before_##stack, model_weights, field, __VA_ARGS__)
 #include "train/model/params.def"
 }
 
@@ -147,14 +143,11 @@ static void add_params(struct param_list *l, enum param_group group, const char 
 
 		if (row->group != group)
 			continue;
+		*p = row->param;
 		snprintf(p->name, sizeof(p->name), "%s%s", prefix, row->name);
-		p->rows = row->rows;
-		p->cols = row->cols;
 		p->offset = l->floats;
 		p->stack = stack;
 		p->sublayer = sublayer;
-		p->field = row->field;
-		p->init = row->init;
 		assert(p->rows > 0 && p->cols > 0);
 		l->floats += p->rows * p->cols; /* below 2^51: see check_shape() */
 		l->n++;
@@ -196,6 +189,18 @@ int model_params(const struct model_shape *shape, struct model_param **params, s
 	*params = l.all;
 	*n_params = l.n;
 	*n_floats = l.floats;
+	return 0;
+}
+
+int64_t model_inner_width(const struct model_shape *s, enum model_sublayer kind)
+{
+	struct param_row rows[N_ROWS];
+
+	fill_rows(s, rows);
+	for (size_t i = 0; i < N_ROWS; i++)
+		if (rows[i].group == (enum param_group)kind &&
+		    rows[i].param.field == offsetof(struct sublayer_weights, in))
+			return rows[i].param.rows;
 	return 0;
 }
 

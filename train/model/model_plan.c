@@ -1,4 +1,10 @@
-/* model_plan.c - the arena of activations; see model_internal.h */
+/*
+ * model_plan.c - the arena of activations; see model_internal.h
+ *
+ * model_acts_plan() lays all arrays one after the other. It runs twice: without a base it only counts
+ * bytes, and with one it sets the pointers. Training needs the activations of every layer until the
+ * backward pass comes to this layer; evaluation and decoding use the memory of one layer for all.
+ */
 #include <assert.h>
 #include <stdlib.h>
 
@@ -88,6 +94,7 @@ static void plan_stack(struct model_acts *acts, enum model_stack stack, const st
 	struct stack_act *a = &acts->stack[stack];
 
 	for (int32_t i = 0; i <= a->n; i++) {
+		const enum model_sublayer kind = list->at[i % list->n];
 		struct sublayer_act *to = &a->sub[i];
 
 		if (i >= list->n && !every_layer) {
@@ -96,8 +103,11 @@ static void plan_stack(struct model_acts *acts, enum model_stack stack, const st
 		}
 		to->x = i == 0 || every_layer ? plan_norm_point(c, tokens, s->d_model)
 					      : a->sub[0].x;
-		if (i < a->n)
-			sublayer_kinds[list->at[i % list->n]]->plan(to, s, tokens, c);
+		if (i == a->n)
+			break;
+		to->inner = model_plan_tensor(c, tokens, model_inner_width(s, kind));
+		if (sublayer_kinds[kind]->plan)
+			sublayer_kinds[kind]->plan(to, s, tokens, c);
 	}
 }
 
@@ -115,11 +125,11 @@ static int64_t widest_inner(const struct model_acts *a)
 static void plan_logits(struct model_acts *a, const struct model_shape *s, int64_t tokens,
 			bool training, struct arena_plan *c)
 {
-	const bool has_act_type = training && c->loss_rows; /* the gradient, in products */
+	const bool has_act_type = training && c->ops->loss_rows; /* the gradient, in products */
 	const int64_t rows = MIN(tokens, MODEL_HEAD_ROWS(has_act_type ? c->dtype : DTYPE_F32)),
-		      part = c->loss_rows ? MIN(rows, c->loss_rows) : rows;
+		      part = c->ops->loss_rows ? MIN(rows, c->ops->loss_rows) : rows;
 
-	if (has_act_type && c->loss_in_place) {
+	if (has_act_type && c->ops->loss_in_place) {
 		a->dlogits = model_plan_tensor(c, rows, s->vocabulary);
 		a->logits = with_rows(a->dlogits, part);
 		return;

@@ -28,7 +28,7 @@ struct sublayer {
 };
 
 struct sublayer_kind {
-	/* Lay out act->inner, context and lse for so many tokens. */
+	/* Lay out context and lse, for so many tokens; NULL: the kind needs only inner. */
 	void (*plan)(struct sublayer_act *act, const struct model_shape *s, int64_t tokens,
 		     struct arena_plan *c);
 	void (*forward)(const struct model_pass *p, const struct sublayer *at);
@@ -56,16 +56,10 @@ struct dropout model_embedding_dropout(const struct model_pass *p, enum model_st
 void model_stack_begin(const struct model_pass *p, enum model_stack stack);
 void model_residual_forward(const struct model_pass *p, const struct sublayer *at);
 void model_residual_backward(const struct model_pass *p, const struct sublayer *at);
-/* Where the backward pass of a stack begins (acts.dsum = 0), and ends (gradient of the embedding). */
-void model_stack_clear_gradient(const struct model_pass *p, enum model_stack stack);
+/* Where the backward pass of a stack ends: the gradients of point 0. */
 void model_stack_end_backward(const struct model_pass *p, enum model_stack stack);
 
-/*
- * model_backward.c: for out = in weight^T: din = dout weight, dweight += dout^T in. A GPU may compute
- * dweight concurrently with the ops that follow (matmul_how.aside). Its inputs last long enough:
- * acts.branch and acts.wide_grad are read here in turns, and each is overwritten only after the next
- * call of this function.
- */
+/* model_backward.c: for out = in weight^T: din = dout weight, dweight += dout^T in. */
 void model_product_grad(const struct model_pass *p, struct tensor din, struct tensor dweight,
 			struct tensor dout, struct tensor in, struct tensor weight);
 /* acts.wide_grad with the shape of inner. */

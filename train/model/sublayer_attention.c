@@ -72,29 +72,15 @@ static void attention_backward(const struct model_pass *p, const struct sublayer
 	model_product_grad(p, dout, at->g->in, dinner, a->x.out, at->w->in);
 }
 
-/* inner (T, columns * D) */
 static void plan_attention(struct sublayer_act *act, const struct model_shape *s, int64_t tokens,
-			   int64_t columns, struct arena_plan *c)
+			   struct arena_plan *c)
 {
-	act->inner = model_plan_tensor(c, tokens, columns * s->d_model);
 	act->context = model_plan_tensor(c, tokens, s->d_model);
 	act->lse = arena_plan_array(c, tokens * s->heads, sizeof(float));
 }
 
-static void plan_self_attention(struct sublayer_act *act, const struct model_shape *s,
-				int64_t tokens, struct arena_plan *c)
-{
-	plan_attention(act, s, tokens, 3, c);
-}
-
-static void plan_cross_attention(struct sublayer_act *act, const struct model_shape *s,
-				 int64_t tokens, struct arena_plan *c)
-{
-	plan_attention(act, s, tokens, 1, c);
-}
-
 const struct sublayer_kind sublayer_self = {
-	.plan = plan_self_attention,
+	.plan = plan_attention,
 	.forward = attention_forward,
 	.backward = attention_backward,
 	.inner_rate = offsetof(struct model_pass_options, attention_dropout),
@@ -102,7 +88,7 @@ const struct sublayer_kind sublayer_self = {
 };
 
 const struct sublayer_kind sublayer_cross = {
-	.plan = plan_cross_attention,
+	.plan = plan_attention,
 	.forward = attention_forward,
 	.backward = attention_backward,
 	.inner_rate = offsetof(struct model_pass_options, attention_dropout),

@@ -41,14 +41,7 @@ static void ffn_backward(const struct model_pass *p, const struct sublayer *at)
 	model_product_grad(p, with_rows(m->acts.dout, T), at->g->in, dinner, a->x.out, at->w->in);
 }
 
-static void plan_ffn(struct sublayer_act *act, const struct model_shape *s, int64_t tokens,
-		     struct arena_plan *c)
-{
-	act->inner = model_plan_tensor(c, tokens, s->d_ff);
-}
-
 const struct sublayer_kind sublayer_ffn = {
-	.plan = plan_ffn,
 	.forward = ffn_forward,
 	.backward = ffn_backward,
 	.inner_rate = offsetof(struct model_pass_options, relu_dropout),

@@ -51,14 +51,6 @@ void model_residual_backward(const struct model_pass *p, const struct sublayer *
 				 model_dropout(p, at, DROPOUT_BRANCH));
 }
 
-void model_stack_clear_gradient(const struct model_pass *p, enum model_stack stack)
-{
-	const struct model *m = p->m;
-	const int64_t rows = m->acts.stack[stack].sub[0].x.sum.rows;
-
-	m->ops->zero(m->dev, m->acts.dsum.data, (size_t)(rows * m->shape.d_model) * sizeof(float));
-}
-
 void model_stack_end_backward(const struct model_pass *p, enum model_stack stack)
 {
 	const struct model *m = p->m;
