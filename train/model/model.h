@@ -56,7 +56,7 @@ struct model_param {
 	int64_t offset; /* floats from the start of the array */
 	/* for the files of the model: where its view is, and its row of params.def */
 	enum model_stack stack;
-	int32_t sublayer; /* of the stack, struct stack_weights; -1: a field of struct model_weights */
+	int32_t sublayer; /* of the stack; -1: a field of struct model_weights */
 	size_t field;	  /* offset in the struct */
 	enum param_init init;
 };

@@ -34,7 +34,7 @@ struct sublayer_kind {
 	void (*forward)(const struct model_pass *p, const struct sublayer *at);
 	void (*backward)(const struct model_pass *p, const struct sublayer *at);
 	size_t inner_rate; /* offset in struct model_pass_options: rate of the inner dropout */
-	int32_t kernels; /* upper bound of a GPU's kernels, forward and backward, residual included */
+	int32_t kernels;   /* of a GPU: at most so many, forward, backward and residual */
 };
 
 #define SUBLAYER(name) extern const struct sublayer_kind sublayer_##name;
