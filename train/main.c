@@ -307,14 +307,14 @@ static int run_bandwidth(int *argc, char ***argv, struct err *e)
 
 static int print_memory(struct conf *c, struct err *e)
 {
-	double bytes;
+	double bytes, parameters;
 
 	if (conf_load_named_recipe(c, c->arguments[0], e))
 		return e->code;
 	conf_apply_size(c);
-	if (trainer_forecast_memory(c, (int)c->ranks, &bytes, e))
+	if (trainer_forecast_memory(c, (int)c->ranks, &bytes, &parameters, e))
 		return e->code;
-	printf("%.0f\n", bytes);
+	printf("%.0f\n%.0f\n", bytes, parameters);
 	return file_flush_stdout(e);
 }
 

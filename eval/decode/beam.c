@@ -64,7 +64,10 @@ static double length_penalty(const struct beam *b, int32_t length)
 	return pow((5.0 + length) / 6.0, b->o.alpha);
 }
 
-/* Inserts into finished[], sorted by falling score. Equal scores stay in order of arrival. */
+/*
+ * Inserts into finished[], sorted by falling score. Equal scores, and all samples, stay in order of
+ * arrival.
+ */
 void beam_finish(struct beam *b, const struct live_hypothesis *from, double log_prob)
 {
 	struct finished_hypothesis f = { from->node, log_prob,
@@ -76,7 +79,8 @@ void beam_finish(struct beam *b, const struct live_hypothesis *from, double log_
 		return;
 	if (b->n_finished < b->o.n_best)
 		b->n_finished++;
-	for (i = b->n_finished - 1; i > 0 && f.score > b->finished[i - 1].score; i--)
+	for (i = b->n_finished - 1; i > 0 && !b->o.sample && f.score > b->finished[i - 1].score;
+	     i--)
 		b->finished[i] = b->finished[i - 1];
 	b->finished[i] = f;
 }
@@ -193,14 +197,8 @@ static int32_t sample_continuations(struct beam *b, const struct beam_scores *fo
 		if (token < 0)
 			return -1;
 		if (token == TOKEN_END) {
-			const double log_prob = from.log_prob + (double)all[token];
-
 			assert(b->n_finished < b->o.n_best);
-
-			b->finished[b->n_finished++] = (struct finished_hypothesis){
-				from.node, log_prob, log_prob / length_penalty(b, b->length + 1),
-				from.sample, false
-			};
+			beam_finish(b, &from, from.log_prob + (double)all[token]);
 			continue;
 		}
 		next[n] = (struct beam_next){
@@ -268,20 +266,8 @@ static int unroll_hypothesis(const struct beam *b, int32_t node, struct decode_h
 
 	for (int32_t i = node; i >= 0; i = b->nodes[i].parent)
 		n++;
-	h->n = n;
-	h->tokens = mem_alloc((size_t)MAX(n, 1), sizeof(*h->tokens), e);
-	if (!h->tokens)
+	if (decode_hypothesis_alloc(h, n, &b->o, e))
 		return e->code;
-	if (b->o.alignments) {
-		h->aligned = mem_alloc((size_t)MAX(n, 1), sizeof(*h->aligned), e);
-		if (!h->aligned)
-			return e->code;
-	}
-	if (b->o.token_scores) {
-		h->log_probs = mem_alloc((size_t)MAX(n, 1), sizeof(*h->log_probs), e);
-		if (!h->log_probs)
-			return e->code;
-	}
 	for (int32_t i = node; i >= 0; i = b->nodes[i].parent) {
 		h->tokens[--n] = b->nodes[i].token;
 		if (h->aligned)

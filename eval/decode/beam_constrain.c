@@ -77,20 +77,14 @@ struct phrase_progress beam_phrase_progress(const struct beam *b,
 /* The bank: phrase tokens that the hypothesis contains. */
 static int32_t count_done_tokens(const struct beam *b, const struct phrase_progress *p)
 {
-	int32_t n = p->at;
-
-	for (int32_t i = 0; i < b->constraint->n_phrases; i++)
-		n += p->phrases_done >> i & 1 ? b->constraint->phrases[i].n : 0;
-	return n;
+	return p->at + beam_phrase_tokens(b->constraint, p->phrases_done);
 }
 
 /* The least number of steps until the hypothesis contains all phrases. */
 static int32_t count_missing_tokens(const struct beam *b, const struct phrase_progress *p)
 {
-	int32_t n = 0;
+	const int32_t n = beam_phrase_tokens(b->constraint, ~p->phrases_done);
 
-	for (int32_t i = 0; i < b->constraint->n_phrases; i++)
-		n += p->phrases_done >> i & 1 ? 0 : b->constraint->phrases[i].n;
 	assert(n >= p->at);
 	/* one more step if a word that is no phrase must end first */
 	return n - p->at + (n > 0 && p->inside_word && p->phrase < 0);
@@ -199,12 +193,10 @@ static int by_bank_rank(const void *a, const void *b)
  */
 static size_t rank_within_banks(struct beam *b, size_t n)
 {
-	int32_t total = 0; /* the fullest bank */
+	const int32_t fullest = beam_phrase_tokens(b->constraint, UINT32_MAX);
 	size_t kept = 0;
 
-	for (int32_t i = 0; i < b->constraint->n_phrases; i++)
-		total += b->constraint->phrases[i].n;
-	for (int32_t bank = 0; bank <= total; bank++) {
+	for (int32_t bank = 0; bank <= fullest; bank++) {
 		int32_t seen = 0, rank = 0;
 
 		for (size_t i = 0; i < n; i++) {

@@ -68,12 +68,25 @@ static inline int32_t beam_candidates(const struct decode_options *o)
 	return o->beam == 1 ? 1 : 2 * o->beam;
 }
 
+/* Tokens of the phrases whose bits are in set. */
+static inline int32_t beam_phrase_tokens(const struct decode_constraint *c, uint32_t set)
+{
+	int32_t n = 0;
+
+	for (int32_t i = 0; i < c->n_phrases; i++)
+		n += set >> i & 1 ? c->phrases[i].n : 0;
+	return n;
+}
+
 /* Does the prefix give the next token? */
 static inline bool beam_in_prefix(const struct beam *b)
 {
 	return b->constraint && b->length < b->constraint->n_prefix;
 }
 
+/* decode.c: arrays for n tokens, aligned and log_probs only if o wants them. The caller frees h after a failure too. */
+int decode_hypothesis_alloc(struct decode_hypothesis *h, int32_t n, const struct decode_options *o,
+			    struct err *e);
 /* Keeps a hypothesis that ends with </s> if it is among the n_best finished ones. */
 void beam_finish(struct beam *b, const struct live_hypothesis *from, double log_prob);
 

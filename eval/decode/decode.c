@@ -1,4 +1,10 @@
-/* decode.c - workers, options and results of the decoder; see decode.h */
+/*
+ * decode.c - workers, options and results of the decoder; see decode.h
+ *
+ * Sources are sorted by length, so that sentences decoded together end at about the same time. Each
+ * worker decodes a stream of sentences (sentence_stream.c) with one thread: it takes the next sources
+ * from the common list and writes their results to the caller's places.
+ */
 #include "eval/decode/decode.h"
 
 #include <assert.h>
@@ -7,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "eval/decode/beam_internal.h"
 #include "eval/decode/decode_internal.h"
 #include "eval/decode/sampling.h"
 #include "share/base/flow.h"
@@ -210,6 +217,20 @@ int decode_ensemble_step(struct decode_worker *d, struct incremental_output *fou
 	return 0;
 }
 
+int decode_hypothesis_alloc(struct decode_hypothesis *h, int32_t n, const struct decode_options *o,
+			    struct err *e)
+{
+	const size_t room = (size_t)MAX(n, 1);
+
+	h->n = n;
+	h->tokens = mem_alloc(room, sizeof(*h->tokens), e);
+	if (!h->tokens ||
+	    (o->alignments && !(h->aligned = mem_alloc(room, sizeof(*h->aligned), e))) ||
+	    (o->token_scores && !(h->log_probs = mem_alloc(room, sizeof(*h->log_probs), e))))
+		return e->code;
+	return 0;
+}
+
 /* The result of a source without tokens: one empty hypothesis. */
 static int empty_result(const struct decode_options *o, struct decode_result *result, struct err *e)
 {
@@ -218,12 +239,7 @@ static int empty_result(const struct decode_options *o, struct decode_result *re
 		return e->code;
 	result->n = 1;
 	result->hypotheses->finished = true;
-	result->hypotheses->tokens = mem_alloc(1, sizeof(int32_t), e);
-	if (o->alignments && result->hypotheses->tokens)
-		result->hypotheses->aligned = mem_alloc(1, sizeof(int32_t), e);
-	if (!result->hypotheses->tokens || (o->alignments && !result->hypotheses->aligned))
-		return e->code;
-	return 0;
+	return decode_hypothesis_alloc(result->hypotheses, 0, o, e);
 }
 
 /* Flow's produce: each item is a stream, and every worker gets one. */

@@ -6,7 +6,8 @@
  *  1. Upload. upload_step_inputs() copies (N_STEP_INPUTS, rows) int32 to the device, nothing else.
  *     The encoded sources and the list of their cache rows stay on the device while their sentence
  *     is decoded; masks and candidate weights until the next incremental_begin().
- *  2. Computation. compute_step() calls ops. extend_index() makes the list of cache rows of each
+ *  2. Computation. compute_step() runs the decoder's sublayers (incremental_sublayers.c) on one new
+ *     token of each row, then the output layer. extend_index() makes the list of cache rows of each
  *     row: its parent's list and its own new cache row. Attention reads keys and values through
  *     these lists, so the cache itself is never reordered.
  *  3. Download. fetch_step_results() copies the k best values, ids and source positions in one
@@ -203,98 +204,26 @@ static void extend_index(struct incremental_decoder *s)
 
 /* ---- the decoder --------------------------------------------------------- */
 
-/* x += branch + bias; h = norm(x). */
-static void add_norm(struct incremental_decoder *s, const struct tensor *bias, struct tensor scale,
-		     struct tensor shift)
-{
-	int64_t n = s->rows, d = s->shape->d_model;
-	struct tensor x = area_tensor(s->a.x, n, d);
-
-	s->ops->add_norm(s->dev, x, input_tensor(s, s->a.h), s->a.mean, s->a.rstd, x,
-			 area_tensor(s->a.branch, n, d), bias ? bias->data : NULL, scale.data,
-			 shift.data, no_dropout);
-}
-
-static void step_self_attention(struct incremental_decoder *s, int32_t layer)
-{
-	const struct model_decoder_layer *w = &s->weights->decoder[layer];
-	int64_t n = s->rows, d = s->shape->d_model;
-	struct tensor h = input_tensor(s, s->a.h), qkv = area_tensor(s->a.qkv, n, 3 * d),
-		      context = input_tensor(s, s->a.context);
-	struct tensor cache = tensor_columns(incremental_cache(s), 2 * d * layer, 2 * d);
-
-	step_linear(s, qkv, h, w->self_qkv);
-	s->ops->scatter_rows(s->dev, cache, tensor_columns(qkv, d, 2 * d),
-			     step_input_array(s, STEP_INPUT_CACHE_ROW));
-	s->ops->attention_step(s->dev, context, NULL, tensor_columns(qkv, 0, d),
-			       tensor_columns(cache, 0, d), tensor_columns(cache, d, d), s->a.index,
-			       step_input_array(s, STEP_INPUT_LENGTH), s->stride, s->shape->heads);
-	step_linear(s, area_tensor(s->a.branch, n, d), context, w->self_out);
-	add_norm(s, NULL, w->cross_norm_scale, w->cross_norm_shift);
-}
-
-/* head -1: weights gets the mean of all heads. */
-/* The weights of one head: its columns are a model with one head. The area branch is free here. */
-static void step_head_weights(struct incremental_decoder *s, struct tensor q, struct tensor kv,
-			      float *weights, int32_t head)
-{
-	const int64_t d = s->shape->d_model, cols = d / s->shape->heads, first = cols * head;
-
-	s->ops->attention_step(
-		s->dev, tensor_columns(area_tensor(s->a.branch, s->rows, d), 0, cols), weights,
-		tensor_columns(q, first, cols), tensor_columns(kv, first, cols),
-		tensor_columns(kv, d + first, cols), s->a.cross_index,
-		step_input_array(s, STEP_INPUT_CROSS_LENGTH), s->cross_stride, 1);
-}
-
-static void step_cross_attention(struct incremental_decoder *s, int32_t layer, float *weights,
-				 int32_t head)
-{
-	const struct model_decoder_layer *w = &s->weights->decoder[layer];
-	int64_t n = s->rows, d = s->shape->d_model;
-	struct tensor q = area_tensor(s->a.qkv, n, d), context = input_tensor(s, s->a.context);
-	struct tensor kv = tensor_columns(incremental_cache(s), 2 * d * layer, 2 * d);
-
-	step_linear(s, q, input_tensor(s, s->a.h), w->cross_q);
-	if (weights && head >= 0) {
-		step_head_weights(s, q, kv, weights, head);
-		weights = NULL;
-	}
-	s->ops->attention_step(s->dev, context, weights, q, tensor_columns(kv, 0, d),
-			       tensor_columns(kv, d, d), s->a.cross_index,
-			       step_input_array(s, STEP_INPUT_CROSS_LENGTH), s->cross_stride,
-			       s->shape->heads);
-	step_linear(s, area_tensor(s->a.branch, n, d), context, w->cross_out);
-	add_norm(s, NULL, w->ffn_norm_scale, w->ffn_norm_shift);
-}
-
-static void step_feed_forward(struct incremental_decoder *s, int32_t layer)
-{
-	const struct model_decoder_layer *w = &s->weights->decoder[layer];
-	struct tensor inner = area_tensor(s->a.inner, s->rows, s->shape->d_ff);
-
-	model_linear(s->model, inner, input_tensor(s, s->a.h), w->ffn_in, &w->ffn_in_bias, true);
-	step_linear(s, area_tensor(s->a.branch, s->rows, s->shape->d_model), inner, w->ffn_out);
-	if (layer + 1 < s->shape->decoder_layers)
-		add_norm(s, &w->ffn_out_bias, w[1].self_norm_scale, w[1].self_norm_shift);
-	else
-		add_norm(s, &w->ffn_out_bias, s->weights->decoder_norm_scale,
-			 s->weights->decoder_norm_shift);
-}
-
-static void step_embed(struct incremental_decoder *s)
+static void step_embed(struct incremental_decoder *s, const struct sublayer_weights *first)
 {
 	const int64_t d = s->shape->d_model;
-	const bool layers = s->shape->decoder_layers > 0;
-	const struct model_weights *w = s->weights;
-	const struct tensor x = area_tensor(s->a.x, s->rows, d),
-			    scale = layers ? w->decoder[0].self_norm_scale : w->decoder_norm_scale,
-			    shift = layers ? w->decoder[0].self_norm_shift : w->decoder_norm_shift;
+	const struct tensor x = area_tensor(s->a.x, s->rows, d);
 
-	s->ops->embed(s->dev, x, w->embed, step_input_array(s, STEP_INPUT_TOKEN),
+	s->ops->embed(s->dev, x, s->weights->embed, step_input_array(s, STEP_INPUT_TOKEN),
 		      step_input_array(s, STEP_INPUT_POSITION), sqrtf((float)d), no_dropout);
-	s->ops->norm(s->dev, input_tensor(s, s->a.h), s->a.mean, s->a.rstd, x, scale.data,
-		     shift.data);
+	s->ops->norm(s->dev, input_tensor(s, s->a.h), s->a.mean, s->a.rstd, x,
+		     first->norm_scale.data, first->norm_shift.data);
+}
+
+/* x += branch + bias of sublayer w[0]; h = norm(x), which w[1] reads. */
+static void step_residual(struct incremental_decoder *s, const struct sublayer_weights *w)
+{
+	const int64_t n = s->rows, d = s->shape->d_model;
+	const struct tensor x = area_tensor(s->a.x, n, d);
+
+	s->ops->add_norm(s->dev, x, input_tensor(s, s->a.h), s->a.mean, s->a.rstd, x,
+			 area_tensor(s->a.branch, n, d), w[0].out_bias.data, w[1].norm_scale.data,
+			 w[1].norm_shift.data, no_dropout);
 }
 
 /* The k most probable next tokens of each row of h (rows, D); k = 0: only the logits. */
@@ -328,18 +257,26 @@ static void compute_step(struct incremental_decoder *s, const struct incremental
 	 * Alignments come from the last layer but one, whose attention matches alignments best
 	 * (Garg et al. 2019, section 4).
 	 */
-	const int32_t layers = s->shape->decoder_layers,
-		      aligning = attention ? attention->layer : MAX(layers - 2, 0);
+	const int32_t aligning =
+		attention ? attention->layer : MAX(s->shape->decoder_layers - 2, 0);
 	const bool weighs = aligned || attention;
+	const struct layer_list *list = model_layer_list(STACK_DECODER);
+	const struct stack_weights *decoder = &s->weights->stack[STACK_DECODER];
 	const struct tensor h = input_tensor(s, s->a.h);
 
 	extend_index(s);
-	step_embed(s);
-	for (int32_t i = 0; i < layers; i++) {
-		step_self_attention(s, i);
-		step_cross_attention(s, i, weighs && i == aligning ? s->a.weights : NULL,
-				     attention ? attention->head : -1);
-		step_feed_forward(s, i);
+	step_embed(s, decoder->sub);
+	for (int32_t i = 0; i < decoder->n; i++) {
+		const int32_t layer = i / list->n;
+		const struct step_sublayer at = {
+			.w = &decoder->sub[i],
+			.layer = layer,
+			.weights = weighs && layer == aligning ? s->a.weights : NULL,
+			.head = attention ? attention->head : -1,
+		};
+
+		incremental_steps[list->at[i % list->n]](s, &at);
+		step_residual(s, at.w);
 	}
 	if (attention)
 		return;

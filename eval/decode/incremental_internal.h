@@ -2,6 +2,7 @@
  * incremental_internal.h - state and helpers of incremental decoding.
  *
  *	incremental.c		a step: upload, computation, download (explained at its head)
+ *	incremental_sublayers.c	one step of each kind of sublayer
  *	incremental_memory.c	sizes, areas, the cache of keys and values
  *	incremental_words.c	shortlists: each sentence has its own candidates
  *
@@ -109,6 +110,22 @@ struct incremental_decoder {
 	float *sentence_logits;
 	size_t cap_sentence_logits;
 };
+
+/* incremental_sublayers.c */
+
+/* A sublayer of the decoder in one step. */
+struct step_sublayer {
+	const struct sublayer_weights *w;
+	int32_t layer;
+	/* NULL, or (rows, cross_stride): weights of cross attention; head -1: the mean of all heads */
+	float *weights;
+	int32_t head;
+};
+
+/* Reads the area h and writes the area branch. */
+typedef void incremental_sublayer_step(struct incremental_decoder *s,
+				       const struct step_sublayer *at);
+extern incremental_sublayer_step *const incremental_steps[N_SUBLAYER_KINDS];
 
 /* incremental_memory.c */
 

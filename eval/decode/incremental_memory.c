@@ -1,4 +1,10 @@
-/* incremental_memory.c - sizes, areas and the key-value cache; see incremental_internal.h */
+/*
+ * incremental_memory.c - sizes, areas and the key-value cache; see incremental_internal.h
+ *
+ * The cache is one matrix (cache_rows, 2DL): a row has the keys and values of one token in all layers.
+ * next_row links the free rows to a list, and so the rows of each sentence; removing a sentence joins
+ * its list to the free one. When no row is free, the cache grows by half, and its rows are copied.
+ */
 #include "eval/decode/incremental_internal.h"
 
 #include <assert.h>

@@ -1,4 +1,12 @@
-/* sampling.c - log-softmax, mixtures, top-k and nucleus sampling; see sampling.h */
+/*
+ * sampling.c - log-softmax, mixtures, top-k and nucleus sampling; see sampling.h
+ *
+ * Probabilities are stored as logarithms, from which the greatest is subtracted before each exp(), so
+ * that nothing overflows. A draw takes the first token at which the cumulated probability exceeds a
+ * random number. This number depends only on seed, sentence and position, so neither the batch nor the
+ * number of threads changes a translation. The nucleus is the fewest tokens, the likeliest first, whose
+ * probabilities reach top_p together.
+ */
 #include "eval/decode/sampling.h"
 
 #include <assert.h>
@@ -7,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/shard/token_batch.h"
+#include "eval/decode/beam_internal.h"
 #include "share/base/mem.h"
 
 void sampling_log_softmax(float *x, int32_t n)
@@ -67,11 +75,6 @@ struct choice {
 	int32_t id;
 	float x;
 };
-
-static bool is_drawable(int32_t id)
-{
-	return id != TOKEN_PAD && id != TOKEN_START && id != TOKEN_UNKNOWN;
-}
 
 static int by_falling_x(const void *a, const void *b)
 {
@@ -139,7 +142,7 @@ int32_t sampling_draw_token(const float *x, int32_t n, const struct decode_optio
 	if (!choices)
 		return -1;
 	for (int32_t i = 0; i < n; i++)
-		if (is_drawable(i))
+		if (!beam_is_excluded(i))
 			choices[kept++] = (struct choice){ i, x[i] };
 	if (o->top_k > 0 || o->top_p < 1)
 		qsort(choices, (size_t)kept, sizeof(*choices), by_falling_x);

@@ -14,6 +14,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "eval/decode/beam_internal.h"
 #include "eval/decode/decode_internal.h"
 #include "eval/decode/sampling.h"
 #include "share/base/mem.h"
@@ -42,16 +43,6 @@ static bool needs_all_tokens(const struct decode_options *o, int32_t n_models)
 	return o->sample || o->constraints || o->forbid || n_models > 1;
 }
 
-/* Tokens that a constraint adds to the greatest length. */
-static int32_t constraint_length(const struct decode_constraint *w)
-{
-	int32_t n = w->n_prefix;
-
-	for (int32_t i = 0; i < w->n_phrases; i++)
-		n += w->phrases[i].n;
-	return n;
-}
-
 static const struct decode_constraint *constraint_of(const struct decode_options *o, size_t source)
 {
 	return o->constraints ? &o->constraints[source] : NULL;
@@ -60,9 +51,9 @@ static const struct decode_constraint *constraint_of(const struct decode_options
 /* The greatest number of target tokens of a sorted source. */
 static int32_t longest_target(const struct decode_options *o, const struct sorted_source *source)
 {
-	const struct decode_constraint *constraint = constraint_of(o, source->index);
+	const struct decode_constraint *c = constraint_of(o, source->index);
 
-	return max_length(o, source->n) + (constraint ? constraint_length(constraint) : 0);
+	return max_length(o, source->n) + (c ? c->n_prefix + beam_phrase_tokens(c, UINT32_MAX) : 0);
 }
 
 /* ---- limits ---------------------------------------------------------------- */

@@ -1,4 +1,11 @@
-/* shortlist_candidates.c - sets of candidate tokens as bit sets; see shortlist_candidates.h */
+/*
+ * shortlist_candidates.c - sets of candidate tokens as bit sets; see shortlist_candidates.h
+ *
+ * The candidates of a sentence are a union: frequent tokens, those that the shortlist has for each of
+ * its source tokens, those of its constraint, and </s>. With a bit for each token of the vocabulary a
+ * union is cheap, and reading the bits gives the ids in rising order, each once. The candidates of a
+ * batch are the union over its sentences; positions say where those of a sentence stand in it.
+ */
 #include "eval/decode/shortlist_candidates.h"
 
 #include <assert.h>

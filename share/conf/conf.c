@@ -12,6 +12,7 @@
 #include "share/base/mem.h"
 #include "share/base/text.h"
 #include "share/conf/alias.h"
+#include "share/conf/arch.h"
 #include "share/conf/conf_internal.h"
 
 /* ---- the tables ---- */
@@ -582,21 +583,19 @@ static int apply_preset(struct conf *c, const char *name, int64_t *slot, int64_t
 	return note_origin(&c->origins[conf_find_option(name) - conf_options], &s, e);
 }
 
+#define PRESET_OPTION(name) apply_preset(c, #name, &c->name, sizes[c->size].name, &ignored);
+#define PRESET_CORPUS(name)
+
 void conf_apply_size(struct conf *c)
 {
 	/* base and big: Vaswani et al. 2017, table 3; tiny: for small corpora on a CPU */
-	static const struct {
-		int64_t d_model, d_ff, heads, layers;
-	} sizes[] = {
-		[SIZE_TINY] = { 256, 1024, 4, 3 },
-		[SIZE_BASE] = { 512, 2048, 8, 6 },
-		[SIZE_BIG] = { 1024, 4096, 16, 6 },
+	static const struct model_shape sizes[] = {
+		[SIZE_TINY] = { 256, 1024, 4, .encoder_layers = 3, .decoder_layers = 3 },
+		[SIZE_BASE] = { 512, 2048, 8, .encoder_layers = 6, .decoder_layers = 6 },
+		[SIZE_BIG] = { 1024, 4096, 16, .encoder_layers = 6, .decoder_layers = 6 },
 	};
 	struct err ignored; /* without memory for the origin it stays "default" */
 
-	apply_preset(c, "d_model", &c->d_model, sizes[c->size].d_model, &ignored);
-	apply_preset(c, "d_ff", &c->d_ff, sizes[c->size].d_ff, &ignored);
-	apply_preset(c, "heads", &c->heads, sizes[c->size].heads, &ignored);
-	apply_preset(c, "encoder_layers", &c->encoder_layers, sizes[c->size].layers, &ignored);
-	apply_preset(c, "decoder_layers", &c->decoder_layers, sizes[c->size].layers, &ignored);
+#define ARCH(name, from, low, high) PRESET_##from(name)
+#include "share/conf/arch.def"
 }

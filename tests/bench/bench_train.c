@@ -210,18 +210,16 @@ static void add_up(struct tally *t, struct rig *r)
 /* FLOPs of a batch, as profiles count them: products, and pairs of a query and a key in attention. */
 static double flops_of(const struct model_shape *s, const struct batch *b)
 {
-	const double D = s->d_model, F = s->d_ff, V = s->vocabulary, E = s->encoder_layers,
-		     L = s->decoder_layers;
-	double source = E * (4 * D * D + 2 * D * F) + 2 * L * D * D,
-	       target = L * (6 * D * D + 2 * D * F) + V * D, pairs = 0;
+	double source, target, pairs = 0;
 
+	model_product_weights(s, &source, &target);
 	for (int32_t i = 0; i < b->n; i++) {
 		const double x = b->source_start[i + 1] - b->source_start[i],
 			     y = b->target_start[i + 1] - b->target_start[i];
 
-		pairs += E * x * x + L * (y * (y + 1) / 2 + x * y);
+		pairs += s->encoder_layers * x * x + s->decoder_layers * (y * (y + 1) / 2 + x * y);
 	}
-	return 6 * (b->n_source * source + b->n_target * target) + 14 * D * pairs;
+	return 6 * (b->n_source * source + b->n_target * target) + 14.0 * s->d_model * pairs;
 }
 
 /* Share of the roof for the processor time used, so that other work on the machine does not matter. */

@@ -54,7 +54,8 @@ static int turn_from_end(struct model *m, struct err *e)
 		   (size_t)d * sizeof(*end));
 	for (int32_t i = 0; i < d; i++)
 		end[i] *= -20;
-	o->to_device(model_get_dev(m), w->decoder_norm_shift.data, end, (size_t)d * sizeof(*end));
+	o->to_device(model_get_dev(m), model_output_norm(m)->norm_shift.data, end,
+		     (size_t)d * sizeof(*end));
 	free(end);
 	return 0;
 }

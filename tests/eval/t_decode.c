@@ -54,7 +54,7 @@ static struct model *sharp_model(const char *backend, uint64_t seed)
 		return NULL;
 	for (int64_t i = 0; i < model_floats(m); i++)
 		p[i] *= 1.7f;
-	shift = model_get_weights(m)->decoder_norm_shift.data;
+	shift = model_output_norm(m)->norm_shift.data;
 	end = (float *)model_get_weights(m)->embed.data + TOKEN_END * WIDTH;
 	for (int i = 0; i < WIDTH; i++)
 		shift[i] += END_SHIFT * end[i];

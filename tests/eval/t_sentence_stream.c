@@ -60,7 +60,7 @@ static struct model *ending_model(uint64_t seed, enum dtype precision)
 	p = model_param_arena(m);
 	for (int64_t i = 0; i < model_floats(m); i++)
 		p[i] *= 1.7F;
-	shift = model_get_weights(m)->decoder_norm_shift.data;
+	shift = model_output_norm(m)->norm_shift.data;
 	end = (float *)model_get_weights(m)->embed.data + TOKEN_END * shape.d_model;
 	for (int i = 0; i < shape.d_model; i++)
 		shift[i] += 0.9F * end[i];

@@ -55,7 +55,7 @@ static void sharpen(struct model *m)
 {
 	const int64_t d = model_get_shape(m)->d_model, n = model_floats(m);
 	float *w = small_copy(m, model_param_arena(m)), *end = w + TOKEN_END * d;
-	const float *shift = model_get_weights(m)->decoder_norm_shift.data;
+	const float *shift = model_output_norm(m)->norm_shift.data;
 	const int64_t at = shift - model_param_read(m);
 
 	for (int64_t i = 0; i < n; i++)

@@ -32,47 +32,55 @@
 
 #define MODEL_MAX_LAYERS ARCH_MAX_LAYERS
 
+enum model_stack { STACK_ENCODER, STACK_DECODER, N_STACKS };
+
+enum model_sublayer {
+#define SUBLAYER(name) SUBLAYER_##name,
+#include "train/model/sublayers.def"
+	N_SUBLAYER_KINDS
+};
+
+/* The sublayers of a layer, in order. Sublayer i of a stack is at[i % n] of layer i / n. */
+#define LAYER_MAX_SUBLAYERS 4
+struct layer_list {
+	int32_t n;
+	enum model_sublayer at[LAYER_MAX_SUBLAYERS];
+};
+
+enum param_init { INIT_table, INIT_glorot, INIT_glorot_ffn, INIT_one, INIT_zero };
+
 /* One tensor of the list of parameters: (rows, cols) at offset in the flat array. */
 struct model_param {
 	char name[64];
 	int64_t rows, cols;
 	int64_t offset; /* floats from the start of the array */
+	/* for the files of the model: where its view is, and its row of params.def */
+	enum model_stack stack;
+	int32_t sublayer; /* of the stack; -1: a field of struct model_weights */
+	size_t field;	  /* offset in the struct */
+	enum param_init init;
 };
 
-/* Weights, or their gradients, as views into the flat array; the fields are those of params.def. */
-struct model_encoder_layer {
-#define PARAM(group, field, name, rows, cols, init) PARAM_##group(field)
-#define PARAM_model(field)
-#define PARAM_encoder(field) struct tensor field;
-#define PARAM_decoder(field)
-#include "train/model/params.def"
-#undef PARAM_model
-#undef PARAM_encoder
-#undef PARAM_decoder
+/*
+ * The tensors of a sublayer, or their gradients: views into the flat array; data is NULL where its kind
+ * has no such tensor (params.def).
+ */
+struct sublayer_weights {
+	struct tensor norm_scale, norm_shift; /* (1, D) the norm before the sublayer */
+	struct tensor in, in_bias;	      /* (inner, D), (1, inner) its first product */
+	struct tensor out, out_bias;	      /* (D, …), (1, D) its last product */
 };
 
-struct model_decoder_layer {
-#define PARAM_model(field)
-#define PARAM_encoder(field)
-#define PARAM_decoder(field) struct tensor field;
-#include "train/model/params.def"
-#undef PARAM_model
-#undef PARAM_encoder
-#undef PARAM_decoder
+struct stack_weights {
+	int32_t n; /* sublayers of all layers */
+	/* (n + 1) owned by the model; sub[n] has only the norm of the stack's output */
+	struct sublayer_weights *sub;
 };
 
 struct model_weights {
-#define PARAM_model(field) struct tensor field;
-#define PARAM_encoder(field)
-#define PARAM_decoder(field)
-#include "train/model/params.def"
-#undef PARAM_model
-#undef PARAM_encoder
-#undef PARAM_decoder
-#undef PARAM
-	struct tensor output;		     /* (V, D) output layer: embed, or embed packed */
-	struct model_encoder_layer *encoder; /* (encoder_layers) owned by the model */
-	struct model_decoder_layer *decoder; /* (decoder_layers) owned by the model */
+	struct tensor embed, cross_kv;
+	struct tensor output; /* (V, D) output layer: embed, or embed packed */
+	struct stack_weights stack[N_STACKS];
 };
 
 struct model;
@@ -83,6 +91,10 @@ struct model;
  */
 int model_shape_from_conf(struct model_shape *shape, const struct conf *c, int32_t vocabulary,
 			  int32_t real_vocabulary, struct err *e);
+
+/* The sublayers of each layer of a stack. */
+const struct layer_list *model_layer_list(enum model_stack stack);
+int32_t model_count_layers(const struct model_shape *shape, enum model_stack stack);
 
 /* All tensors in the order of the flat array. The caller frees *params. *n_floats: their sum. */
 int model_params(const struct model_shape *shape, struct model_param **params, size_t *n_params,
@@ -233,6 +245,8 @@ void model_linear(const struct model *m, struct tensor out, struct tensor in, st
 /* Parts of the model for the trainer, checkpoints and the decoder; all borrowed. */
 const struct model_shape *model_get_shape(const struct model *m);
 const struct model_weights *model_get_weights(const struct model *m);
+/* Only the norm of the decoder's output, which the output layer reads. */
+const struct sublayer_weights *model_output_norm(const struct model *m);
 const struct ops *model_get_ops(const struct model *m);
 struct dev *model_get_dev(const struct model *m);
 /* Products so far for which a slow kernel stood in, struct ops; 0: none. */

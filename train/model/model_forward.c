@@ -1,5 +1,5 @@
 /*
- * model_forward.c - the forward pass: encoder, decoder, evaluation; see model_internal.h
+ * model_forward.c - a pass, and its forward part; see model_internal.h and sublayer.h
  *
  * A packed batch has its sentences one after the other, without padding:
  *
@@ -18,195 +18,112 @@
  * of every layer for model_backward.c; other passes use the memory of one layer for all layers.
  * When a GPU trains, model_batch.c pads the batch first.
  */
-#include "train/model/model_internal.h"
-
 #include <assert.h>
-#include <math.h>
+
+#include "train/model/sublayer.h"
+
+const struct sublayer_kind *const sublayer_kinds[N_SUBLAYER_KINDS] = {
+#define SUBLAYER(name) &sublayer_##name,
+#include "train/model/sublayers.def"
+};
+
+struct sublayer model_sublayer(const struct model *m, enum model_stack stack, int32_t i)
+{
+	const struct layer_list *list = model_layer_list(stack);
+	const struct sublayer_weights *grads = m->grads.stack[stack].sub;
+	const enum model_sublayer number = list->at[i % list->n];
+
+	return (struct sublayer){
+		.number = number,
+		.kind = sublayer_kinds[number],
+		.stack = stack,
+		.layer = i / list->n,
+		.is_first = i % list->n == 0,
+		.act = &m->acts.stack[stack].sub[i],
+		.w = &m->weights.stack[stack].sub[i],
+		.g = grads ? &grads[i] : NULL,
+	};
+}
+
+/* ---- dropout ----------------------------------------------------------- */
 
 /*
  * The random numbers of each site. They must never change, or a resumed run would draw other masks.
  * So the first DROPOUT_STRIDE sites of a layer keep the numbers that they had when there were no
  * others, and further sites get numbers after all of these.
  */
-#define DROPOUT_STRIDE 6  /* as many as enum model_site had in release 0.1.0 */
+#define DROPOUT_STRIDE 6  /* sites of a layer in release 0.1.0: those of the first three kinds */
 #define DROPOUT_MORE   16 /* at most so many further sites */
 #define DROPOUT_AFTER  (2 + 2 * MODEL_MAX_LAYERS * DROPOUT_STRIDE)
 
-static uint32_t dropout_number(enum model_stack stack, int32_t layer, enum model_site site)
+/* The numbers 0 and 1 belong to the embeddings of encoder and decoder. */
+static uint32_t dropout_number(const struct sublayer *at, enum dropout_site site)
 {
-	const uint32_t of_layer = (uint32_t)stack * MODEL_MAX_LAYERS + (uint32_t)layer;
-	const uint32_t at = (uint32_t)site;
+	const uint32_t of_layer = (uint32_t)at->stack * MODEL_MAX_LAYERS + (uint32_t)at->layer;
+	const uint32_t of_site = 2 * (uint32_t)at->number + (uint32_t)site;
 
-	static_assert(SITE_FFN == DROPOUT_STRIDE - 1,
-		      "the sites of 0.1.0 come first, in their order");
-	static_assert(N_LAYER_SITES <= DROPOUT_STRIDE + DROPOUT_MORE, "more sites than numbers");
-	if (site == SITE_EMBEDDING)
-		return (uint32_t)stack;
-	if (at < DROPOUT_STRIDE)
-		return 2 + of_layer * DROPOUT_STRIDE + at;
-	return DROPOUT_AFTER + of_layer * DROPOUT_MORE + (at - DROPOUT_STRIDE);
+	static_assert(SUBLAYER_self == 0 && SUBLAYER_cross == 1 && SUBLAYER_ffn == 2,
+		      "the kinds of 0.1.0 come first, in their order");
+	static_assert(2 * N_SUBLAYER_KINDS <= DROPOUT_STRIDE + DROPOUT_MORE,
+		      "more sites than numbers");
+	if (of_site < DROPOUT_STRIDE)
+		return 2 + of_layer * DROPOUT_STRIDE + of_site;
+	return DROPOUT_AFTER + of_layer * DROPOUT_MORE + (of_site - DROPOUT_STRIDE);
 }
 
-struct dropout model_dropout(const struct model_pass *p, enum model_stack stack, int32_t layer,
-			     enum model_site site)
+/* rate: offset in struct model_pass_options */
+static struct dropout dropout_at(const struct model_pass *p, size_t rate, uint32_t number)
 {
-	const struct model_pass_options *how = p->how;
-	const uint32_t number = dropout_number(stack, layer, site);
-	struct dropout drop = { 0 };
-
-	assert(layer >= 0 && layer < MODEL_MAX_LAYERS && site != N_LAYER_SITES);
-	if (!how)
-		return drop;
-	drop.rate = site == SITE_SELF_WEIGHTS || site == SITE_CROSS_WEIGHTS ? how->attention_dropout
-		    : site == SITE_RELU					    ? how->relu_dropout
-									    : how->dropout;
-	drop.key = rng_key_make(how->seed, RNG_DROPOUT | number << 8, 0, 0);
-	drop.rng_step = p->m->acts.ids.rng_step;
-	return drop;
+	if (!p->how)
+		return (struct dropout){ 0 };
+	return (struct dropout){
+		.rate = *(const float *)(const void *)((const char *)p->how + rate),
+		.key = rng_key_make(p->how->seed, RNG_DROPOUT | number << 8, 0, 0),
+		.rng_step = p->m->acts.ids.rng_step,
+	};
 }
 
-/* out (T, outputs) = in (T, inputs) times the transposed weight (outputs, inputs). */
-static void linear_forward(const struct model_pass *p, struct tensor out, struct tensor in,
-			   struct tensor weight)
+struct dropout model_dropout(const struct model_pass *p, const struct sublayer *at,
+			     enum dropout_site site)
 {
-	model_linear(p->m, out, in, weight, NULL, false);
+	assert(at->layer >= 0 && at->layer < MODEL_MAX_LAYERS);
+	return dropout_at(p,
+			  site == DROPOUT_INNER ? at->kind->inner_rate
+						: offsetof(struct model_pass_options, dropout),
+			  dropout_number(at, site));
 }
 
-/* Sentences of an attention, and the dropout of its weights. */
-struct attention_args {
-	struct attention_shape shape;
-	struct dropout drop;
-};
-
-static void self_attention_forward(const struct model_pass *p, struct tensor in,
-				   const struct layer_act *l, struct tensor qkv_weight,
-				   struct tensor out_weight, struct attention_args how)
+struct dropout model_embedding_dropout(const struct model_pass *p, enum model_stack stack)
 {
-	const int64_t D = p->m->shape.d_model;
-
-	linear_forward(p, l->qkv, in, qkv_weight);
-	p->m->ops->attention(p->m->dev, l->self_context, l->self_lse, tensor_columns(l->qkv, 0, D),
-			     tensor_columns(l->qkv, D, D), tensor_columns(l->qkv, 2 * D, D),
-			     how.shape, how.drop);
-	linear_forward(p, with_rows(p->m->acts.branch, in.rows), l->self_context, out_weight);
+	return dropout_at(p, offsetof(struct model_pass_options, dropout), (uint32_t)stack);
 }
 
-static void cross_attention_forward(const struct model_pass *p, struct tensor in, int32_t layer,
-				    struct attention_args how)
-{
-	const int64_t D = p->m->shape.d_model;
-	const struct model_acts *a = &p->m->acts;
-	const struct layer_act *l = &a->decoder.layers[layer];
-	const struct model_decoder_layer *w = &p->m->weights.decoder[layer];
+/* ---- the stacks -------------------------------------------------------- */
 
-	linear_forward(p, l->cross_q, in, w->cross_q);
-	p->m->ops->attention(p->m->dev, l->cross_context, l->cross_lse, l->cross_q,
-			     tensor_columns(a->memory_kv, 2 * D * layer, D),
-			     tensor_columns(a->memory_kv, 2 * D * layer + D, D), how.shape,
-			     how.drop);
-	linear_forward(p, with_rows(a->branch, in.rows), l->cross_context, w->cross_out);
-}
-
-static void ffn_forward(const struct model_pass *p, struct tensor in, struct tensor hidden,
-			struct tensor in_weight, struct tensor in_bias, struct tensor out_weight,
-			struct dropout drop)
+static void stack_forward(const struct model_pass *p, enum model_stack stack)
 {
-	if (drop.rate > 0) {
-		linear_forward(p, hidden, in, in_weight);
-		p->m->ops->relu_dropout(p->m->dev, hidden, vector_of(in_bias), drop);
-	} else {
-		model_linear(p->m, hidden, in, in_weight, &in_bias, true);
+	model_stack_begin(p, stack);
+	for (int32_t i = 0; i < p->m->acts.stack[stack].n; i++) {
+		const struct sublayer at = model_sublayer(p->m, stack, i);
+
+		at.kind->forward(p, &at);
+		model_residual_forward(p, &at);
 	}
-	linear_forward(p, with_rows(p->m->acts.branch, in.rows), hidden, out_weight);
-}
-
-/* Add acts.branch to the sum of point[0]; the result is point[1]. */
-static void add_norm_forward(const struct model_pass *p, struct norm_point *point,
-			     const float *bias, struct tensor scale, struct tensor shift,
-			     struct dropout drop)
-{
-	struct norm_point *to = point + 1;
-
-	p->m->ops->add_norm(p->m->dev, to->sum, to->out, to->mean, to->rstd, point->sum,
-			    with_rows(p->m->acts.branch, point->sum.rows), bias, vector_of(scale),
-			    vector_of(shift), drop);
-}
-
-static void begin_stack(const struct model_pass *p, enum model_stack stack)
-{
-	const struct model *m = p->m;
-	const struct device_batch *ids = &m->acts.ids;
-	const struct model_weights *w = &m->weights;
-	bool encoder = stack == STACK_ENCODER;
-	struct norm_point *x = encoder ? m->acts.encoder.points : m->acts.decoder.points;
-
-	m->ops->embed(m->dev, x->sum, w->embed, encoder ? ids->source : ids->target_in,
-		      encoder ? ids->source_position : ids->target_position,
-		      sqrtf((float)m->shape.d_model), model_dropout(p, stack, 0, SITE_EMBEDDING));
-	m->ops->norm(
-		m->dev, x->out, x->mean, x->rstd, x->sum,
-		vector_of(encoder ? w->encoder[0].self_norm_scale : w->decoder[0].self_norm_scale),
-		vector_of(encoder ? w->encoder[0].self_norm_shift : w->decoder[0].self_norm_shift));
 }
 
 void model_encoder_forward(const struct model_pass *p)
 {
 	const struct model *m = p->m;
-	const struct model_acts *a = &m->acts;
-	const int32_t n = m->shape.encoder_layers;
+	const struct stack_act *encoder = &m->acts.stack[STACK_ENCODER];
 
-	begin_stack(p, STACK_ENCODER);
-	for (int32_t i = 0; i < n; i++) {
-		const struct model_encoder_layer *w = &m->weights.encoder[i];
-		const struct layer_act *l = &a->encoder.layers[i];
-		struct norm_point *x = &a->encoder.points[2 * i];
-		struct attention_args self = { p->encoder_self, model_dropout(p, STACK_ENCODER, i,
-									      SITE_SELF_WEIGHTS) };
-		bool last = i == n - 1;
-
-		self_attention_forward(p, x[0].out, l, w->self_qkv, w->self_out, self);
-		add_norm_forward(p, &x[0], NULL, w->ffn_norm_scale, w->ffn_norm_shift,
-				 model_dropout(p, STACK_ENCODER, i, SITE_SELF));
-		ffn_forward(p, x[1].out, l->hidden, w->ffn_in, w->ffn_in_bias, w->ffn_out,
-			    model_dropout(p, STACK_ENCODER, i, SITE_RELU));
-		add_norm_forward(p, &x[1], vector_of(w->ffn_out_bias),
-				 last ? m->weights.encoder_norm_scale : w[1].self_norm_scale,
-				 last ? m->weights.encoder_norm_shift : w[1].self_norm_shift,
-				 model_dropout(p, STACK_ENCODER, i, SITE_FFN));
-	}
-	linear_forward(p, a->memory_kv, a->encoder.points[2 * n].out, m->weights.cross_kv);
+	stack_forward(p, STACK_ENCODER);
+	model_linear(m, m->acts.memory_kv, encoder->sub[encoder->n].x.out, m->weights.cross_kv,
+		     NULL, false);
 }
 
 void model_decoder_forward(const struct model_pass *p)
 {
-	const struct model *m = p->m;
-	const struct model_acts *a = &m->acts;
-	const int32_t n = m->shape.decoder_layers;
-
-	begin_stack(p, STACK_DECODER);
-	for (int32_t i = 0; i < n; i++) {
-		const struct model_decoder_layer *w = &m->weights.decoder[i];
-		const struct layer_act *l = &a->decoder.layers[i];
-		struct norm_point *x = &a->decoder.points[3 * i];
-		struct attention_args self = { p->decoder_self, model_dropout(p, STACK_DECODER, i,
-									      SITE_SELF_WEIGHTS) };
-		struct attention_args cross = { p->cross, model_dropout(p, STACK_DECODER, i,
-									SITE_CROSS_WEIGHTS) };
-		bool last = i == n - 1;
-
-		self_attention_forward(p, x[0].out, l, w->self_qkv, w->self_out, self);
-		add_norm_forward(p, &x[0], NULL, w->cross_norm_scale, w->cross_norm_shift,
-				 model_dropout(p, STACK_DECODER, i, SITE_SELF));
-		cross_attention_forward(p, x[1].out, i, cross);
-		add_norm_forward(p, &x[1], NULL, w->ffn_norm_scale, w->ffn_norm_shift,
-				 model_dropout(p, STACK_DECODER, i, SITE_CROSS));
-		ffn_forward(p, x[2].out, l->hidden, w->ffn_in, w->ffn_in_bias, w->ffn_out,
-			    model_dropout(p, STACK_DECODER, i, SITE_RELU));
-		add_norm_forward(p, &x[2], vector_of(w->ffn_out_bias),
-				 last ? m->weights.decoder_norm_scale : w[1].self_norm_scale,
-				 last ? m->weights.decoder_norm_shift : w[1].self_norm_shift,
-				 model_dropout(p, STACK_DECODER, i, SITE_FFN));
-	}
+	stack_forward(p, STACK_DECODER);
 }
 
 /* ---- a pass ------------------------------------------------------------ */
@@ -225,12 +142,33 @@ static void count_pairs(const struct batch *b, int64_t pairs[3])
 	}
 }
 
+/* The sentences of one language: their first rows, and a bound of their lengths. */
+struct pass_side {
+	const int32_t *start;
+	int32_t longest;
+};
+
+static struct attention_shape attention_between(const struct model_pass *p, struct pass_side q,
+						struct pass_side k, int64_t pairs)
+{
+	return (struct attention_shape){
+		.q_start = q.start,
+		.k_start = k.start,
+		.n = p->extent.sentences,
+		.heads = p->m->shape.heads,
+		.max_q = q.longest,
+		.max_k = k.longest,
+		.pairs = pairs,
+	};
+}
+
 int model_pass_begin(struct model_pass *p, struct err *e)
 {
 	struct model *m = p->m;
 	const struct batch *b = p->b;
 	const struct device_batch *ids = &m->acts.ids;
 	const struct batch_extent *x = &p->extent;
+	struct pass_side source, target;
 	int64_t pairs[3];
 
 	if (b->n < 1 || b->n > m->cap_sentences || b->n_source < 1 || b->n_source > m->cap_tokens ||
@@ -246,34 +184,26 @@ int model_pass_begin(struct model_pass *p, struct err *e)
 	model_acts_set_rows(&m->acts, x->source, x->target);
 	model_send_batch(p);
 	count_pairs(b, pairs);
-	p->encoder_self = (struct attention_shape){
-		.q_start = ids->source_start,
-		.k_start = ids->source_start,
-		.n = x->sentences,
-		.heads = m->shape.heads,
-		.max_q = x->max_source,
-		.max_k = x->max_source,
-		.pairs = pairs[0],
-	};
-	p->decoder_self = (struct attention_shape){
-		.q_start = ids->target_start,
-		.k_start = ids->target_start,
-		.n = x->sentences,
-		.heads = m->shape.heads,
-		.max_q = x->max_target,
-		.max_k = x->max_target,
-		.causal = true,
-		.pairs = pairs[1],
-	};
-	p->cross = (struct attention_shape){
-		.q_start = ids->target_start,
-		.k_start = ids->source_start,
-		.n = x->sentences,
-		.heads = m->shape.heads,
-		.max_q = x->max_target,
-		.max_k = x->max_source,
-		.pairs = pairs[2],
-	};
+	source = (struct pass_side){ ids->source_start, x->max_source };
+	target = (struct pass_side){ ids->target_start, x->max_target };
+	p->self[STACK_ENCODER] = attention_between(p, source, source, pairs[0]);
+	p->self[STACK_DECODER] = attention_between(p, target, target, pairs[1]);
+	p->self[STACK_DECODER].causal = true;
+	p->cross = attention_between(p, target, source, pairs[2]);
+	return 0;
+}
+
+/* The losses of a batch, not yet collected. */
+static int begin_evaluation(struct model_pass *p, struct err *e)
+{
+	if (model_pass_begin(p, e))
+		return e->code;
+	model_discard_sums(p->m);
+	p->m->tokens = p->b->n_target;
+	model_encoder_forward(p);
+	model_decoder_forward(p);
+	model_head(p, false);
+	model_head_sums(p);
 	return 0;
 }
 
@@ -282,15 +212,7 @@ int model_evaluate(struct model *m, const struct batch *b, float smoothing, stru
 {
 	struct model_pass p = { .m = m, .b = b, .smoothing = smoothing };
 
-	if (model_pass_begin(&p, e))
-		return e->code;
-	model_discard_sums(m);
-	m->tokens = b->n_target;
-	model_encoder_forward(&p);
-	model_decoder_forward(&p);
-	model_head(&p, false);
-	model_head_sums(&p);
-	return model_collect_sums(m, sums, e);
+	return begin_evaluation(&p, e) ? e->code : model_collect_sums(m, sums, e);
 }
 
 int model_predict(struct model *m, const struct batch *b, int32_t *ids, struct model_sums *sums,
@@ -298,14 +220,8 @@ int model_predict(struct model *m, const struct batch *b, int32_t *ids, struct m
 {
 	struct model_pass p = { .m = m, .b = b, .predict = true };
 
-	if (model_pass_begin(&p, e))
+	if (begin_evaluation(&p, e))
 		return e->code;
-	model_discard_sums(m);
-	m->tokens = b->n_target;
-	model_encoder_forward(&p);
-	model_decoder_forward(&p);
-	model_head(&p, false);
-	model_head_sums(&p);
 	m->ops->to_host(m->dev, ids, m->acts.ids.target_in, (size_t)b->n_target * sizeof(*ids));
 	return model_collect_sums(m, sums, e);
 }

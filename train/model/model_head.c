@@ -11,13 +11,20 @@
 
 #include <assert.h>
 
+static struct tensor decoder_output(const struct model_acts *a)
+{
+	const struct stack_act *decoder = &a->stack[STACK_DECODER];
+
+	return decoder->sub[decoder->n].x.out;
+}
+
 /* Losses of dlogits.rows target tokens from token first on, and the gradient of their logits. */
 static void head_chunk_losses(const struct model_pass *p, int64_t first, struct tensor dlogits,
 			      float grad_scale)
 {
 	const struct model *m = p->m;
 	const struct model_acts *a = &m->acts;
-	const struct tensor states = a->decoder.points[a->decoder.n_points - 1].out;
+	const struct tensor states = decoder_output(a);
 	float *loss = vector_of(a->losses) + first, *nll = loss + a->losses.stride;
 	const bool in_place = a->logits.data == a->dlogits.data;
 
@@ -43,7 +50,7 @@ void model_head(const struct model_pass *p, bool gradients)
 	const struct model *m = p->m;
 	const struct ops *o = m->ops;
 	const struct model_acts *a = &m->acts;
-	const struct tensor states = a->decoder.points[a->decoder.n_points - 1].out;
+	const struct tensor states = decoder_output(a);
 
 	for (int64_t first = 0, n; first < p->extent.target; first += n) {
 		struct tensor dlogits;

@@ -1,19 +1,22 @@
 /*
  * model_internal.h - the structs that the files of the model share: activations, and a pass.
  *
- *	model.c           shapes, the list of tensors, allocation, initial weights
- *	model_pack.c      weights packed for decoding
- *	model_plan.c      one arena for all activations, sized before the run
- *	model_batch.c     batches sent to the backend, padded to few shapes for CUDA graphs
- *	model_forward.c   encoder, decoder, evaluation
- *	model_head.c      the tied output layer and its loss, in chunks of tokens
- *	model_backward.c  gradients
+ *	model_params.c        shapes, the list of tensors, initial weights
+ *	model.c               allocation of a model, memory of a run
+ *	model_pack.c          weights packed for decoding
+ *	model_plan.c          one arena for all activations, sized before the run
+ *	model_batch.c         batches sent to the backend, padded to few shapes for CUDA graphs
+ *	sublayer.h            what a sublayer is; sublayers.def lists the kinds
+ *	sublayer_attention.c  self attention and cross attention
+ *	sublayer_ffn.c        feed-forward
+ *	sublayer_residual.c   what is around each sublayer: sum, dropout, norm
+ *	model_forward.c       a pass; encoder and decoder as lists of sublayers
+ *	model_head.c          the tied output layer and its loss, in chunks of tokens
+ *	model_backward.c      gradients
  *
- * A stack is a sequence of norm points. Point 0 is the embedding and its norm. Every later point
- * is the sum of the point before it and of a sublayer's branch, and the norm of this sum, which
- * the next sublayer reads. The sublayers of encoder layer l lie between the points 2l, 2l+1 and
- * 2l+2, those of decoder layer l between 3l … 3l+3. The norm of the last point is the output of
- * the stack.
+ * A stack is a list of sublayers. Sublayer i reads the residual stream at point i, which is a sum and
+ * its norm; its branch is added to this sum and gives point i + 1. Point 0 is the embedding. The norm
+ * of the last point is the output of the stack.
  *
  * Training with bf16 products stores in bf16 what products read or write: outputs of norms,
  * queries, keys, values and attention contexts, hidden layers, branches, and the gradients of all
@@ -41,20 +44,18 @@ struct norm_point {
 	float *mean, *rstd; /* (T) */
 };
 
-struct layer_act {
-	struct tensor qkv; /* (T, 3D) */
-	struct tensor
-		self_context; /* (T, D) context of self attention, before its output product */
-	float *self_lse;      /* (T, H) logarithms of the softmax's sums, for backward */
-	struct tensor cross_q, cross_context; /* (T, D) decoder only */
-	float *cross_lse;		      /* (T, H) decoder only */
-	struct tensor hidden;		      /* (T, F) after ReLU and dropout */
+/* What a sublayer stores, in the training also for the backward pass. */
+struct sublayer_act {
+	struct norm_point x;
+	/* output of its first product: (T, 3D) Q, K and V; (T, D) Q; (T, F) after ReLU and dropout */
+	struct tensor inner;
+	struct tensor context; /* (T, D) attention: before its output product */
+	float *lse; /* (T, H) attention: logarithms of the softmax's sums, for backward */
 };
 
 struct stack_act {
-	struct norm_point *points; /* (n_points) owned */
-	struct layer_act *layers;  /* (n_layers) owned */
-	int32_t n_points, n_layers;
+	int32_t n;
+	struct sublayer_act *sub; /* (n + 1) owned; sub[n] has only the output of the stack */
 };
 
 /* A batch in the backend's memory, or in the staging buffer: one block, in this order. */
@@ -66,7 +67,7 @@ struct device_batch {
 
 /* Views into the arena; rows of the tensors follow the batch of the current pass. */
 struct model_acts {
-	struct stack_act encoder, decoder;
+	struct stack_act stack[N_STACKS];
 	void *batch_slots[2];	 /* used in turns: one batch is copied while the other is used */
 	struct device_batch ids; /* the batch of the current pass, in one of the slots */
 	struct tensor memory_kv; /* (source T, 2DL) */
@@ -81,7 +82,7 @@ struct model_acts {
 	struct tensor dmemory_kv; /* (source T, 2DL) */
 	struct tensor dsum;	  /* (T, D) gradient of the residual stream */
 	struct tensor dout;	  /* (T, D) gradient of a norm's output */
-	struct tensor wide_grad;  /* (T, max(F, 3D)) gradient inside a sublayer */
+	struct tensor wide_grad;  /* (T, widest inner) gradient of inner */
 };
 
 struct model {
@@ -126,36 +127,35 @@ struct model_pass {
 	float smoothing;
 	bool predict; /* model_predict(): the likeliest tokens replace ids.target_in */
 	bool graph;   /* record the pass as CUDA graphs, or replay them */
-	struct attention_shape encoder_self, decoder_self, cross;
-};
-
-/* The sites of dropout: each site of each layer has its own random numbers. */
-enum model_stack { STACK_ENCODER, STACK_DECODER };
-enum model_site {
-	SITE_SELF_WEIGHTS,
-	SITE_SELF,
-	SITE_CROSS_WEIGHTS,
-	SITE_CROSS,
-	SITE_RELU,
-	SITE_FFN,
-	N_LAYER_SITES,
-	SITE_EMBEDDING /* once in a stack; layer is 0 */
+	struct attention_shape self[N_STACKS], cross;
 };
 
 /* An arena while it is divided into arrays. base NULL: only count bytes. */
 struct arena_plan {
 	char *base;
-	size_t used;	    /* bytes so far */
-	bool overflow;	    /* a size does not fit into size_t: the plan is useless */
-	enum dtype dtype;   /* of the activations that may be bf16 */
-	int32_t loss_rows;  /* ops->loss_rows */
-	bool loss_in_place; /* ops->loss_in_place */
+	size_t used;	       /* bytes so far */
+	bool overflow;	       /* a size does not fit into size_t: the plan is useless */
+	enum dtype dtype;      /* of the activations that may be bf16 */
+	const struct ops *ops; /* borrowed: how its loss works */
 };
 
 /* Purpose of the activations; each includes the arrays of those before it. */
 enum model_use { MODEL_USE_ENCODE, MODEL_USE_EVALUATE, MODEL_USE_TRAIN };
 
-/* model_plan.c: allocate the arrays of points and layers. After a failure still call free. */
+/* model_params.c: allocate the views of w, which point nowhere; free w->stack[].sub after a failure too. */
+int model_alloc_views(struct model_weights *w, const struct model_shape *s, struct err *e);
+/* Point the views of w to flat, or to tensors[] in the order of params if flat is NULL. */
+void model_set_views(struct model_weights *w, const struct model_param *params, size_t n,
+		     float *flat, const float *const *tensors);
+/* Columns of sublayer_act.inner: the outputs of the first product, by params.def. */
+int64_t model_inner_width(const struct model_shape *s, enum model_sublayer kind);
+/* Outputs of the widest product but the output layer; *largest: floats of the largest tensor. */
+int64_t model_widest(const struct model_param *params, size_t n, int64_t *largest);
+/* Call visit for the view of each weight of a product, until one returns false. */
+typedef bool model_visit(void *context, struct tensor *view);
+bool model_each_weight(struct model *m, model_visit *visit, void *context);
+
+/* model_plan.c: allocate the arrays of sublayers. After a failure still call free. */
 int model_acts_alloc(struct model_acts *a, const struct model_shape *s, struct err *e);
 void model_acts_free(struct model_acts *a);
 /* Lay out all activations for batches of at most this extent. False: sizes overflow. */
@@ -183,9 +183,6 @@ int model_pass_begin(struct model_pass *p, struct err *e);
 void model_encoder_forward(const struct model_pass *p);
 /* Tokens to the decoder's output; after model_encoder_forward(). */
 void model_decoder_forward(const struct model_pass *p);
-struct dropout model_dropout(const struct model_pass *p, enum model_stack stack, int32_t layer,
-			     enum model_site site);
-
 /*
  * model_head.c: losses of all target tokens. gradients: also add to the gradient of the embedding,
  * and set acts.dout to the gradient of the decoder's output.
@@ -196,9 +193,6 @@ void model_head_sums(const struct model_pass *p);
 /* Set the losses and tokens in acts.tally to 0. */
 void model_discard_sums(struct model *m);
 
-/* model_pack.c: call visit for the view of each weight of a product, until one returns false. */
-typedef bool model_visit(void *context, struct tensor *view);
-bool model_each_weight(struct model *m, model_visit *visit, void *context);
 /* model.c: make the bf16 copy of the weights again if they may have changed. */
 void model_refresh_rounded(struct model *m);
 /* model.c: free the bf16 copy; products read the weights themselves again. */

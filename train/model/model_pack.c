@@ -1,31 +1,16 @@
-/* model_pack.c - weights packed for decoding; see model.h and kernels/ops/panels.h */
+/*
+ * model_pack.c - weights packed for decoding; see model.h and kernels/ops/panels.h
+ *
+ * A step of decoding multiplies few rows by all weights, so the time to read the weights bounds it.
+ * model_pack() copies them once: into fewer bytes (bf16, int8), and into panels, the order in which
+ * the kernel reads them. It visits all weights twice, first to count the bytes of the one block.
+ */
 #include "train/model/model_internal.h"
 
 #include <assert.h>
 
 #include "kernels/ops/panels.h"
 #include "share/base/file.h"
-
-bool model_each_weight(struct model *m, model_visit *visit, void *context)
-{
-	struct model_weights *w = &m->weights;
-	bool good = visit(context, &w->cross_kv) && visit(context, &w->output);
-
-	for (int32_t i = 0; good && i < m->shape.encoder_layers; i++) {
-		struct model_encoder_layer *l = &w->encoder[i];
-
-		good = visit(context, &l->self_qkv) && visit(context, &l->self_out) &&
-		       visit(context, &l->ffn_in) && visit(context, &l->ffn_out);
-	}
-	for (int32_t i = 0; good && i < m->shape.decoder_layers; i++) {
-		struct model_decoder_layer *l = &w->decoder[i];
-
-		good = visit(context, &l->self_qkv) && visit(context, &l->self_out) &&
-		       visit(context, &l->cross_q) && visit(context, &l->cross_out) &&
-		       visit(context, &l->ffn_in) && visit(context, &l->ffn_out);
-	}
-	return good;
-}
 
 struct packing {
 	struct model *m;

@@ -1,32 +1,33 @@
-/* model_plan.c - the arena of activations; see model_internal.h */
-#include "train/model/model_internal.h"
-
+/*
+ * model_plan.c - the arena of activations; see model_internal.h
+ *
+ * model_acts_plan() lays all arrays one after the other. It runs twice: without a base it only counts
+ * bytes, and with one it sets the pointers. Training needs the activations of every layer until the
+ * backward pass comes to this layer; evaluation and decoding use the memory of one layer for all.
+ */
 #include <assert.h>
 #include <stdlib.h>
 
 #include "share/base/mem.h"
+#include "train/model/sublayer.h"
 
 int model_acts_alloc(struct model_acts *a, const struct model_shape *s, struct err *e)
 {
-	a->encoder.n_layers = s->encoder_layers;
-	a->encoder.n_points = 2 * s->encoder_layers + 1;
-	a->decoder.n_layers = s->decoder_layers;
-	a->decoder.n_points = 3 * s->decoder_layers + 1;
-	a->encoder.points = mem_alloc((size_t)a->encoder.n_points, sizeof(struct norm_point), e);
-	a->encoder.layers = mem_alloc((size_t)a->encoder.n_layers, sizeof(struct layer_act), e);
-	a->decoder.points = mem_alloc((size_t)a->decoder.n_points, sizeof(struct norm_point), e);
-	a->decoder.layers = mem_alloc((size_t)a->decoder.n_layers, sizeof(struct layer_act), e);
-	if (a->encoder.points && a->encoder.layers && a->decoder.points && a->decoder.layers)
-		return 0;
-	return e->code; /* the owner calls model_acts_free() */
+	for (enum model_stack k = 0; k < N_STACKS; k++) {
+		struct stack_act *stack = &a->stack[k];
+
+		stack->n = model_count_layers(s, k) * model_layer_list(k)->n;
+		stack->sub = mem_alloc((size_t)stack->n + 1, sizeof(*stack->sub), e);
+		if (!stack->sub)
+			return e->code; /* the owner calls model_acts_free() */
+	}
+	return 0;
 }
 
 void model_acts_free(struct model_acts *a)
 {
-	free(a->encoder.points);
-	free(a->encoder.layers);
-	free(a->decoder.points);
-	free(a->decoder.layers);
+	for (enum model_stack k = 0; k < N_STACKS; k++)
+		free(a->stack[k].sub);
 	*a = (struct model_acts){ 0 };
 }
 
@@ -67,8 +68,7 @@ static struct tensor plan_tensor_f32(struct arena_plan *c, int64_t rows, int64_t
 	return plan_tensor_of(c, rows, cols, DTYPE_F32);
 }
 
-/* A tensor that products read or write: floats or bf16, see model_internal.h. */
-static struct tensor plan_tensor_act(struct arena_plan *c, int64_t rows, int64_t cols)
+struct tensor model_plan_tensor(struct arena_plan *c, int64_t rows, int64_t cols)
 {
 	return plan_tensor_of(c, rows, cols, c->dtype);
 }
@@ -77,59 +77,65 @@ static struct norm_point plan_norm_point(struct arena_plan *c, int64_t tokens, i
 {
 	return (struct norm_point){
 		.sum = plan_tensor_f32(c, tokens, d_model),
-		.out = plan_tensor_act(c, tokens, d_model),
+		.out = model_plan_tensor(c, tokens, d_model),
 		.mean = arena_plan_array(c, tokens, sizeof(float)),
 		.rstd = arena_plan_array(c, tokens, sizeof(float)),
 	};
 }
 
-static struct layer_act plan_layer_act(struct arena_plan *c, const struct model_shape *s,
-				       int64_t tokens, bool cross)
+/*
+ * every_layer: the backward pass will need the activations of every layer. Otherwise all layers use
+ * the memory of the first one, and all points that of point 0.
+ */
+static void plan_stack(struct model_acts *acts, enum model_stack stack, const struct model_shape *s,
+		       int64_t tokens, bool every_layer, struct arena_plan *c)
 {
-	struct layer_act l = {
-		.qkv = plan_tensor_act(c, tokens, 3 * (int64_t)s->d_model),
-		.self_context = plan_tensor_act(c, tokens, s->d_model),
-		.self_lse = arena_plan_array(c, tokens * s->heads, sizeof(float)),
-		.hidden = plan_tensor_act(c, tokens, s->d_ff),
-	};
+	const struct layer_list *list = model_layer_list(stack);
+	struct stack_act *a = &acts->stack[stack];
 
-	if (cross) {
-		l.cross_q = plan_tensor_act(c, tokens, s->d_model);
-		l.cross_context = plan_tensor_act(c, tokens, s->d_model);
-		l.cross_lse = arena_plan_array(c, tokens * s->heads, sizeof(float));
+	for (int32_t i = 0; i <= a->n; i++) {
+		const enum model_sublayer kind = list->at[i % list->n];
+		struct sublayer_act *to = &a->sub[i];
+
+		if (i >= list->n && !every_layer) {
+			*to = a->sub[i - list->n];
+			continue;
+		}
+		to->x = i == 0 || every_layer ? plan_norm_point(c, tokens, s->d_model)
+					      : a->sub[0].x;
+		if (i == a->n)
+			break;
+		to->inner = model_plan_tensor(c, tokens, model_inner_width(s, kind));
+		if (sublayer_kinds[kind]->plan)
+			sublayer_kinds[kind]->plan(to, s, tokens, c);
 	}
-	return l;
 }
 
-/*
- * every_layer: the backward pass will need the activations of every layer. Otherwise all layers
- * and points use the same memory.
- */
-static void plan_stack(struct stack_act *a, const struct model_shape *s, int64_t tokens, bool cross,
-		       bool every_layer, struct arena_plan *c)
+/* Columns of the widest inner activation of all sublayers. */
+static int64_t widest_inner(const struct model_acts *a)
 {
-	for (int32_t i = 0; i < a->n_points; i++)
-		a->points[i] = i == 0 || every_layer ? plan_norm_point(c, tokens, s->d_model)
-						     : a->points[0];
-	for (int32_t i = 0; i < a->n_layers; i++)
-		a->layers[i] =
-			i == 0 || every_layer ? plan_layer_act(c, s, tokens, cross) : a->layers[0];
+	int64_t widest = 0;
+
+	for (enum model_stack k = 0; k < N_STACKS; k++)
+		for (int32_t i = 0; i < a->stack[k].n; i++)
+			widest = MAX(widest, a->stack[k].sub[i].inner.cols);
+	return widest;
 }
 
 static void plan_logits(struct model_acts *a, const struct model_shape *s, int64_t tokens,
 			bool training, struct arena_plan *c)
 {
-	const bool has_act_type = training && c->loss_rows; /* the gradient, in products */
+	const bool has_act_type = training && c->ops->loss_rows; /* the gradient, in products */
 	const int64_t rows = MIN(tokens, MODEL_HEAD_ROWS(has_act_type ? c->dtype : DTYPE_F32)),
-		      part = c->loss_rows ? MIN(rows, c->loss_rows) : rows;
+		      part = c->ops->loss_rows ? MIN(rows, c->ops->loss_rows) : rows;
 
-	if (has_act_type && c->loss_in_place) {
-		a->dlogits = plan_tensor_act(c, rows, s->vocabulary);
+	if (has_act_type && c->ops->loss_in_place) {
+		a->dlogits = model_plan_tensor(c, rows, s->vocabulary);
 		a->logits = with_rows(a->dlogits, part);
 		return;
 	}
 	a->logits = plan_tensor_f32(c, part, s->vocabulary);
-	a->dlogits = has_act_type ? plan_tensor_act(c, rows, s->vocabulary) : a->logits;
+	a->dlogits = has_act_type ? model_plan_tensor(c, rows, s->vocabulary) : a->logits;
 }
 
 bool model_acts_plan(struct model_acts *a, const struct model_shape *s,
@@ -142,44 +148,41 @@ bool model_acts_plan(struct model_acts *a, const struct model_shape *s,
 		a->batch_slots[i] = arena_plan_array(c, 0, 1);
 		model_plan_ids(&a->ids, most, c);
 	}
-	plan_stack(&a->encoder, s, tokens, false, training, c);
+	plan_stack(a, STACK_ENCODER, s, tokens, training, c);
 	if (use != MODEL_USE_ENCODE)
-		plan_stack(&a->decoder, s, tokens, true, training, c);
+		plan_stack(a, STACK_DECODER, s, tokens, training, c);
 	/* one more cache line in the stride, so that rows begin in different cache sets */
-	a->memory_kv = plan_tensor_act(c, tokens, memory + 64 / (int64_t)dtype_bytes(c->dtype));
+	a->memory_kv = model_plan_tensor(c, tokens, memory + 64 / (int64_t)dtype_bytes(c->dtype));
 	a->memory_kv.cols = memory;
-	a->branch = plan_tensor_act(c, tokens, D);
+	a->branch = model_plan_tensor(c, tokens, D);
 	if (use == MODEL_USE_ENCODE)
 		return !c->overflow;
 	plan_logits(a, s, tokens, training, c);
 	a->losses = plan_tensor_f32(c, 2, tokens);
 	a->tally = arena_plan_array(c, 1, sizeof(*a->tally));
 	if (training) {
-		a->dmemory_kv = plan_tensor_act(c, tokens, memory);
+		a->dmemory_kv = model_plan_tensor(c, tokens, memory);
 		a->dsum = plan_tensor_f32(c, tokens, D);
-		a->dout = plan_tensor_act(c, tokens, D);
-		a->wide_grad = plan_tensor_act(c, tokens, MAX(s->d_ff, 3 * D));
+		a->dout = model_plan_tensor(c, tokens, D);
+		a->wide_grad = model_plan_tensor(c, tokens, widest_inner(a));
 	}
 	return !c->overflow;
 }
 
 static void set_stack_rows(struct stack_act *a, int32_t rows)
 {
-	for (int32_t i = 0; i < a->n_points; i++)
-		a->points[i].sum.rows = a->points[i].out.rows = rows;
-	for (int32_t i = 0; i < a->n_layers; i++) {
-		struct layer_act *l = &a->layers[i];
+	for (int32_t i = 0; i <= a->n; i++) {
+		struct sublayer_act *x = &a->sub[i];
 
-		l->qkv.rows = l->self_context.rows = l->cross_q.rows = l->cross_context.rows =
-			l->hidden.rows = rows;
+		x->x.sum.rows = x->x.out.rows = x->inner.rows = x->context.rows = rows;
 	}
 }
 
 void model_acts_set_rows(struct model_acts *a, int32_t n_source, int32_t n_target)
 {
 	assert(n_source > 0 && n_target >= 0);
-	set_stack_rows(&a->encoder, n_source);
-	set_stack_rows(&a->decoder, n_target);
+	set_stack_rows(&a->stack[STACK_ENCODER], n_source);
+	set_stack_rows(&a->stack[STACK_DECODER], n_target);
 	a->memory_kv.rows = a->dmemory_kv.rows = n_source;
 	a->losses.cols = n_target;
 }

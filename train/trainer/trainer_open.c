@@ -180,7 +180,8 @@ static int32_t forecast_vocabulary(const struct conf *c)
 	return n;
 }
 
-int trainer_forecast_memory(const struct conf *c, int ranks, double *bytes, struct err *e)
+int trainer_forecast_memory(const struct conf *c, int ranks, double *bytes, double *parameters,
+			    struct err *e)
 {
 	static const char *const backends[] = { "auto", "cpu", "ref", "cuda" };
 	struct dev_options options = { 0 };
@@ -198,6 +199,7 @@ int trainer_forecast_memory(const struct conf *c, int ranks, double *bytes, stru
 	    plan_reduction(&t, e) || count_memory(&t, &size, &compute, &exchange, e))
 		return e->code;
 	*bytes = (size.ops->has_device_memory ? 0 : compute) + exchange;
+	*parameters = (double)t.ranks.reduce_options.buckets.floats;
 	return 0;
 }
 

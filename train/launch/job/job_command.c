@@ -80,24 +80,14 @@ static int build_train_line(struct job *j, const char *hosts, struct err *e)
 #define MARGIN_STEPS	  5.0
 #define SAVE_MARGIN_S	  30.0
 #define MEMORY_DEADLINE_S 30.0
-#define VOCABULARY_EXTRA  1000 /* characters and special tokens besides the merges */
 
-static double forecast_parameters(const struct conf *c)
-{
-	const double d = (double)c->d_model, ff = 2 * d * (double)c->d_ff;
-	const double encoder = (double)c->encoder_layers * (4 * d * d + ff);
-	const double decoder = (double)c->decoder_layers * (8 * d * d + ff);
-
-	return encoder + decoder + d * (double)(c->merges + VOCABULARY_EXTRA);
-}
-
-/* From the run's journal if it has one, else from the size of a checkpoint. */
+/* From the run's journal if it has one, else from the size of a checkpoint; after forecast_model(). */
 static void forecast_margin(struct job *j)
 {
 	char *journal;
 	struct outcome past = { 0 };
 	struct err ignored;
-	double save_s = forecast_parameters(j->conf) * PARAMETER_BYTES / SAVE_BYTES_S, margin;
+	double save_s = j->parameters * PARAMETER_BYTES / SAVE_BYTES_S, margin;
 
 	journal = file_path(&ignored, "%s/runs/%s/journal.jsonl", j->workspace, j->run);
 	if (journal && file_exists(journal) && !outcome_open(&past, journal, &ignored)) {
@@ -110,13 +100,12 @@ static void forecast_margin(struct job *j)
 }
 
 /* Ask werkbank-train, which knows the model. Without an answer the job leaves memory to the user. */
-static void forecast_memory(struct job *j)
+static void forecast_model(struct job *j)
 {
 	struct command_line line = { 0 };
 	struct remote_job question = { 0 };
 	struct err ignored;
-	char *trainer = paths_program("werkbank-train", &ignored), answer[40];
-	double bytes;
+	char *trainer = paths_program("werkbank-train", &ignored);
 
 	if (!trainer)
 		return;
@@ -127,11 +116,11 @@ static void forecast_memory(struct job *j)
 	question.argv = line.all;
 	if (!command_line_check(&line, &ignored) &&
 	    !remote_run_here(&question, 1, MEMORY_DEADLINE_S, &ignored) && question.status == 0) {
-		snprintf(answer, sizeof(answer), "%.*s",
-			 (int)MIN(strcspn(buf_text(&question.out), "\n"), sizeof(answer) - 1),
-			 buf_text(&question.out));
-		if (text_to_real(answer, &bytes) && bytes > 0)
-			j->rank_mb = (int64_t)(bytes / (1 << 20)) + 1;
+		char *rest;
+		const double bytes = strtod(buf_text(&question.out), &rest);
+
+		j->rank_mb = bytes > 0 ? (int64_t)(bytes / (1 << 20)) + 1 : 0;
+		j->parameters = fmax(strtod(rest, NULL), 0);
 	}
 	remote_free(&question, 1);
 	command_line_free(&line);
@@ -227,8 +216,8 @@ static int job_write_script(struct conf *c, const char *program, struct buf *out
 	}
 	if (!rc) {
 		conf_apply_size(c); /* after the options of the command line have been copied */
+		forecast_model(&j);
 		forecast_margin(&j);
-		forecast_memory(&j);
 		rc = system->write(&j, out, e);
 	}
 	command_line_free(&j.line);

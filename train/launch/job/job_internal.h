@@ -21,9 +21,10 @@ struct job {
 	int32_t slots;		  /* most slots of a host */
 	bool same_slots;	  /* all hosts have as many */
 	int64_t threads;	  /* processor cores of a rank */
-	int64_t margin_s; /* before the end of the time, for the last step and a checkpoint */
-	int64_t rank_mb;  /* forecast of host memory, MiB; 0: unknown */
-	bool gpus;	  /* one GPU for each rank */
+	int64_t margin_s;  /* before the end of the time, for the last step and a checkpoint */
+	double parameters; /* of the model; 0: unknown */
+	int64_t rank_mb;   /* forecast of host memory, MiB; 0: unknown */
+	bool gpus;	   /* one GPU for each rank */
 	struct command_line line; /* "werkbank train …" */
 };
 
