@@ -228,7 +228,7 @@ TEST(time_of_an_unknown_evaluation_is_said)
 		simulate_evaluation(&s);
 		journal_free(s.t.records.journal);
 	}
-	check(journal_has("no earlier one had told how long they take"));
+	check(journal_has("no earlier evaluation showed how long they take"));
 	conf_free(&c);
 }
 

@@ -17,7 +17,7 @@
 
 #define POLL_S	 0.1  /* interval of the thread */
 #define SLOWER_S 0.3  /* after a signal: how much later than this rank others may agree */
-#define SIGNAL_S 10.0 /* a SIGCONT counts for so long */
+#define SIGNAL_S 10.0 /* a SIGCONT counts for this time */
 #define AGAIN_S	 60.0 /* between two rescues because of a missing heartbeat */
 
 struct rescue {

@@ -1,7 +1,7 @@
 /*
  * rescue.h - the first rank saves its state alone when other ranks are lost.
  *
- * A lost rank makes every collective of the others wait for ever, so the ranks cannot save together
+ * A lost rank makes every collective of the others wait forever, so the ranks cannot save together
  * any more. But the first rank has the complete state by itself: weights, moments and the position
  * of the loader change only in the update at the end of a step (stop_requests.h), and are the same on
  * all ranks. So a thread of the first rank saves them while the training thread waits. The run

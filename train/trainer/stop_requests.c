@@ -42,7 +42,7 @@ bool stop_requests_decide(struct stop_requests *s, const int64_t asks[N_STOP_ASK
 
 /*
  * Micro-batches from one agreement to the next; every rank computes the same number. done: in this
- * step, which took so many ms on the slowest rank. A GPU only enqueues its first step, so its time
+ * step, which took ms on the slowest rank. A GPU only enqueues its first step, so its time
  * may mean little.
  */
 static int64_t agreement_interval(const struct stop_requests *s, int64_t done, int64_t ms)

@@ -52,7 +52,7 @@ struct stop_requests {
 enum { STOP_ASKED, STOP_SIGNALLED, N_STOP_ASKS };
 /* Values of STOP_ASKED: the launcher's signal, the control file. */
 enum { STOP_BY_SIGNAL = 1, STOP_BY_FILE };
-/* Ranks that compute agree on a stop about so often. */
+/* The interval in which ranks that compute agree on a stop. */
 #define STOP_AGREE_MS 500
 
 /* asks = what this rank was asked. */

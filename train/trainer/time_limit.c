@@ -152,5 +152,5 @@ void time_limit_evaluated(struct time_limit *x, double seconds)
 			"of step "
 			"%lld took %.3g minutes%s; --eval-sentences makes evaluations shorter",
 			over / 60, (long long)x->state->step, seconds / 60,
-			is_unknown ? ", and no earlier one had told how long they take" : "");
+			is_unknown ? ", and no earlier evaluation showed how long they take" : "");
 }

@@ -48,7 +48,7 @@ void time_limit_step(struct time_limit *x, double step_s, double epoch);
 enum { TIME_IS_OVER, TIME_IS_TIGHT, TIME_COOLDOWN_TO, N_TIME_ASKS };
 void time_limit_ask(const struct time_limit *x, double seconds, int64_t asks[N_TIME_ASKS]);
 void time_limit_obey(struct time_limit *x, const int64_t asks[N_TIME_ASKS]);
-/* After an evaluation of so many seconds: was the limit kept? */
+/* After an evaluation: was the limit kept? */
 void time_limit_evaluated(struct time_limit *x, double seconds);
 
 #endif

@@ -82,7 +82,7 @@ static int stop_on_request(struct trainer *t, struct err *e)
 		       t->conf->run, by, (long long)t->state.step);
 }
 
-/* stop_on: the checkpoint holds the diverged weights, for a look at them; older ones stay. */
+/* stop_on: the checkpoint holds the diverged weights, to study them; older ones stay. */
 static int stop_diverged(struct trainer *t, struct err *e)
 {
 	if (trainer_save(t, true, e) || record_last_telemetry(t, e) ||

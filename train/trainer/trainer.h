@@ -35,7 +35,7 @@ int trainer_run(const struct conf *c, struct comm *comm, const struct trainer_si
 		struct err *e);
 
 /*
- * Forecast of the host memory that one of so many ranks takes, in bytes, without opening a device; c
+ * Forecast of the host memory that one of `ranks` ranks takes, in bytes, without opening a device; c
  * as for trainer_run(). If the corpus is not prepared, the vocabulary is estimated from its merges. A
  * backend that this machine lacks counts as the CPU, which takes more.
  */

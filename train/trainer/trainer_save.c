@@ -12,7 +12,7 @@
 #include "train/trainer/evaluate.h"
 
 #define AGAIN_S	     60 /* next try after a failed save, unless a checkpoint is due earlier */
-#define FAILED_SAVES 2	/* so many in a row end the run */
+#define FAILED_SAVES 2	/* this many in a row end the run */
 
 /* ---- saving ------------------------------------------------------------ */
 

@@ -215,7 +215,7 @@ int trainer_repair_vocabulary(struct trainer *t, struct err *e)
 	     *to = file_path(e, "%s/vocab.tsv", t->folder);
 	int rc = from && to ? 0 : e->code;
 
-	if (!rc && file_size(to) <= HASH_PIECES_LIMIT) /* a larger file is no vocabulary */
+	if (!rc && file_size(to) <= HASH_PIECES_LIMIT) /* a larger file is not a vocabulary */
 		rc = hash_file(to, hex, e);
 	if (!rc && strcmp(hex, t->state.vocabulary_sha256) != 0) {
 		rc = file_copy(from, to, e); /* the corpus has the vocabulary of the state */

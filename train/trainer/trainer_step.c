@@ -21,7 +21,8 @@
 
 #include "share/base/clock.h"
 
-#define BAD_STEPS 20 /* so many steps in a row without a finite gradient: training has diverged */
+#define BAD_STEPS                                                                                  \
+	20 /* after this many steps in a row without a finite gradient, training has diverged */
 
 /* Does every step sum up gradients over ranks? False: one rank, or local steps. */
 static bool reduces_gradients(const struct trainer *t)
