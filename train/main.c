@@ -33,7 +33,7 @@ static void on_signal(int number)
 
 /*
  * SIGUSR1 is the launcher's request: mpirun forwards it to the ranks. SIGTERM and SIGINT come from
- * elsewhere: trainer_stop.c says what they mean, trainer_rescue.c what SIGCONT means. The launcher starts a rank with
+ * elsewhere: stop_requests.h says what they mean, rescue.h what SIGCONT means. The launcher starts a rank with
  * SIGTERM blocked.
  */
 static void train_catch_signals(void)

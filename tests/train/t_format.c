@@ -1,7 +1,7 @@
 /* t_format.c - precision = auto: which number format a run takes, and that it keeps it */
 #include "tests/train/fake_ranks.h"
 #include "tests/train/small_run.h"
-#include "train/trainer/trainer_internal.h"
+#include "train/trainer/product_format.h"
 
 /* The field of a run's first record of a kind; "" without one. */
 static void first_text(const char *run, const char *kind, const char *field, char out[200])
@@ -97,14 +97,15 @@ TEST(format_is_kept_by_a_resumed_run)
 static bool auto_means_bf16(const struct conf *c, const char *run)
 {
 	struct comm comm;
-	struct trainer t = { .conf = c, .comm = &comm };
 	struct err e = { 0 };
+	char *folder = file_path(&e, "%s/runs/%s", test_folder(), run);
+	const struct product_format f = { c, &comm, folder, 0, NULL };
+	bool is_bf16 = false;
 
-	t.folder = file_path(&e, "%s/runs/%s", test_folder(), run);
 	if (!comm_open(&comm, "one", NULL, NULL, &e))
-		check_err(trainer_choose_format(&t, &e), 0);
-	free(t.folder);
-	return t.is_bf16;
+		check_err(product_format_choose(&f, &is_bf16, &e), 0);
+	free(folder);
+	return is_bf16;
 }
 
 /* Checkpoints of older releases lack the format; their recipe has it. */
@@ -144,13 +145,14 @@ struct fleet {
 static void choose_on_rank(struct comm *c, void *arg)
 {
 	struct fleet *f = arg;
-	struct trainer t = { .conf = f->of_rank[c->rank], .comm = c, .folder = f->folder };
+	const int64_t step = 0;
+	struct run_records records = { .step = &step };
+	const struct product_format format = { f->of_rank[c->rank], c, f->folder, 0, &records };
 	struct err e = { 0 };
 
-	t.records.journal = c->rank ? NULL : journal_open(at("journal.jsonl"), &e);
-	check_err(trainer_choose_format(&t, &e), 0);
-	journal_free(t.records.journal);
-	f->is_bf16[c->rank] = t.is_bf16;
+	records.journal = c->rank ? NULL : journal_open(at("journal.jsonl"), &e);
+	check_err(product_format_choose(&format, &f->is_bf16[c->rank], &e), 0);
+	journal_free(records.journal);
 }
 
 /* One rank without fast products of bf16, and none of them takes it. */

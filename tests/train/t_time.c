@@ -29,8 +29,14 @@ static bool simulated_open(struct simulated *s, const struct conf *c, double ste
 						     .d_model = 16 };
 	if (!check_err(comm_open(&s->comm, "one", NULL, NULL, &e), 0))
 		return false;
-	s->t.records.journal = journal_open(at("journal.jsonl"), &e);
-	s->t.ranks.in_sync = true;
+	s->t.records = (struct run_records){ .journal = journal_open(at("journal.jsonl"), &e),
+					     .step = &s->t.state.step,
+					     .is_quiet = c->quiet };
+	s->t.time = (struct time_limit){ .conf = c,
+					 .schedule = &s->t.rate_schedule,
+					 .state = &s->t.state,
+					 .records = &s->t.records };
+	s->t.in_sync = true;
 	return check(s->t.records.journal != NULL);
 }
 
@@ -39,24 +45,23 @@ static void simulate_evaluation(struct simulated *s)
 	s->clock += s->evaluation_s;
 	s->evaluations++;
 	s->t.progress.evaluated_step = s->t.state.step;
-	trainer_time_evaluated(&s->t, s->evaluation_s);
+	time_limit_evaluated(&s->t.time, s->evaluation_s);
 }
 
 /* As run_training_loop(), until a step or the end. */
 static void simulate_until(struct simulated *s, int64_t step)
 {
 	struct trainer *t = &s->t;
-	struct err e = { 0 };
 
 	while (t->state.step < t->conf->steps && t->state.step < step) {
 		struct rate_schedule full = t->rate_schedule;
 		int64_t asks[N_TIME_ASKS] = { 0 };
 
-		t->progress.started_at = clock_mono_s() - s->clock;
-		trainer_time_ask(t, s->clock, asks);
+		t->time.started_at = clock_mono_s() - s->clock;
+		time_limit_ask(&t->time, s->clock, asks);
 		if (asks[TIME_IS_OVER])
 			break;
-		check_err(trainer_time_obey(t, asks, &e), 0);
+		time_limit_obey(&t->time, asks);
 		if (asks[TIME_COOLDOWN_TO] && s->decisions++ == 0)
 			s->cooled_at = t->state.step;
 		full.cooldown = full.decided.to = 0;
@@ -64,8 +69,8 @@ static void simulate_until(struct simulated *s, int64_t step)
 		s->full_rate = schedule_rate(&full, t->state.step);
 		t->last_step.times.step = s->step_s(t->state.step);
 		s->clock += t->last_step.times.step;
-		t->progress.epoch = (double)++t->state.step / 5000;
-		trainer_time_step(t);
+		t->state.step++;
+		time_limit_step(&t->time, t->last_step.times.step, (double)t->state.step / 5000);
 		if (t->state.step % t->conf->eval_every == 0 && !t->time.is_tight)
 			simulate_evaluation(s);
 	}
@@ -219,11 +224,11 @@ TEST(time_of_an_unknown_evaluation_is_said)
 	if (simulated_open(&s, &c, steady)) {
 		s.evaluation_s = 1185;
 		simulate_until(&s, INT64_MAX);
-		s.t.progress.started_at = clock_mono_s() - s.clock - s.evaluation_s;
+		s.t.time.started_at = clock_mono_s() - s.clock - s.evaluation_s;
 		simulate_evaluation(&s);
 		journal_free(s.t.records.journal);
 	}
-	check(journal_has("no earlier one had told how long they take"));
+	check(journal_has("no earlier evaluation showed how long they take"));
 	conf_free(&c);
 }
 
@@ -247,7 +252,7 @@ static void train_to(struct conf *c, const char *run, int64_t step, bool decides
 		const int64_t asks[N_TIME_ASKS] = { [TIME_COOLDOWN_TO] = 15 };
 
 		if (decides && t.state.step == 5)
-			check_err(trainer_time_obey(&t, asks, &e), 0);
+			time_limit_obey(&t.time, asks);
 		check_err(trainer_step(&t, &e), 0);
 	}
 	check_near(t.rate_schedule.decided.factor, 1, 0);
@@ -274,16 +279,19 @@ TEST(time_cooldown_is_resumed_exactly)
 TEST(time_cooldown_of_another_limit_is_forgotten)
 {
 	struct conf c;
-	struct trainer t = { .conf = &c };
+	struct trainer t = { .time = { .conf = &c,
+				       .schedule = &t.rate_schedule,
+				       .state = &t.state,
+				       .records = &t.records } };
 
 	if (!make_limited_conf(&c, "60"))
 		return;
 	t.state.cooldown = (struct schedule_cooldown){ 5, 15, 1 };
 	t.state.cooldown_minutes = 60;
-	trainer_time_resume(&t);
+	time_limit_begin(&t.time);
 	check_int(t.rate_schedule.decided.to, 15);
 	set(&c, "max_minutes", "120");
-	trainer_time_resume(&t);
+	time_limit_begin(&t.time);
 	check_int(t.rate_schedule.decided.to, 0);
 	check_int(t.state.cooldown.to, 0);
 	conf_free(&c);

@@ -18,7 +18,7 @@
 
 #define LINE_LIMIT (1u << 20) /* bytes of a line of the child's output */
 #define TEXT_LIMIT 1000	      /* bytes of a text in a record of samples.jsonl, with JSON escapes */
-#define POLL_MS	   200	      /* between looks at *stop */
+#define POLL_MS	   200	      /* between readings of *stop */
 
 /* ---- records ----------------------------------------------------------- */
 

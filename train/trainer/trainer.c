@@ -9,9 +9,9 @@
 
 /* ---- the loop ---------------------------------------------------------- */
 
-/* The first N_STOP_ASKS are those of trainer_own_stop(). */
+/* The first N_STOP_ASKS are those of stop_requests_ask(). */
 enum {
-	ASK_TIME = N_STOP_ASKS, /* those of trainer_time_ask() */
+	ASK_TIME = N_STOP_ASKS, /* those of time_limit_ask() */
 	ASK_SAVE = ASK_TIME + N_TIME_ASKS,
 	ASK_EVALUATE,
 	ASK_DIVERGED,
@@ -20,13 +20,19 @@ enum {
 	N_ASKS
 };
 
+/* Has training diverged, and stop_on asks to stop then? */
+static bool must_stop_diverged(const struct trainer *t)
+{
+	return t->conf->stop_on == STOP_ON_DIVERGED && learning_watch_is_diverged(&t->watch.signs);
+}
+
 /* Requests to the run: signals, the control file, time limits. All ranks get the same answer. */
 static int gather_requests(struct trainer *t, int64_t asks[N_ASKS], struct err *e)
 {
 	int rc;
 
 	memset(asks, 0, N_ASKS * sizeof(*asks));
-	trainer_own_stop(t, asks);
+	stop_requests_ask(&t->stopping, asks);
 	asks[ASK_STEP_MS] = (int64_t)(t->last_step.times.step * 1000);
 	if (trainer_is_first(t)) {
 		struct control *c = &t->stopping.requests;
@@ -35,15 +41,15 @@ static int gather_requests(struct trainer *t, int64_t asks[N_ASKS], struct err *
 					     clock_mono_s() > t->progress.retry_save_at);
 		asks[ASK_EVALUATE] = c->evaluate;
 		c->save = c->evaluate = false;
-		trainer_time_ask(t, trainer_seconds(t), asks + ASK_TIME);
-		asks[ASK_DIVERGED] = watch_must_stop(t);
-		asks[ASK_TELEMETRY] = telemetry_due(t->ranks.telemetry);
+		time_limit_ask(&t->time, time_limit_seconds(&t->time), asks + ASK_TIME);
+		asks[ASK_DIVERGED] = must_stop_diverged(t);
+		asks[ASK_TELEMETRY] = telemetry_due(t->telemetry);
 	}
-	trainer_allow_rescue(t, true);
+	rescue_allow(t->rescue, true, t->stopping.step_ms);
 	rc = t->comm->max_ints(t->comm, asks, N_ASKS, e);
 	if (rc)
 		return rc;
-	trainer_allow_rescue(t, false);
+	rescue_allow(t->rescue, false, t->stopping.step_ms);
 	t->stopping.step_ms = asks[ASK_STEP_MS];
 	return 0;
 }
@@ -51,8 +57,7 @@ static int gather_requests(struct trainer *t, int64_t asks[N_ASKS], struct err *
 /* Telemetry of ranks and hosts. A failure to write the records is ignored; one of the comm is not. */
 static int record_telemetry(struct trainer *t, struct err *e)
 {
-	return telemetry_report(t->ranks.telemetry, t->state.step, t->records.journal, e) ==
-			       ERR_NOHOST
+	return telemetry_report(t->telemetry, t->state.step, t->records.journal, e) == ERR_NOHOST
 		       ? e->code
 		       : 0;
 }
@@ -77,7 +82,7 @@ static int stop_on_request(struct trainer *t, struct err *e)
 		       t->conf->run, by, (long long)t->state.step);
 }
 
-/* stop_on: the checkpoint holds the diverged weights, for a look at them; older ones stay. */
+/* stop_on: the checkpoint holds the diverged weights, to study them; older ones stay. */
 static int stop_diverged(struct trainer *t, struct err *e)
 {
 	if (trainer_save(t, true, e) || record_last_telemetry(t, e) ||
@@ -95,7 +100,7 @@ static int after_step(struct trainer *t, struct err *e)
 	const int64_t step = t->state.step;
 
 	t->progress.has_stepped = true;
-	trainer_time_step(t);
+	time_limit_step(&t->time, t->last_step.times.step, t->last_step.epoch);
 	report_step(t);
 	if (step == t->conf->steps)
 		return 0; /* finish_training() saves and evaluates */
@@ -140,7 +145,7 @@ static int finish_training(struct trainer *t, struct err *e)
 	    (t->progress.evaluated_step != t->state.step && trainer_evaluate(t, e)) ||
 	    gather_requests(t, asks, e))
 		return e->code;
-	if (trainer_must_stop(t, asks) && t->progress.evaluated_step != t->state.step)
+	if (stop_requests_decide(&t->stopping, asks) && t->progress.evaluated_step != t->state.step)
 		return stop_on_request(t, e);
 	if (asks[ASK_DIVERGED])
 		return stop_diverged(t, e);
@@ -160,35 +165,81 @@ static int handle_requests(struct trainer *t, const int64_t asks[N_ASKS], struct
 	return asks[ASK_EVALUATE] ? trainer_evaluate(t, e) : 0;
 }
 
+static int open_watch(struct trainer *t, struct err *e)
+{
+	const struct run_watch_place place = { t->folder, t->corpus, t->state.shape.vocabulary,
+					       t->state.shape.d_model };
+	struct recipe_facts facts = {
+		.conf = t->conf,
+		.parameters = (double)model_floats(t->model),
+		.pairs = (double)shard_pairs(t->shard),
+		.target_tokens = (double)(shard_target_tokens(t->shard) + shard_pairs(t->shard)),
+	};
+	bool *lacks = &t->time.lacks_evaluation;
+
+	t->watch.records = &t->records;
+	if (trainer_is_first(t) && run_watch_open(&t->watch, &place, &facts, e))
+		return e->code;
+	*lacks = facts.dev_pairs == 0;
+	if (t->comm->broadcast(t->comm, lacks, sizeof(*lacks), 0, e))
+		return e->code;
+	t->weight_changes =
+		trainer_is_first(t) ? weight_changes_open(t->model, &t->records, e) : NULL;
+	return trainer_is_first(t) && !t->weight_changes ? e->code : 0;
+}
+
+/* After a start with the weights of another model: an event, and an evaluation of them. */
+static int report_start_weights(struct trainer *t, struct err *e)
+{
+	bool has_started = t->start_text != NULL;
+
+	if (t->comm->broadcast(t->comm, &has_started, sizeof(has_started), 0, e))
+		return e->code;
+	if (!has_started)
+		return 0;
+	if (trainer_is_first(t))
+		run_records_event(&t->records, "info", "%s", t->start_text);
+	return trainer_evaluate(t, e);
+}
+
+/* Before the first step of this attempt. */
+static int begin_training(struct trainer *t, struct err *e)
+{
+	const int64_t step = t->state.step;
+
+	if (report_start(t, e) || open_watch(t, e))
+		return e->code;
+	if (step > 0)
+		run_records_event(&t->records, "info", "resumed from the checkpoint of step %lld",
+				  (long long)step);
+	if (report_start_weights(t, e))
+		return e->code;
+	/* the attempt before may have ended between saving and evaluating */
+	if (step > 0 && step < t->conf->steps && step % t->conf->eval_every == 0 &&
+	    t->progress.evaluated_step < step)
+		return trainer_evaluate(t, e);
+	return 0;
+}
+
 static int run_training_loop(struct trainer *t, struct err *e)
 {
 	int64_t asks[N_ASKS];
 
-	if (report_start(t, e) || watch_open(t, e) || changes_open(t, e))
-		return e->code;
-	if (t->state.step > 0)
-		report_event(t, "info", "resumed from the checkpoint of step %lld",
-			     (long long)t->state.step);
-	if (start_weights_report(t, e))
-		return e->code;
-	/* the attempt before may have ended between saving and evaluating */
-	if (t->state.step > 0 && t->state.step < t->conf->steps &&
-	    t->state.step % t->conf->eval_every == 0 &&
-	    t->progress.evaluated_step < t->state.step && trainer_evaluate(t, e))
+	if (begin_training(t, e))
 		return e->code;
 	while (t->state.step < t->conf->steps && !is_out_of_patience(t)) {
 		memset(asks, 0, sizeof(asks));
-		if (t->ranks.in_sync && gather_requests(t, asks, e))
+		if (t->in_sync && gather_requests(t, asks, e))
 			return e->code;
 		if (asks[ASK_TIME + TIME_IS_OVER])
 			break;
-		if (trainer_must_stop(t, asks))
+		if (stop_requests_decide(&t->stopping, asks))
 			return stop_on_request(t, e);
 		if (asks[ASK_DIVERGED])
 			return stop_diverged(t, e);
-		if (t->ranks.in_sync && trainer_time_obey(t, asks + ASK_TIME, e))
-			return e->code;
-		t->stopping.may_cut = t->ranks.in_sync;
+		if (t->in_sync)
+			time_limit_obey(&t->time, asks + ASK_TIME);
+		t->stopping.may_cut = t->in_sync;
 		if (handle_requests(t, asks, e) || trainer_step(t, e))
 			return e->code;
 		if (t->last_step.is_cut)
@@ -207,11 +258,11 @@ int trainer_run(const struct conf *c, struct comm *comm, const struct trainer_si
 
 	if (!rc)
 		rc = run_training_loop(&t, e);
-	trainer_rescue_after(&t, rc);
+	rescue_after(t.rescue, rc);
 	if (rc && rc != ERR_TEMPFAIL && rc != ERR_DIVERGED && t.records.journal) {
 		struct err ignored;
 
-		report_event(&t, "error", "%s", e->text);
+		run_records_event(&t.records, "error", "%s", e->text);
 		report_stop(&t, RUN_END_FAILED, err_exit_status(rc), &ignored);
 	}
 	trainer_close(&t);

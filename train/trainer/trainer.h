@@ -35,9 +35,9 @@ int trainer_run(const struct conf *c, struct comm *comm, const struct trainer_si
 		struct err *e);
 
 /*
- * Forecast of the host memory that one of so many ranks takes, in bytes, and of the model's
- * parameters, without opening a device; c as for trainer_run(). If the corpus is not prepared, the vocabulary is estimated from its merges. A
- * backend that this machine lacks counts as the CPU, which takes more.
+ * Forecast of the host memory that one of `ranks` ranks takes, in bytes, and of the model's parameters,
+ * without opening a device; c as for trainer_run(). If the corpus is not prepared, the vocabulary is
+ * estimated from its merges. A backend that this machine lacks counts as the CPU, which takes more.
  */
 int trainer_forecast_memory(const struct conf *c, int ranks, double *bytes, double *parameters,
 			    struct err *e);

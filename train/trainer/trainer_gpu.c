@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #include "share/base/mem.h"
-#include "train/trainer/trainer_internal.h"
 
 int64_t gpu_view_index(const struct gpu_view *all, int n, int rank, int64_t first)
 {
@@ -46,24 +45,23 @@ static struct gpu_view view_of_rank(void)
 }
 
 /* The first rank decides for all, because gather() is for the first rank only. */
-int trainer_choose_gpu(struct trainer *t, struct err *e)
+int trainer_choose_gpu(struct comm *c, int64_t first, int *gpu, struct err *e)
 {
 	const struct gpu_view mine = view_of_rank();
-	struct comm *c = t->comm;
 	struct gpu_view *all = NULL;
 	int64_t *index = mem_alloc((size_t)c->size, sizeof(*index), e);
 	int rc = index ? 0 : e->code;
 
-	if (!rc && trainer_is_first(t) && !(all = mem_alloc((size_t)c->size, sizeof(*all), e)))
+	if (!rc && c->rank == 0 && !(all = mem_alloc((size_t)c->size, sizeof(*all), e)))
 		rc = e->code;
 	if (!rc)
 		rc = c->gather(c, &mine, sizeof(mine), all, e);
 	for (int i = 0; !rc && all && i < c->size; i++)
-		index[i] = gpu_view_index(all, c->size, i, t->conf->gpu);
+		index[i] = gpu_view_index(all, c->size, i, first);
 	if (!rc)
 		rc = c->broadcast(c, index, (size_t)c->size * sizeof(*index), 0, e);
 	if (!rc)
-		t->gpu = (int)index[c->rank];
+		*gpu = (int)index[c->rank];
 	free(all);
 	free(index);
 	return rc;

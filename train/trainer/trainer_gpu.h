@@ -6,6 +6,9 @@
 
 #include <stdint.h>
 
+#include "share/base/err.h"
+#include "train/comm/comm.h"
+
 /* What a rank knows of its GPUs: its host, and the value of its CUDA_VISIBLE_DEVICES. */
 struct gpu_view {
 	char host[64], visible[128];
@@ -13,5 +16,8 @@ struct gpu_view {
 
 /* Index, as CUDA counts for its process, of the GPU of a rank among n ranks. first: the option gpu. */
 int64_t gpu_view_index(const struct gpu_view *all, int n, int rank, int64_t first);
+
+/* Collective: *gpu = this rank's index among the GPUs that CUDA shows to its process. */
+int trainer_choose_gpu(struct comm *c, int64_t first, int *gpu, struct err *e);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * trainer_report.c - journal records and the progress line of a run; see trainer_internal.h
+ * trainer_report.c - the records "start", "train", "profile" and "stop", and the progress line
  */
 #include "config.h"
 
@@ -7,7 +7,6 @@
 
 #include <assert.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,12 +22,6 @@
 
 #define SHOW_TERMINAL_S 0.5 /* between progress lines */
 #define SHOW_PIPE_S	10.0
-
-static void put_real_or_null(struct json_writer *w, const char *key, double v)
-{
-	json_key(w, key);
-	json_real(w, v); /* null when it is not finite */
-}
 
 /* How many times the run was started, including this time. */
 static int64_t count_attempts(const struct trainer *t)
@@ -90,6 +83,7 @@ static int64_t own_product_threads(const struct trainer *t)
 
 int report_start(struct trainer *t, struct err *e)
 {
+	const struct product_format format = trainer_format(t);
 	const struct conf *c = t->conf;
 	struct json_writer *w;
 	char host[256] = "";
@@ -110,15 +104,15 @@ int report_start(struct trainer *t, struct err *e)
 						       : ", products in fp32",
 			c->precision == PRECISION_AUTO ? " (precision auto)" : "",
 			t->memory_bytes / (1 << 30), t->comm->size > 1 ? " for each rank" : "");
-	w = journal_begin(t->records.journal, "start", t->state.step);
+	w = run_records_begin(&t->records, "start");
 	json_put_str(w, "program", PACKAGE_VERSION);
 	json_put_str(w, "run", c->run);
 	json_put_int(w, "attempt", attempt);
-	json_put_real(w, "trained_s", trainer_seconds(t));
+	json_put_real(w, "trained_s", time_limit_seconds(&t->time));
 	json_put_str(w, "host", host);
 	json_put_int(w, "pid", getpid());
 	json_put_int(w, "ranks", t->comm->size);
-	json_put_int(w, "hosts", t->ranks.hosts);
+	json_put_int(w, "hosts", t->hosts);
 	json_put_int(w, "parameters", model_floats(t->model));
 	json_put_str(w, "precision", t->is_bf16 ? "bf16" : "fp32");
 	json_put_str(w, "backend", model_get_ops(t->model)->name);
@@ -130,42 +124,23 @@ int report_start(struct trainer *t, struct err *e)
 	put_options(w, c);
 	if (journal_end(t->records.journal, e))
 		return e->code;
-	trainer_warn_of_format(t);
+	if (t->state.step == 0 && t->is_bf16)
+		product_format_warn(&format, model_get_ops(t->model));
 	return 0;
 }
 
 /* Means over steps. */
 static void put_times(struct json_writer *w, const struct step_times *sums, double steps)
 {
-	put_real_or_null(w, "input_s", sums->input / steps);
-	put_real_or_null(w, "compute_s", sums->compute / steps);
-	put_real_or_null(w, "exposed_s", sums->exposed / steps);
-	put_real_or_null(w, "wait_s", sums->wait / steps);
-	put_real_or_null(w, "update_s", sums->update / steps);
-	put_real_or_null(w, "sent_bytes", sums->sent_bytes / steps);
+	json_put_real(w, "input_s", sums->input / steps);
+	json_put_real(w, "compute_s", sums->compute / steps);
+	json_put_real(w, "exposed_s", sums->exposed / steps);
+	json_put_real(w, "wait_s", sums->wait / steps);
+	json_put_real(w, "update_s", sums->update / steps);
+	json_put_real(w, "sent_bytes", sums->sent_bytes / steps);
 }
 
-/*
- * A record that cannot be written does not end the training: the disk may be full only for a while.
- * The user is warned once. If checkpoints fail as well, trainer_save() reports it.
- */
-static int end_record(struct trainer *t)
-{
-	struct err e;
-
-	if (!journal_end(t->records.journal, &e)) {
-		t->records.journal_failed = false;
-		return 0;
-	}
-	if (!t->records.journal_failed && !t->conf->quiet) {
-		report_end_line(t);
-		fprintf(stderr, "warning: cannot write records to the journal: %s\n", e.text);
-	}
-	t->records.journal_failed = true;
-	return 0;
-}
-
-static int put_train_record(struct trainer *t)
+static void put_train_record(struct trainer *t)
 {
 	const struct step_meter *m = &t->meter;
 	const double loss = m->loss / m->target_tokens, nll = m->nll / m->target_tokens;
@@ -173,57 +148,49 @@ static int put_train_record(struct trainer *t)
 				: !isfinite(nll)		    ? "nll"
 				: !isfinite(t->last_step.grad_norm) ? "grad_norm"
 								    : NULL;
-	struct json_writer *w = journal_begin(t->records.journal, "train", t->state.step);
+	struct json_writer *w = run_records_begin(&t->records, "train");
 
-	put_real_or_null(w, "loss", loss);
-	put_real_or_null(w, "nll", nll);
-	put_real_or_null(w, "lr", t->last_step.rate);
-	put_real_or_null(w, "grad_norm", t->last_step.grad_norm);
+	json_put_real(w, "loss", loss);
+	json_put_real(w, "nll", nll);
+	json_put_real(w, "lr", t->last_step.rate);
+	json_put_real(w, "grad_norm", t->last_step.grad_norm);
 	if (nonfinite)
 		json_put_str(w, "nonfinite", nonfinite);
-	put_real_or_null(w, "source_tps", m->source_tokens / m->seconds);
-	put_real_or_null(w, "target_tps", m->target_tokens / m->seconds);
-	put_real_or_null(w, "step_s", m->seconds / (double)m->steps);
-	put_real_or_null(w, "epoch", t->progress.epoch);
+	json_put_real(w, "source_tps", m->source_tokens / m->seconds);
+	json_put_real(w, "target_tps", m->target_tokens / m->seconds);
+	json_put_real(w, "step_s", m->seconds / (double)m->steps);
+	json_put_real(w, "epoch", t->last_step.epoch);
 	put_times(w, &m->times, (double)m->steps);
-	end_record(t);
-	watch_step(t, nll);
-	return 0;
-}
-
-/* "2 h 05 min", "7 min", "40 s" */
-static void duration_text(char *text, size_t n, double s)
-{
-	if (s >= 5400)
-		snprintf(text, n, "%d h %02d min", (int)(s / 3600), (int)fmod(s / 60, 60));
-	else if (s >= 90)
-		snprintf(text, n, "%d min", (int)(s / 60 + 0.5));
-	else
-		snprintf(text, n, "%d s", (int)(s + 0.5));
+	run_records_end(&t->records);
+	run_watch_step(&t->watch, &(struct learning_step){ .step = (double)t->state.step,
+							   .steps = (double)m->steps,
+							   .nll = nll,
+							   .rate = t->last_step.rate,
+							   .grad_norm = t->last_step.grad_norm,
+							   .epoch = t->last_step.epoch,
+							   .is_skipped = !t->last_step.is_finite });
 }
 
 /* Time left by `steps` or by `max_minutes`, whichever is less. */
 static double seconds_left(const struct trainer *t)
 {
-	double pace = step_pace_seconds(&t->records.pace);
+	double pace = step_pace_seconds(&t->display.pace);
 
 	if (isnan(pace)) /* after the first step of an attempt */
 		pace = t->meter.seconds / (double)t->meter.steps;
 	return step_pace_left(pace, (double)(t->conf->steps - t->state.step), t->conf->max_minutes,
-			      trainer_seconds(t));
+			      time_limit_seconds(&t->time));
 }
 
 static void print_progress_line(struct trainer *t)
 {
 	const struct step_meter *m = &t->meter;
 	double now = clock_mono_s();
-	char left[40];
 
 	if (t->conf->quiet || m->steps == 0 ||
 	    now - t->records.shown_at < (t->records.is_terminal ? SHOW_TERMINAL_S : SHOW_PIPE_S))
 		return;
 	t->records.shown_at = now;
-	duration_text(left, sizeof(left), seconds_left(t));
 	if (t->records.is_terminal)
 		terminal_send_control("\r\033[K");
 	fprintf(stderr,
@@ -231,143 +198,40 @@ static void print_progress_line(struct trainer *t)
 		"left%s",
 		(long long)t->state.step, (long long)t->conf->steps, m->nll / m->target_tokens,
 		PERPLEXITY_TEXT(m->nll / m->target_tokens), t->last_step.rate,
-		COUNT_TEXT(m->target_tokens / m->seconds), t->progress.epoch, left,
+		COUNT_TEXT(m->target_tokens / m->seconds), t->last_step.epoch,
+		run_records_duration((char[RECORDS_DURATION_BYTES]){ 0 }, seconds_left(t)),
 		t->records.is_terminal ? "" : "\n");
 }
 
 /* Once a process: the run goes on, far slower than it could. */
 static void report_slow_products(struct trainer *t)
 {
-	if (t->records.slow_products_reported || !model_count_slow_products(t->model))
+	if (t->display.slow_products_reported || !model_count_slow_products(t->model))
 		return;
-	t->records.slow_products_reported = true;
-	report_event(t, "warning", "%s", MODEL_SLOW_PRODUCTS);
+	t->display.slow_products_reported = true;
+	run_records_event(&t->records, "warning", "%s", MODEL_SLOW_PRODUCTS);
 }
 
 int report_step(struct trainer *t)
 {
 	const int64_t step = t->state.step;
 	struct err trouble;
-	int rc = 0;
 
-	if (!trainer_is_first(t) || !t->ranks.in_sync)
+	if (!trainer_is_first(t) || !t->in_sync)
 		return 0;
-	step_pace_add(&t->records.pace, clock_mono_s(), step);
+	step_pace_add(&t->display.pace, clock_mono_s(), step);
 	print_progress_line(t);
 	if (step == 1 ||
-	    step / t->conf->log_every > t->records.recorded_step / t->conf->log_every ||
+	    step / t->conf->log_every > t->display.recorded_step / t->conf->log_every ||
 	    step == t->conf->steps || !t->last_step.is_finite) {
-		rc = put_train_record(t);
-		t->records.recorded_step = step;
+		put_train_record(t);
+		t->display.recorded_step = step;
 		t->meter = (struct step_meter){ 0 };
 	}
 	report_slow_products(t);
 	while (metric_sinks_failure(t->records.metric_sinks, &trouble))
-		report_event(t, "warning", "%s", trouble.text);
-	return rc;
-}
-
-int report_save(struct trainer *t, int64_t bytes, double seconds, bool is_alone)
-{
-	struct json_writer *w;
-	char path[64];
-
-	if (!trainer_is_first(t))
-		return 0;
-	snprintf(path, sizeof(path), "checkpoints/%lld", (long long)t->state.step);
-	w = journal_begin(t->records.journal, "save", t->state.step);
-	json_put_str(w, "path", path);
-	json_put_int(w, "bytes", bytes);
-	put_real_or_null(w, "seconds", seconds);
-	if (is_alone)
-		json_put_bool(w, "alone", true);
-	end_record(t);
-	/* after a power failure the records reach as far as the checkpoint */
-	journal_sync(t->records.journal);
-	journal_sync(t->records.samples);
+		run_records_event(&t->records, "warning", "%s", trouble.text);
 	return 0;
-}
-
-void report_end_line(struct trainer *t)
-{
-	if (trainer_is_first(t) && t->records.is_terminal && t->records.shown_at > 0 &&
-	    !t->conf->quiet)
-		fputc('\n', stderr);
-	t->records.shown_at = 0;
-}
-
-/* sign: NULL, or that of a warning. */
-static int put_level_event(struct trainer *t, const char *level, const char *sign, const char *text)
-{
-	struct json_writer *w;
-
-	report_end_line(t);
-	if (!t->conf->quiet)
-		fprintf(stderr, "%s: %s\n", level, text);
-	w = journal_begin(t->records.journal, "event", t->state.step);
-	json_put_str(w, "level", level);
-	if (sign)
-		json_put_str(w, "sign", sign);
-	json_put_str(w, "text", text);
-	return end_record(t);
-}
-
-int report_event(struct trainer *t, const char *level, const char *fmt, ...)
-{
-	char text[600];
-	va_list ap;
-
-	if (!trainer_is_first(t))
-		return 0;
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	return put_level_event(t, level, NULL, text);
-}
-
-int report_warning(struct trainer *t, const char *sign, const char *text)
-{
-	return trainer_is_first(t) ? put_level_event(t, "warning", sign, text) : 0;
-}
-
-int report_cooldown(struct trainer *t, bool is_first, const char *text)
-{
-	const struct schedule_cooldown *d = &t->state.cooldown;
-	struct json_writer *w;
-
-	if (!trainer_is_first(t))
-		return 0;
-	report_end_line(t);
-	if (is_first && !t->conf->quiet)
-		fprintf(stderr, "%s\n", text);
-	w = journal_begin(t->records.journal, "event", t->state.step);
-	json_put_str(w, "level", "info");
-	json_put_str(w, "text", text);
-	json_put_int(w, "cooldown_from", d->from);
-	json_put_int(w, "cooldown_to", d->to);
-	json_put_real(w, "cooldown_factor", d->factor);
-	return end_record(t);
-}
-
-int report_evaluating(struct trainer *t)
-{
-	struct json_writer *w;
-	char about[40] = "";
-
-	if (!trainer_is_first(t))
-		return 0;
-	w = journal_begin(t->records.journal, "evaluating", t->state.step);
-	if (t->state.evaluation_s > 0) {
-		json_put_real(w, "expected_s", t->state.evaluation_s);
-		duration_text(about, sizeof(about), t->state.evaluation_s);
-	}
-	if (t->records.is_terminal && !t->conf->quiet) {
-		fprintf(stderr, "evaluating step %lld%s%s", (long long)t->state.step,
-			*about ? ", about " : "", about);
-		fflush(stderr);
-		t->records.shown_at = clock_mono_s();
-	}
-	return end_record(t);
 }
 
 /* The roof of the device, which is idle now. NULL: it could not be measured. */
@@ -393,12 +257,12 @@ static int report_profile(struct trainer *t, enum run_end_why why, struct err *e
 
 	if (!t->profile || t->profiled_steps < 1 || !trainer_is_first(t))
 		return 0;
-	report_end_line(t);
+	run_records_end_line(&t->records);
 	/* who asks a run to stop does not wait for that */
 	known = why == RUN_END_REQUEST ? NULL : measure_roof(t, &roof);
 	if (!t->conf->quiet)
 		profile_print(stderr, t->profile, t->profiled_s, t->profiled_steps, known);
-	w = journal_begin(t->records.journal, "profile", t->state.step);
+	w = run_records_begin(&t->records, "profile");
 	profile_json(w, t->profile, t->profiled_s, t->profiled_steps, known);
 	return journal_end(t->records.journal, e);
 }
@@ -453,11 +317,11 @@ int report_stop(struct trainer *t, enum run_end_why why, int exit_status, struct
 
 	if (!trainer_is_first(t))
 		return 0;
-	report_end_line(t);
+	run_records_end_line(&t->records);
 	if (report_profile(t, why, e))
 		return e->code;
 	run_end_set(&end, why, &limits);
-	w = journal_begin(t->records.journal, "stop", t->state.step);
+	w = run_records_begin(&t->records, "stop");
 	run_end_put(&end, w);
 	json_put_int(w, "exit", exit_status);
 	if (why == RUN_END_REQUEST && t->stopping.signalled_rank >= 0)

@@ -21,18 +21,19 @@
 
 #include "share/base/clock.h"
 
-#define BAD_STEPS 20 /* so many steps in a row without a finite gradient: training has diverged */
+#define BAD_STEPS                                                                                  \
+	20 /* after this many steps in a row without a finite gradient, training has diverged */
 
 /* Does every step sum up gradients over ranks? False: one rank, or local steps. */
 static bool reduces_gradients(const struct trainer *t)
 {
-	return t->ranks.reduce && !t->ranks.local_steps;
+	return t->exchange.reduce && !t->local_steps;
 }
 
 /* Do the GPUs themselves sum up gradients and losses, by NCCL? */
 static bool reduces_on_gpus(const struct trainer *t)
 {
-	return reduces_gradients(t) && t->ranks.reduce_options.dev;
+	return reduces_gradients(t) && t->exchange.options.dev;
 }
 
 /* ---- gradients --------------------------------------------------------- */
@@ -58,9 +59,9 @@ static int run_micro_batch(struct trainer *t, struct model_pass_options *how, bo
 	loaded = clock_mono_s();
 	trainer_at_phase(t, PHASE_COMPUTE);
 	if (is_last && reduces_gradients(t) && t->conf->overlap_reduce &&
-	    staging_gradients(t) == model_grad_arena(t->model)) {
+	    exchange_gradients(&t->exchange) == model_grad_arena(t->model)) {
 		how->ready = on_gradients_ready;
-		how->ready_arg = t->ranks.reduce;
+		how->ready_arg = t->exchange.reduce;
 	}
 	if (model_forward_backward(t->model, &t->batch, how, NULL, e))
 		return e->code;
@@ -111,7 +112,8 @@ static int run_micro_batches(struct trainer *t, uint64_t first, double sums[N_SU
 	while ((at = loader_position(t->loader) - (t->is_batch_loaded ? ranks : 0)) < end) {
 		how.micro = (uint32_t)(at - first);
 		assert(at >= first);
-		if (trainer_cut_step(t, done++, &t->last_step.is_cut, e))
+		if (stop_requests_cut_step(&t->stopping, t->state.step, done++,
+					   &t->last_step.is_cut, e))
 			return e->code;
 		if (t->last_step.is_cut)
 			return 0;
@@ -132,21 +134,21 @@ static int reduce_on_gpus(struct trainer *t, const double sums[N_SUMS], struct e
 	struct model_tally *tally = model_tally(t->model);
 	bool done = false;
 
-	reduce_ready(t->ranks.reduce, 0);
-	if (reduce_poll(t->ranks.reduce, &done, e))
+	reduce_ready(t->exchange.reduce, 0);
+	if (reduce_poll(t->exchange.reduce, &done, e))
 		return e->code;
 	assert(done);
 	(void)done;
-	adam_measure(&t->adam, t->ranks.own_pieces, t->ranks.reduce_options.buckets.count);
+	adam_measure(&t->adam, t->exchange.own_pieces, t->exchange.options.buckets.count);
 	model_get_ops(t->model)->to_device(model_get_dev(t->model), &tally->target, tokens,
 					   sizeof(tokens));
-	return reduce_numbers(t->ranks.reduce, &tally->loss, sizeof(*tally) / sizeof(double), e);
+	return reduce_numbers(t->exchange.reduce, &tally->loss, sizeof(*tally) / sizeof(double), e);
 }
 
 static void add_transfer_times(struct trainer *t)
 {
-	t->last_step.times.transfer += reduce_collect_busy(t->ranks.reduce);
-	t->last_step.times.sent_bytes += reduce_collect_sent(t->ranks.reduce);
+	t->last_step.times.transfer += reduce_collect_busy(t->exchange.reduce);
+	t->last_step.times.sent_bytes += reduce_collect_sent(t->exchange.reduce);
 }
 
 /*
@@ -163,12 +165,12 @@ static int reduce_gradients(struct trainer *t, double sums[N_SUMS], struct err *
 	trainer_at_phase(t, PHASE_REDUCE);
 	if (t->comm->begin_sum(t->comm, sums, N_SUMS, &all_ranks, e))
 		return e->code;
-	staging_copy_to_host(t);
-	reduce_ready(t->ranks.reduce, 0);
+	exchange_copy_to_host(&t->exchange);
+	reduce_ready(t->exchange.reduce, 0);
 	for (;;) {
 		if (!all_arrived && t->comm->test(t->comm, all_ranks, &all_arrived, e))
 			return e->code;
-		if (!done && reduce_poll(t->ranks.reduce, &done, e))
+		if (!done && reduce_poll(t->exchange.reduce, &done, e))
 			return e->code;
 		t->last_step.times.exposed = clock_mono_s() - begun;
 		if (!all_arrived)
@@ -177,7 +179,7 @@ static int reduce_gradients(struct trainer *t, double sums[N_SUMS], struct err *
 			break;
 		comm_pause(t->last_step.times.exposed);
 	}
-	staging_copy_to_device(t);
+	exchange_copy_to_device(&t->exchange);
 	add_transfer_times(t);
 	return 0;
 }
@@ -187,7 +189,7 @@ static int reduce_gradients(struct trainer *t, double sums[N_SUMS], struct err *
 /* Does this rank compute the squares of the pieces of this other rank? */
 static bool measures_piece_of(const struct trainer *t, int rank)
 {
-	return !t->ranks.reduce_options.shards || rank == t->comm->rank;
+	return !t->exchange.options.shards || rank == t->comm->rank;
 }
 
 /*
@@ -196,7 +198,7 @@ static bool measures_piece_of(const struct trainer *t, int rank)
  */
 static int compute_grad_norm(struct trainer *t, double *norm, struct err *e)
 {
-	const struct buckets *b = &t->ranks.reduce_options.buckets;
+	const struct buckets *b = &t->exchange.options.buckets;
 	const size_t ranks = (size_t)t->comm->size;
 	double sum = 0, *squares;
 
@@ -206,7 +208,7 @@ static int compute_grad_norm(struct trainer *t, double *norm, struct err *e)
 		for (size_t i = 0; i < b->count && measures_piece_of(t, rank); i++)
 			adam_square(&t->adam, (size_t)rank, buckets_piece(b, i, rank));
 	squares = adam_read_squares(&t->adam, ranks);
-	if (t->ranks.reduce_options.shards && t->comm->sum_doubles(t->comm, squares, ranks, e))
+	if (t->exchange.options.shards && t->comm->sum_doubles(t->comm, squares, ranks, e))
 		return e->code;
 	for (size_t rank = 0; rank < ranks; rank++)
 		sum += squares[rank];
@@ -219,7 +221,7 @@ static int all_gather_weights(struct trainer *t, struct err *e)
 {
 	const double begun = clock_mono_s();
 
-	if (staging_all_gather(t, model_param_arena(t->model), e))
+	if (exchange_all_gather(&t->exchange, model_param_arena(t->model), e))
 		return e->code;
 	t->last_step.times.exposed += clock_mono_s() - begun;
 	t->last_step.times.update -= clock_mono_s() - begun;
@@ -241,7 +243,7 @@ static int check_step_is_finite(struct trainer *t, const double sums[N_SUMS], st
 			       "was step %lld; lower noam_factor, lengthen warmup or set clip, "
 			       "and train from an earlier checkpoint",
 			       BAD_STEPS, (long long)t->state.step + 1);
-	return 0; /* watch_step() warns */
+	return 0; /* run_watch_step() warns */
 }
 
 /* Clip and update after a reduction by hosts. */
@@ -259,7 +261,7 @@ static int update_by_host(struct trainer *t, struct adam_update how, const doubl
 	if (t->conf->clip > 0 && t->last_step.grad_norm > t->conf->clip)
 		how.scale *= t->conf->clip / t->last_step.grad_norm;
 	adam_apply(&t->adam, how.step, how.rate, how.scale);
-	return t->ranks.reduce_options.shards ? all_gather_weights(t, e) : 0;
+	return t->exchange.options.shards ? all_gather_weights(t, e) : 0;
 }
 
 /* Load the first batch of the next step while a GPU still computes this one. */
@@ -289,8 +291,8 @@ static int enqueue_update(struct trainer *t, struct adam_update how, const doubl
 	how.scale = 1;
 	how.tokens = true;
 	adam_update_measured(&t->adam, &how);
-	return t->ranks.reduce_options.shards
-		       ? staging_all_gather(t, model_param_arena(t->model), e)
+	return t->exchange.options.shards
+		       ? exchange_all_gather(&t->exchange, model_param_arena(t->model), e)
 		       : 0;
 }
 
@@ -306,7 +308,7 @@ static int wait_for_slowest_rank(struct trainer *t, struct err *e)
 	double nothing = 0;
 
 	trainer_at_phase(t, PHASE_COMPUTE);
-	while (!reduce_backward_is_done(t->ranks.reduce)) {
+	while (!reduce_backward_is_done(t->exchange.reduce)) {
 		if (t->comm->check(t->comm, e))
 			return e->code;
 		comm_pause(clock_mono_s() - begun);
@@ -326,7 +328,7 @@ static int wait_for_slowest_rank(struct trainer *t, struct err *e)
 static int add_gpu_times(struct trainer *t, double seconds, struct err *e)
 {
 	t->last_step.times.exposed = fmin(
-		fmax(reduce_collect_exposed(t->ranks.reduce), t->last_step.times.wait), seconds);
+		fmax(reduce_collect_exposed(t->exchange.reduce), t->last_step.times.wait), seconds);
 	t->last_step.times.update += seconds - t->last_step.times.exposed;
 	add_transfer_times(t);
 	return t->comm->check(t->comm, e); /* after a failed rank the sums are invalid */
@@ -387,8 +389,8 @@ static void add_to_meter(struct trainer *t, const double sums[N_SUMS])
 	m->times.wait += t->last_step.times.wait;
 	m->times.update += t->last_step.times.update;
 	m->times.sent_bytes += t->last_step.times.sent_bytes;
-	if (t->ranks.telemetry)
-		telemetry_step(t->ranks.telemetry, &t->last_step.times);
+	if (t->telemetry)
+		telemetry_step(t->telemetry, &t->last_step.times);
 }
 
 /* Reduce (unless done), clip, update. */
@@ -426,6 +428,14 @@ static int reduce_step(struct trainer *t, double sums[N_SUMS], struct err *e)
 	return reduce_gradients(t, sums, e);
 }
 
+static int end_local_step(struct trainer *t, double sums[N_SUMS], struct err *e)
+{
+	t->in_sync = local_steps_is_due(t->local_steps, t->state.step);
+	if (t->in_sync)
+		trainer_at_phase(t, PHASE_REDUCE);
+	return local_steps_end_step(t->local_steps, t->state.step, sums, &t->last_step.times, e);
+}
+
 int trainer_step(struct trainer *t, struct err *e)
 {
 	const struct ops *o = model_get_ops(t->model);
@@ -433,29 +443,29 @@ int trainer_step(struct trainer *t, struct err *e)
 	double begun = clock_mono_s(), sums[N_SUMS] = { 0 };
 
 	t->last_step.times = (struct step_times){ 0 };
-	if (t->ranks.telemetry)
-		telemetry_begin(t->ranks.telemetry);
+	if (t->telemetry)
+		telemetry_begin(t->telemetry);
 	if (t->profile)
 		profile_pause(t->profile, false);
 	o->zero(model_get_dev(t->model), grads, (size_t)model_floats(t->model) * sizeof(float));
 	if (reduces_gradients(t))
-		reduce_begin(t->ranks.reduce, staging_gradients(t));
+		reduce_begin(t->exchange.reduce, exchange_gradients(&t->exchange));
 	t->last_step.is_cut = false;
-	trainer_allow_rescue(t, true);
+	rescue_allow(t->rescue, true, t->stopping.step_ms);
 	if (run_micro_batches(t, t->state.loader_position, sums, e) ||
 	    (!t->last_step.is_cut && reduce_step(t, sums, e)))
 		return e->code;
-	trainer_allow_rescue(t, false);
+	rescue_allow(t->rescue, false, t->stopping.step_ms);
 	if (t->last_step.is_cut)
 		return 0;
-	t->progress.epoch = loader_epoch(t->loader); /* before the next step's batch is loaded */
+	t->last_step.epoch = loader_epoch(t->loader); /* before the next step's batch is loaded */
 	if (update_weights(t, sums, e))
 		return e->code;
 	t->state.step++;
 	t->state.loader_position += (uint64_t)t->conf->micro_batches;
-	if (t->ranks.local_steps && local_steps_end_step(t, sums, e))
+	if (t->local_steps && end_local_step(t, sums, e))
 		return e->code;
-	trainer_ema_step(t);
+	weight_average_step(&t->average, t->state.step, t->in_sync);
 	t->last_step.times.step = clock_mono_s() - begun;
 	add_to_meter(t, sums);
 	profile_step(t, t->last_step.times.step);

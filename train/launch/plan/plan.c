@@ -219,7 +219,7 @@ static void reduce_buckets(const struct plan_job *job, const struct plan_setup *
 	out->delay_s = w->overlap ? ended - backward : 0;
 }
 
-/* The format in which train/trainer/trainer_local_steps.c sends the moments. */
+/* The format in which train/trainer/local_steps.c sends the moments. */
 static enum plan_wire moments_wire(const struct plan_setup *w)
 {
 	return w->wire == PLAN_FP32 ? PLAN_FP32 : PLAN_BF16;

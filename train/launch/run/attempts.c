@@ -24,7 +24,7 @@
  *	a rank hangs			the watchdogs of the ranks end the job with status 75 and
  *					no record "stop"
  *	a host vanishes			TCP keep-alive of mpirun's daemons, or the watchdogs;
- *					the first rank saves before (trainer_rescue.c)
+ *					the first rank saves before (rescue.c)
  *	mpirun never starts the ranks	check_ranks_begun() here, after BEGIN_S
  *	mpirun hangs after "stop"	is_mpirun_lingering() here, after mpirun_linger_s()
  *	a lost host answers again	look_for_lost_hosts() here, with --elastic
@@ -65,7 +65,7 @@
 #define BEGIN_HOST_S	1.0   /* added to BEGIN_S for each host */
 
 /*
- * Time for the first rank to save when others are lost (trainer_rescue.c): that of a checkpoint and
+ * Time for the first rank to save when others are lost (rescue.c): that of a checkpoint and
  * RESCUE_S. mpirun always waits for so long.
  */
 #define RESCUE_S     1.5

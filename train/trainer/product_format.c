@@ -1,5 +1,5 @@
-/* trainer_format.c - the number format of matrix products in training; see trainer_internal.h */
-#include "train/trainer/trainer_internal.h"
+/* product_format.c - see product_format.h */
+#include "train/trainer/product_format.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,8 +7,21 @@
 
 #include "kernels/product_rates.h"
 #include "share/base/file.h"
+#include "train/ckpt/ckpt.h"
 
-bool trainer_means_bf16(const struct conf *c, const struct ops *ops, int gpu)
+const char *product_backend_name(const struct conf *c)
+{
+	static const char *const backends[] = { "auto", "cpu", "ref", "cuda" };
+
+	return backends[c->backend];
+}
+
+const struct ops *product_backend(const struct conf *c, struct err *e)
+{
+	return ops_find(product_backend_name(c), e);
+}
+
+bool product_format_is_bf16(const struct conf *c, const struct ops *ops, int gpu)
 {
 	if (c->precision != PRECISION_AUTO)
 		return c->precision == PRECISION_BF16;
@@ -37,16 +50,16 @@ static int format_of_recipe(const char *folder)
 }
 
 /* The newest checkpoint may be damaged; an older one, which is loaded then, has the same format. */
-static int format_of_run(const struct trainer *t)
+static int format_of_run(const char *run)
 {
 	struct ckpt_state s;
 	struct err ignored = { 0 };
-	char *folder = file_path(&ignored, "%s/checkpoints/last", t->folder);
+	char *folder = file_path(&ignored, "%s/checkpoints/last", run);
 	int began = BEGAN_NONE;
 
 	if (folder && ckpt_read_state(folder, false, &s, &ignored)) {
 		free(folder);
-		folder = ckpt_find_last(t->folder, &ignored);
+		folder = ckpt_find_last(run, &ignored);
 		if (folder && ckpt_read_state(folder, false, &s, &ignored)) {
 			free(folder);
 			folder = NULL;
@@ -60,27 +73,26 @@ static int format_of_run(const struct trainer *t)
 	return began;
 }
 
-int trainer_choose_format(struct trainer *t, struct err *e)
+int product_format_choose(const struct product_format *f, bool *is_bf16, struct err *e)
 {
-	static const char *const backends[] = { "auto", "cpu", "ref", "cuda" };
 	enum { LACKS_BF16, BEGAN, N_FACTS };
 	int64_t facts[N_FACTS] = { 0 };
-	const struct ops *ops = ops_find(backends[t->conf->backend], e);
+	const struct ops *ops = product_backend(f->conf, e);
 	bool own;
 
 	if (!ops)
 		return e->code;
-	own = t->is_bf16 = trainer_means_bf16(t->conf, ops, t->gpu);
-	if (t->conf->precision != PRECISION_AUTO)
+	own = *is_bf16 = product_format_is_bf16(f->conf, ops, f->gpu);
+	if (f->conf->precision != PRECISION_AUTO)
 		return 0;
 	facts[LACKS_BF16] = !own;
-	facts[BEGAN] = trainer_is_first(t) ? format_of_run(t) : BEGAN_NONE;
-	if (t->comm->max_ints(t->comm, facts, N_FACTS, e))
+	facts[BEGAN] = f->comm->rank == 0 ? format_of_run(f->folder) : BEGAN_NONE;
+	if (f->comm->max_ints(f->comm, facts, N_FACTS, e))
 		return e->code;
-	t->is_bf16 = facts[BEGAN] ? facts[BEGAN] == BEGAN_BF16 : !facts[LACKS_BF16];
+	*is_bf16 = facts[BEGAN] ? facts[BEGAN] == BEGAN_BF16 : !facts[LACKS_BF16];
 	if (own && facts[LACKS_BF16] && !facts[BEGAN])
-		return report_event(
-			t, "info",
+		return run_records_event(
+			f->records, "info",
 			"precision auto: all ranks compute in fp32, because one of them has "
 			"no fast products of bf16");
 	return 0;
@@ -101,23 +113,20 @@ static void warn_of_slow_bf16(void)
 		rates.fp32, rates.bf16);
 }
 
-void trainer_warn_of_format(struct trainer *t)
+void product_format_warn(const struct product_format *f, const struct ops *ops)
 {
-	const struct ops *ops = model_get_ops(t->model);
 	const bool is_cpu = !strcmp(ops->name, "cpu");
 	struct cpu_features cpu;
 
 	ops_cpu_features(&cpu);
-	if (t->state.step > 0 || !t->is_bf16)
-		return;
-	if (is_cpu ? !cpu.bf16 : !ops->multiplies_bf16 || !ops->multiplies_bf16(t->gpu))
-		report_event(
-			t, "warning",
+	if (is_cpu ? !cpu.bf16 : !ops->multiplies_bf16 || !ops->multiplies_bf16(f->gpu))
+		run_records_event(
+			f->records, "warning",
 			"%s has no products of bf16: each product rounds to bf16 and multiplies "
 			"floats; --precision fp32 trains faster, and auto would choose it",
 			is_cpu			 ? "this processor"
 			: ops->has_device_memory ? "this GPU"
 						 : "the backend ref");
-	else if (is_cpu && !t->conf->quiet)
+	else if (is_cpu && !f->conf->quiet)
 		warn_of_slow_bf16();
 }

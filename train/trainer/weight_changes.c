@@ -1,12 +1,5 @@
-/*
- * trainer_changes.c - how far each weight matrix has moved since the last evaluation; see
- * trainer_internal.h
- *
- * The first rank keeps a sample of each matrix: N_CHUNKS short runs of weights, spread evenly. It
- * compares the sample with the weights at each evaluation. Training is not affected: the weights
- * are only read.
- */
-#include "train/trainer/trainer_internal.h"
+/* weight_changes.c - see weight_changes.h */
+#include "train/trainer/weight_changes.h"
 
 #include <assert.h>
 #include <math.h>
@@ -15,6 +8,7 @@
 
 #include "share/base/mem.h"
 #include "share/base/util.h"
+#include "train/model/arena.h"
 
 #define N_CHUNKS	16
 #define CHUNK_FLOATS	64
@@ -22,6 +16,8 @@
 #define RECORD_MATRICES 40			  /* in one record: a line has a limited length */
 
 struct weight_changes {
+	struct model *model;	      /* borrowed */
+	struct run_records *records;  /* borrowed */
 	struct model_param *matrices; /* (n) owned */
 	size_t n;
 	float *before, *now; /* (n, SAMPLE_FLOATS) one allocation, owned by before */
@@ -29,10 +25,9 @@ struct weight_changes {
 };
 
 /* Copies the sample of each matrix from the backend's memory to the host. */
-static int take_weight_samples(const struct trainer *t, float *sample, struct err *e)
+static int take_weight_samples(const struct weight_changes *c, float *sample, struct err *e)
 {
-	const struct weight_changes *c = t->weight_changes;
-	const float *weights = model_param_read(t->model);
+	const float *weights = model_param_read(c->model);
 
 	for (size_t i = 0; i < c->n; i++) {
 		const struct model_param *p = &c->matrices[i];
@@ -41,47 +36,50 @@ static int take_weight_samples(const struct trainer *t, float *sample, struct er
 		for (int64_t k = 0; k < N_CHUNKS; k++) {
 			float *to = sample + i * SAMPLE_FLOATS + k * CHUNK_FLOATS;
 			const float *from = weights + p->offset + (n - width) / (N_CHUNKS - 1) * k;
-			const float *view = arena_view_const(t->model, from, to, (size_t)width);
+			const float *view = arena_view_const(c->model, from, to, (size_t)width);
 
 			if (view != to)
 				memcpy(to, view, (size_t)width * sizeof(*to));
 		}
 	}
-	return model_get_ops(t->model)->sync(model_get_dev(t->model), e);
+	return model_get_ops(c->model)->sync(model_get_dev(c->model), e);
 }
 
-int changes_open(struct trainer *t, struct err *e)
+struct weight_changes *weight_changes_open(struct model *model, struct run_records *records,
+					   struct err *e)
 {
-	struct weight_changes *c;
+	struct weight_changes *c = mem_alloc(1, sizeof(*c), e);
 	int64_t n_floats;
-	size_t n_params;
+	size_t n_params = 0;
 
-	if (!trainer_is_first(t))
-		return 0;
-	c = t->weight_changes = mem_alloc(1, sizeof(*c), e);
-	if (!c || model_params(model_get_shape(t->model), &c->matrices, &n_params, &n_floats, e))
-		return e->code;
+	if (!c)
+		return NULL;
+	c->model = model;
+	c->records = records;
+	c->step = *records->step;
+	if (model_params(model_get_shape(model), &c->matrices, &n_params, &n_floats, e)) {
+		weight_changes_close(c);
+		return NULL;
+	}
 	for (size_t i = 0; i < n_params; i++) /* vectors have a single row */
 		if (c->matrices[i].rows > 1)
 			c->matrices[c->n++] = c->matrices[i];
 	c->before = mem_alloc(2 * c->n, SAMPLE_FLOATS * sizeof(*c->before), e);
-	if (!c->before)
-		return e->code;
-	c->now = c->before + c->n * SAMPLE_FLOATS;
-	c->step = t->state.step;
-	return take_weight_samples(t, c->before, e);
+	c->now = c->before ? c->before + c->n * SAMPLE_FLOATS : NULL;
+	if (!c->before || take_weight_samples(c, c->before, e)) {
+		weight_changes_close(c);
+		return NULL;
+	}
+	return c;
 }
 
-void changes_close(struct trainer *t)
+void weight_changes_close(struct weight_changes *c)
 {
-	struct weight_changes *c = t->weight_changes;
-
 	if (!c)
 		return;
 	free(c->matrices);
 	free(c->before < c->now ? c->before : c->now);
 	free(c);
-	t->weight_changes = NULL;
 }
 
 void weight_change_find(const float *before, const float *now, size_t n_chunks, size_t width,
@@ -108,10 +106,9 @@ void weight_change_find(const float *before, const float *now, size_t n_chunks, 
 }
 
 /* Writes the changes of the matrices first .. end - 1. */
-static int write_changes(struct trainer *t, size_t first, size_t end, struct err *e)
+static int write_changes(const struct weight_changes *c, size_t first, size_t end, struct err *e)
 {
-	const struct weight_changes *c = t->weight_changes;
-	struct json_writer *w = journal_begin(t->records.journal, "weights", t->state.step);
+	struct json_writer *w = run_records_begin(c->records, "weights");
 	struct weight_change x;
 
 	json_put_int(w, "since", c->step);
@@ -132,26 +129,25 @@ static int write_changes(struct trainer *t, size_t first, size_t end, struct err
 			json_put_real(w, c->matrices[i].name, x.still);
 	}
 	json_close(w, '}');
-	return journal_end(t->records.journal, e);
+	return journal_end(c->records->journal, e);
 }
 
-int changes_report(struct trainer *t, struct err *e)
+int weight_changes_report(struct weight_changes *c, struct err *e)
 {
-	struct weight_changes *c = t->weight_changes;
 	struct err unwritten;
 	float *taken;
 
-	if (!trainer_is_first(t) || c->step == t->state.step)
+	if (!c || c->step == *c->records->step)
 		return 0;
-	if (take_weight_samples(t, c->now, e))
+	if (take_weight_samples(c, c->now, e))
 		return e->code;
 	/* an unwritten record does not end the training: the train records warn of a full disk */
 	for (size_t i = 0; i < c->n; i += RECORD_MATRICES)
-		if (write_changes(t, i, MIN(i + RECORD_MATRICES, c->n), &unwritten))
+		if (write_changes(c, i, MIN(i + RECORD_MATRICES, c->n), &unwritten))
 			break;
 	taken = c->now;
 	c->now = c->before;
 	c->before = taken;
-	c->step = t->state.step;
+	c->step = *c->records->step;
 	return 0;
 }

@@ -1,0 +1,119 @@
+/* trainer_memory.c - the memory that training needs; see trainer_internal.h */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "data/source/corpus.h"
+#include "share/base/file.h"
+#include "train/trainer/trainer_internal.h"
+
+/* Bytes on one rank: *compute in the backend's memory, *exchange in host memory for messages. */
+static int count_memory(const struct trainer *t, const struct model_size *size, double *compute,
+			double *exchange, struct err *e)
+{
+	const struct reduce_options *how = &t->exchange.options,
+				    moments = local_steps_moment_options(how);
+	const double arena = (double)how->buckets.floats * sizeof(float);
+	struct dev_memory need;
+	double sums; /* buffers of reductions: in host memory, or with NCCL on the GPU */
+
+	if (model_memory_needs(size, &need, e))
+		return e->code;
+	*compute = (double)need.device_bytes + (double)need.passing_bytes +
+		   (double)weight_average_memory(&t->exchange, t->conf->ema);
+	*exchange = (double)need.host_bytes;
+	if (t->comm->size == 1)
+		return 0;
+	sums = (double)reduce_memory(how);
+	if (how->shards)
+		*compute -= 2 * arena * (1 - 1 / (double)t->comm->size);
+	if (t->conf->local_steps > 1) {
+		*compute += arena;
+		sums += (double)reduce_memory(&moments);
+	}
+	if (size->ops->open_queue)
+		*compute += sums;
+	*exchange += sums + (double)exchange_memory(&t->exchange, size->ops->has_device_memory);
+	return 0;
+}
+
+/* Does the GPU of this rank exist, and is its free memory sufficient? */
+static int check_gpu(struct trainer *t, const struct ops *ops, struct err *e)
+{
+	struct dev_info f;
+
+	if (ops->query_device(t->gpu, &f, e))
+		return err_prefix(e, "rank %d of %d on this host", t->comm->local_rank,
+				  t->comm->local_size);
+	if (t->memory_bytes > (double)f.free_bytes)
+		return err_set(
+			e, ERR_CONFIG,
+			"training with batch_tokens %lld needs %.1f GiB, but GPU %d (%s) has %.1f "
+			"GiB, %.1f of them free: lower batch_tokens (and raise micro_batches)",
+			(long long)t->conf->batch_tokens, t->memory_bytes / (1 << 30), t->gpu,
+			f.name, (double)f.total_bytes / (1 << 30),
+			(double)f.free_bytes / (1 << 30));
+	return 0;
+}
+
+int trainer_check_memory(struct trainer *t, const struct model_size *size, struct err *e)
+{
+	const struct ops *ops = size->ops;
+	const double have = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE),
+		     ranks = t->comm->local_size;
+	double exchange = 0, all;
+
+	if (count_memory(t, size, &t->memory_bytes, &exchange, e) ||
+	    (ops->query_device && check_gpu(t, ops, e)))
+		return e->code;
+	all = (ops->has_device_memory ? 0 : t->memory_bytes) + exchange;
+	if (have > 0 && all * ranks > have)
+		return err_set(
+			e, ERR_CONFIG,
+			"training with batch_tokens %lld%s needs %.1f GiB, but this host has %.1f "
+			"GiB: lower batch_tokens (and raise micro_batches)",
+			(long long)t->conf->batch_tokens,
+			ranks > 1 ? " and all ranks of this host" : "", all * ranks / (1 << 30),
+			have / (1 << 30));
+	return 0;
+}
+
+/* ---- forecast ------------------------------------------------------------ */
+
+#define VOCABULARY_EXTRA 1000 /* characters and special tokens besides the merges */
+
+static int32_t forecast_vocabulary(const struct conf *c)
+{
+	struct err ignored;
+	char *folder = corpus_folder(c, &ignored);
+	char *path = folder ? file_path(&ignored, "%s/vocab.tsv", folder) : NULL;
+	struct vocab *v = path && file_exists(path) ? vocab_open(path, &ignored) : NULL;
+	int32_t n = v ? vocab_size(v) : (int32_t)c->merges + VOCABULARY_EXTRA;
+
+	vocab_close(v);
+	free(path);
+	free(folder);
+	return n;
+}
+
+int trainer_forecast_memory(const struct conf *c, int ranks, double *bytes, double *parameters,
+			    struct err *e)
+{
+	struct dev_options options = { 0 };
+	const int32_t vocabulary = forecast_vocabulary(c), tokens = (int32_t)c->batch_tokens;
+	struct comm comm = { .size = ranks, .local_size = 1 };
+	struct trainer t = { .conf = c, .comm = &comm };
+	struct model_size size = { &t.state.shape, NULL, &options, tokens, tokens };
+	double compute, exchange;
+
+	size.ops = product_backend(c, e);
+	if (!size.ops)
+		size.ops = ops_find("cpu", e);
+	options.bf16 = size.ops && product_format_is_bf16(c, size.ops, (int)c->gpu);
+	if (!size.ops || model_shape_from_conf(&t.state.shape, c, vocabulary, vocabulary, e) ||
+	    exchange_plan(&t.exchange, c, &t.state.shape, &comm, e) ||
+	    count_memory(&t, &size, &compute, &exchange, e))
+		return e->code;
+	*bytes = (size.ops->has_device_memory ? 0 : compute) + exchange;
+	*parameters = (double)t.exchange.options.buckets.floats;
+	return 0;
+}
