@@ -8,6 +8,7 @@
 #include "share/base/file.h"
 #include "share/base/util.h"
 #include "share/conf/conf.h"
+#include "share/help/help.h"
 #include "tui/app/app_internal.h"
 #include "tui/app/palette.h"
 #include "tui/app/view_requests.h"

@@ -8,6 +8,7 @@
 
 #include "share/base/mem.h"
 #include "share/base/util.h"
+#include "share/help/help.h"
 #include "tui/app/completion_names.h"
 #include "tui/term/fuzzy.h"
 

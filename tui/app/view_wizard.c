@@ -7,6 +7,7 @@
 #include "data/text/text_filter.h"
 #include "share/base/mem.h"
 #include "share/base/util.h"
+#include "share/help/help.h"
 #include "tui/app/jobs.h"
 #include "tui/app/view.h"
 #include "tui/app/view_requests.h"

@@ -1,12 +1,12 @@
-/* conf_texts.c - see conf_internal.h: the tables of examples and of texts of the manual. */
-#include "share/conf/conf_internal.h"
+/* help_texts.c - see help_internal.h: the tables of examples and of texts of the manual. */
+#include "share/help/help_internal.h"
 
 #include <assert.h>
 #include <string.h>
 
 const struct conf_text conf_examples[] = {
 #define EXAMPLE(command, line, text) { command, line, text },
-#include "share/conf/examples.def"
+#include "share/help/examples.def"
 #undef EXAMPLE
 };
 const size_t conf_n_examples = ARRAY_LEN(conf_examples);
@@ -15,7 +15,7 @@ const struct conf_text conf_arguments[] = {
 #define ARGUMENT(command, word, text) { command, word, text },
 #define COMMAND_NOTE(command, text)
 #define OPTION_NOTE(option, text)
-#include "share/conf/manual.def"
+#include "share/help/manual.def"
 #undef ARGUMENT
 #undef COMMAND_NOTE
 #undef OPTION_NOTE
@@ -26,7 +26,7 @@ const struct conf_text conf_command_notes[] = {
 #define ARGUMENT(command, word, text)
 #define COMMAND_NOTE(command, text) { command, "", text },
 #define OPTION_NOTE(option, text)
-#include "share/conf/manual.def"
+#include "share/help/manual.def"
 #undef ARGUMENT
 #undef COMMAND_NOTE
 #undef OPTION_NOTE
@@ -37,7 +37,7 @@ const struct conf_text conf_option_notes[] = {
 #define ARGUMENT(command, word, text)
 #define COMMAND_NOTE(command, text)
 #define OPTION_NOTE(option, text) { "", option, text },
-#include "share/conf/manual.def"
+#include "share/help/manual.def"
 #undef ARGUMENT
 #undef COMMAND_NOTE
 #undef OPTION_NOTE

@@ -1,29 +1,16 @@
 /*
- * conf_words.c - the words that can stand at the end of a command line; see conf.h
+ * help_words.c - the words that can stand at the end of a command line; see help.h
  *
- * The same answers as those of the completion scripts (conf_complete.c), for the workbench.
+ * The same answers as those of the completion scripts (help_complete.c), for the workbench.
  */
-#include "share/conf/conf.h"
+#include "share/help/help.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "share/base/mem.h"
-#include "share/conf/conf_internal.h"
-
-bool conf_command_at(size_t i, struct conf_command_row *out)
-{
-	for (size_t k = 0; k < conf_n_commands; k++) {
-		const struct conf_command *c = &conf_commands[k];
-
-		if (conf_is_hidden(c) || i--)
-			continue;
-		*out = (struct conf_command_row){ c->name, c->arguments, c->help };
-		return true;
-	}
-	return false;
-}
+#include "share/help/help_internal.h"
 
 void conf_candidates_free(struct conf_candidates *c)
 {

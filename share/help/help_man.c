@@ -1,14 +1,14 @@
-/* conf_man.c - manual pages of the program, of each command, and of recipes; see conf.h */
+/* help_man.c - manual pages of the program, of each command, and of recipes; see help.h */
 #include "config.h"
 
-#include "share/conf/conf.h"
+#include "share/help/help.h"
 
 #include <assert.h>
 #include <ctype.h>
 #include <string.h>
 
 #include "share/conf/alias.h"
-#include "share/conf/conf_internal.h"
+#include "share/help/help_internal.h"
 
 /* Append text with -, \, ', ^ and a leading . or ' escaped for roff. */
 static void add_roff(struct buf *out, const char *text)

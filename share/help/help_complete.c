@@ -1,18 +1,18 @@
 /*
- * conf_complete.c - completion scripts for bash, zsh and fish; see conf.h
+ * help_complete.c - completion scripts for bash, zsh and fish; see help.h
  *
  * Commands, options, choices and the arguments of commands ("pbs|slurm RECIPE") are written into
  * the script. For names of runs, corpora and recipes, the script calls "werkbank _names KIND".
  */
 #include "config.h"
 
-#include "share/conf/conf.h"
+#include "share/help/help.h"
 
 #include <assert.h>
 #include <string.h>
 
 #include "share/base/text.h"
-#include "share/conf/conf_internal.h"
+#include "share/help/help_internal.h"
 
 /* ---- words to complete ---- */
 
