@@ -11,6 +11,16 @@
 
 enum conf_rank { RANK_DEFAULT, RANK_RECIPE, RANK_ENVIRONMENT, RANK_LINE };
 
+/* What the value of an option has to do with files: see options.def. */
+enum conf_path {
+	CONF_PATH_NONE,
+	CONF_PATH_FILE,
+	CONF_PATH_FOLDER,
+	CONF_PATH_NAMED,
+	CONF_PATH_PHRASE,
+	CONF_PATH_WRITTEN
+};
+
 struct conf_option {
 	enum conf_kind kind;
 	const char *section;
@@ -23,6 +33,7 @@ struct conf_option {
 		*detail; /* strings, lists: the argument, such as FILE; enumerations: the choices */
 	const char *text; /* strings: the default, NULL: none */
 	const char *help;
+	enum conf_path path;
 };
 
 struct conf_command {
@@ -98,6 +109,9 @@ static inline void *conf_slot(const struct conf *c, const struct conf_option *o)
 {
 	return (char *)(uintptr_t)c + o->offset;
 }
+
+/* Path number i that an option lets the command read, "" for a phrase. Borrowed; NULL: past the end. */
+const char *conf_read_path(const struct conf *c, const struct conf_option *o, size_t i);
 
 /* Append the names of the shipped recipes, "demo, medium, …". */
 void conf_shipped_recipes(struct buf *out);

@@ -137,11 +137,6 @@ static bool is_output_word(const char *word, size_t n)
 	return (n > 4 && !strncmp(word, "OUT-", 4)) || (n == 8 && !strncmp(word, "[LEDGER]", n));
 }
 
-static bool is_output_option(const struct conf_option *o)
-{
-	return !strcmp(o->name, "output") || !strcmp(o->name, "prometheus");
-}
-
 /* Compare one output with everything that the command line and recipes name. */
 static int check_output(const struct conf *c, const struct conf_command *cmd,
 			struct written_file *w, struct err *e)
@@ -163,16 +158,10 @@ static int check_output(const struct conf *c, const struct conf_command *cmd,
 			usage += n + strspn(usage + n, " ");
 	}
 	for (size_t i = 0; !rc && i < conf_n_options; i++) {
-		const struct conf_option *o = &conf_options[i];
-		const char *const *text = conf_slot(c, o);
-		const struct conf_list *list = conf_slot(c, o);
+		const char *path;
 
-		if (is_output_option(o))
-			continue;
-		if (o->kind == CONF_STR && *text && **text)
-			rc = check_input(w, *text, e);
-		for (size_t k = 0; !rc && o->kind == CONF_LIST && k < list->n; k++)
-			rc = check_input(w, list->items[k] + (list->items[k][0] == '@'), e);
+		for (size_t k = 0; !rc && (path = conf_read_path(c, &conf_options[i], k)); k++)
+			rc = check_input(w, path, e);
 	}
 	return rc;
 }
@@ -207,7 +196,8 @@ int conf_check_outputs(const struct conf *c, const struct conf_command *cmd, str
 		const char *const *text = conf_slot(c, o);
 		char label[CONF_NAME_MAX + 2];
 
-		if (!is_output_option(o) || !*text || !conf_command_accepts(cmd, cmd->program, o))
+		if (o->path != CONF_PATH_WRITTEN || !*text ||
+		    !conf_command_accepts(cmd, cmd->program, o))
 			continue;
 		snprintf(label, sizeof(label), "--%s", o->name);
 		rc = check_output_option(c, cmd, label, *text, e);

@@ -177,7 +177,7 @@ static int resolve_paths(const struct recipe *r, const struct conf_option *o, st
 	void *slot = conf_slot(r->c, o);
 	int rc = 0;
 
-	if (strcmp(o->section, "data") || !o->detail || strcmp(o->detail, "FILE"))
+	if (o->path != CONF_PATH_FILE)
 		return 0;
 	if (o->kind == CONF_STR)
 		return resolve_path(r, slot, e);
