@@ -125,14 +125,16 @@ void conf_explain(const char *name, struct buf *out)
 		conf_describe(o, out);
 }
 
-static void help_option(const struct conf_option *o, char letter, struct buf *out)
+static void help_option(const struct conf_command *cmd, const struct conf_option *o,
+			struct buf *out)
 {
+	const struct conf_option shown = conf_option_of(cmd, o);
 	struct buf text = { 0 };
 	size_t start = out->len;
 
 	buf_add_str(out, "  ");
-	conf_usage_of(o, letter, out);
-	conf_describe(o, &text);
+	conf_usage_of(&shown, conf_letter_of(cmd, o), out);
+	conf_describe(&shown, &text);
 	help_add_wrapped(out, buf_text(&text), out->len - start, HELP_INDENT);
 	buf_free_part(&text, out);
 }
@@ -150,7 +152,7 @@ static void help_group(const struct conf_command *cmd, enum conf_group group, st
 		if (!is_titled)
 			buf_printf(out, "\n%s:\n", conf_group_title(cmd, group));
 		is_titled = true;
-		help_option(o, conf_letter_of(cmd, o), out);
+		help_option(cmd, o, out);
 	}
 }
 

@@ -295,6 +295,7 @@ static void zsh_value(const struct conf_option *o, const char *dashed, struct bu
 /* Append one spec for each way to write the option. */
 static void zsh_option(const struct conf_command *cmd, const struct conf_option *o, struct buf *out)
 {
+	const struct conf_option shown = conf_option_of(cmd, o);
 	char dashed[CONF_NAME_MAX], name[2][CONF_NAME_MAX + 8];
 	char letter = conf_letter_of(cmd, o);
 	int n = 0;
@@ -313,9 +314,9 @@ static void zsh_option(const struct conf_command *cmd, const struct conf_option 
 		else if (letter)
 			buf_printf(out, "(-%c --%s)", letter, dashed);
 		buf_printf(out, "%s[", name[i]);
-		add_shell_quoted(out, o->help, true);
+		add_shell_quoted(out, shown.help, true);
 		buf_add_char(out, ']');
-		zsh_value(o, dashed, out);
+		zsh_value(&shown, dashed, out);
 		buf_add_char(out, '\'');
 	}
 }
@@ -376,15 +377,16 @@ static void complete_zsh(struct buf *out)
 static void fish_option(const struct conf_command *cmd, const struct conf_option *o,
 			struct buf *out)
 {
+	const struct conf_option shown = conf_option_of(cmd, o);
 	char dashed[CONF_NAME_MAX];
 
 	buf_printf(out, "complete -c werkbank -n '__werkbank_does %s' -l %s", cmd->name,
 		   conf_dashed(o->name, dashed));
 	if (conf_letter_of(cmd, o))
 		buf_printf(out, " -s %c", o->letter);
-	if (conf_has_choices(o)) {
+	if (conf_has_choices(&shown)) {
 		buf_add_str(out, " -x -a '");
-		add_choice_words(o->detail, out);
+		add_choice_words(shown.detail, out);
 		buf_add_char(out, '\'');
 	} else if (conf_names_of_option(o)) {
 		buf_printf(out, " -x -a '(__werkbank_names %s)'", conf_names_of_option(o));
@@ -394,7 +396,7 @@ static void fish_option(const struct conf_command *cmd, const struct conf_option
 		buf_add_str(out, has_path(o) ? " -r -F" : " -x");
 	}
 	buf_add_str(out, " -d '");
-	add_shell_quoted(out, o->help, false);
+	add_shell_quoted(out, shown.help, false);
 	buf_add_str(out, "'\n");
 	if (o->kind == CONF_BOOL && o->def != 0)
 		buf_printf(out, "complete -c werkbank -n '__werkbank_does %s' -l no-%s\n",

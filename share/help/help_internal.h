@@ -33,6 +33,12 @@ enum conf_group {
 enum conf_group conf_group_of(const struct conf_command *cmd, const struct conf_option *o);
 const char *conf_group_title(const struct conf_command *cmd, enum conf_group group);
 
+/*
+ * An option with the argument and phrase that a command shows for it (command_helps.def). The row of
+ * options.def, not this copy, says which letter it has.
+ */
+struct conf_option conf_option_of(const struct conf_command *cmd, const struct conf_option *o);
+
 /* "-b, --beam N" and the sentence that explains it: for help, man page and completion. */
 void conf_usage_of(const struct conf_option *o, char letter, struct buf *out);
 void conf_describe(const struct conf_option *o, struct buf *out);

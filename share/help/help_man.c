@@ -301,6 +301,7 @@ static void man_group(const struct conf_command *cmd, enum conf_group group, str
 
 	for (size_t i = 0; i < conf_n_options; i++) {
 		const struct conf_option *o = &conf_options[i];
+		struct conf_option shown;
 
 		if (!conf_command_accepts(cmd, cmd->program, o) || conf_group_of(cmd, o) != group)
 			continue;
@@ -310,7 +311,8 @@ static void man_group(const struct conf_command *cmd, enum conf_group group, str
 			buf_add_char(out, '\n');
 		}
 		is_titled = true;
-		man_option(o, conf_letter_of(cmd, o), out);
+		shown = conf_option_of(cmd, o);
+		man_option(&shown, conf_letter_of(cmd, o), out);
 	}
 }
 

@@ -45,6 +45,28 @@ const struct conf_text conf_option_notes[] = {
 const size_t conf_n_option_notes = ARRAY_LEN(conf_option_notes);
 
 static const struct {
+	const char *commands, *option, *argument, *help;
+} command_helps[] = {
+#define COMMAND_HELP(commands, option, argument, help) { commands, option, argument, help },
+#include "share/help/command_helps.def"
+#undef COMMAND_HELP
+};
+
+struct conf_option conf_option_of(const struct conf_command *cmd, const struct conf_option *o)
+{
+	struct conf_option shown = *o;
+
+	for (size_t i = 0; i < ARRAY_LEN(command_helps); i++)
+		if (!strcmp(command_helps[i].option, o->name) &&
+		    conf_has_word(command_helps[i].commands, cmd->name)) {
+			shown.help = command_helps[i].help;
+			if (command_helps[i].argument)
+				shown.detail = command_helps[i].argument;
+		}
+	return shown;
+}
+
+static const struct {
 	const char *section, *title;
 } groups[CONF_N_GROUPS] = {
 	[CONF_GROUP_COMMON] = { "", "Common options" },

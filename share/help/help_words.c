@@ -55,13 +55,15 @@ static int add_options(struct conf_candidates *c, const struct conf_command *cmd
 	for (size_t i = 0; i < conf_n_options; i++) {
 		const struct conf_option *o = &conf_options[i];
 		char dashed[CONF_NAME_MAX];
+		const char *help;
 
 		if (!conf_command_accepts(cmd, cmd->program, o))
 			continue;
 		conf_dashed(o->name, dashed);
-		if (add_candidate(c, "--", dashed, strlen(dashed), o->help, e) ||
+		help = conf_option_of(cmd, o).help;
+		if (add_candidate(c, "--", dashed, strlen(dashed), help, e) ||
 		    (o->kind == CONF_BOOL && o->def != 0 &&
-		     add_candidate(c, "--no-", dashed, strlen(dashed), o->help, e)))
+		     add_candidate(c, "--no-", dashed, strlen(dashed), help, e)))
 			return e->code;
 	}
 	return 0;
@@ -101,7 +103,7 @@ int conf_complete_word(const char *const *words, size_t n, const char *word,
 	}
 	out->is_value = o != NULL;
 	if (o && conf_has_choices(o))
-		return add_words(out, o->detail, "|", e);
+		return add_words(out, conf_option_of(cmd, o).detail, "|", e);
 	if (o)
 		out->names = conf_names_of_option(o);
 	else if (*word == '-')

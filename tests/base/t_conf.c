@@ -9,7 +9,6 @@
 #include "share/base/util.h"
 #include "share/conf/alias.h"
 #include "share/conf/conf.h"
-#include "share/conf/conf_internal.h"
 #include "share/format/json.h"
 #include "share/help/help.h"
 #include "tests/test.h"
@@ -772,43 +771,4 @@ TEST(conf_documents)
 	check_err(conf_man_page("_rank", &b, &e), ERR_USAGE);
 	check_err(conf_man_page("no-such-page", &b, &e), ERR_USAGE);
 	buf_free(&b);
-}
-
-/* The kind of an option says which of its values are paths; the words of its help do not. */
-TEST(conf_paths_by_kind)
-{
-	static const struct {
-		const char *name, *value, *path;
-	} rows[] = {
-		{ "terms", "terms.tsv", "terms.tsv" }, { "ensemble", "other", "other" },
-		{ "pieces_from", "run", "run" },       { "train_source", "a.txt", "a.txt" },
-		{ "forbid", "@list", "list" },	       { "forbid", "a phrase", "" },
-		{ "output", "out.txt", NULL },	       { "prometheus", "out.prom", NULL },
-		{ "separator", "file", NULL },
-	};
-	struct conf_option other;
-	struct conf c;
-	struct err e;
-
-	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		const struct conf_option *o = conf_find_option(rows[i].name);
-
-		check_int(conf_init(&c, &e), 0);
-		check_int(conf_set(&c, rows[i].name, rows[i].value, "command line", &e), 0);
-		check_str(conf_read_path(&c, o, 0), rows[i].path);
-		check(!conf_read_path(&c, o, 1));
-		conf_free(&c);
-	}
-	check_int(conf_init(&c, &e), 0);
-	check_int(conf_set(&c, "separator", "file", "command line", &e), 0);
-	other = *conf_find_option("separator");
-	other.detail = "FILE|DIR";
-	other.help = "FILE in a FOLDER, or a PHRASE";
-	check(!conf_read_path(&c, &other, 0));
-	check_int(conf_set(&c, "terms", "terms.tsv", "command line", &e), 0);
-	other = *conf_find_option("terms");
-	other.detail = "TEXT";
-	other.help = "";
-	check_str(conf_read_path(&c, &other, 0), "terms.tsv");
-	conf_free(&c);
 }

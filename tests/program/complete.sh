@@ -37,7 +37,7 @@ werkbank tra|train translate|watch _rank
 werkbank |prep watch hosts|_probe
 werkbank train --warm|--warmup|--beam
 werkbank train --no-o|--no-overlap-reduce|
-werkbank train --precision |fp32 bf16 int8 auto|demo
+werkbank train --precision |fp32 bf16 auto|demo
 werkbank train --precision b|bf16|fp32
 werkbank translate --run |first-run second.run|elsewhere
 werkbank translate --run f|first-run|second.run
