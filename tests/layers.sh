@@ -69,14 +69,14 @@ room data/demo                share/base share/workspace share/conf
 room data/text                share/base
 room data/source              share/... data/demo data/text
 room data/words               share/base
-room data/subword             share/base share/format share/conf data/text data/words
+room data/subword             share/base share/format share/workspace share/conf data/text data/words
 room data/shard               share/base share/conf data/words data/subword
 room data/judge               share/base share/format data/text data/words
 room data/prep                share/... data/text data/source data/words data/subword data/shard data/judge
 room data/inspect             share/base share/format share/workspace share/conf data/text data/words data/shard data/prep
 room data                     share/... data/demo data/text data/source data/words data/subword data/shard data/judge data/prep data/inspect
 
-room train/common             share/base share/format share/conf
+room train/common             share/base share/format share/workspace share/conf
 room train/host               share/base
 room train/comm               share/base kernels/ops kernels/cuda train/host
 room train/launch/remote      share/...

@@ -8,6 +8,7 @@
 #include "data/subword/sp.h"
 #include "share/base/file.h"
 #include "share/base/number_format.h"
+#include "share/workspace/model_files.h"
 
 /* In the order of the word table, so the result does not depend on the number of threads. */
 #define EACH_COUNTED_WORD(w, words, counts)                                                        \
@@ -32,7 +33,7 @@ static int learn_bpe(struct prep *p, const struct intern *words, const int64_t *
 		rc = bpe_learner_add_word(l, text, n, counts[w], e);
 		progress_at(&p->progress, w);
 	}
-	if (!rc && !(path = prep_path(p, e, "bpe.codes")))
+	if (!rc && !(path = prep_path(p, e, BPE_CODES_FILE)))
 		rc = e->code;
 	if (!rc)
 		rc = outfile_open(&out, path, e);
@@ -50,7 +51,7 @@ static int learn_sentencepiece(struct prep *p, const struct intern *words, const
 			       struct err *e)
 {
 	struct sp_learner *l = sp_learner_new(e);
-	char *model = l ? file_path(e, "%s/sentencepiece.model", p->folder) : NULL;
+	char *model = l ? file_path(e, "%s/" SENTENCEPIECE_FILE, p->folder) : NULL;
 	char *vocab = model ? file_path(e, "%s/sentencepiece.vocab", p->work) : NULL;
 	int rc = vocab ? 0 : e->code;
 	size_t n;
@@ -76,7 +77,7 @@ static int learn_sentencepiece(struct prep *p, const struct intern *words, const
 static int remove_other(struct prep *p, struct err *e)
 {
 	bool is_bpe = p->c->segmentation == SEGMENTATION_BPE;
-	const char *path = prep_path(p, e, is_bpe ? "sentencepiece.model" : "bpe.codes");
+	const char *path = prep_path(p, e, is_bpe ? SENTENCEPIECE_FILE : BPE_CODES_FILE);
 
 	if (path)
 		remove(path);

@@ -12,6 +12,7 @@
 #include "share/base/text.h"
 #include "share/conf/conf_internal.h"
 #include "share/format/json.h"
+#include "share/workspace/model_files.h"
 
 /* A file that a command writes. */
 struct written_file {
@@ -32,13 +33,13 @@ static const struct owned_folder {
 	/* clang-format off */
 	{ "run", "journal.jsonl", "recipe.ini",
 	  "recipe.ini state.json lock control journal.jsonl samples.jsonl console.log eval-* "
-	  "vocab.tsv bpe.codes sentencepiece.model *.bin products.*", NULL, NULL },
+	  MODEL_FILE_WORDS "*.bin products.*", NULL, NULL },
 	{ "corpus", "manifest.json", "recipe.ini",
-	  "recipe.ini manifest.json stats.json ledger.tsv lock vocab.tsv bpe.codes "
-	  "sentencepiece.model *.shard dev.* test.*", "manifest.json", NULL },
+	  "recipe.ini manifest.json stats.json ledger.tsv lock "
+	  MODEL_FILE_WORDS "*.shard dev.* test.*", "manifest.json", NULL },
 	{ "model", "SHA256SUMS", "state.json",
-	  "recipe.ini state.json SHA256SUMS averaged.json vocab.tsv bpe.codes "
-	  "sentencepiece.model *.safetensors *.bin", NULL, NULL },
+	  "recipe.ini state.json SHA256SUMS averaged.json "
+	  MODEL_FILE_WORDS "*.safetensors *.bin", NULL, NULL },
 	{ "downloaded archives in", "lock", "lock", "*", NULL, "archives" },
 	/* clang-format on */
 };
