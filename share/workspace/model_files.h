@@ -17,11 +17,11 @@
 	X(BPE_CODES_FILE, false, "BPE merges that split words")                                    \
 	X(SENTENCEPIECE_FILE, false, "SentencePiece model that splits words")
 
-/* For lists: the names, each with a comma; rows { name, always }, rows { name, content }. */
+/* For lists: the names, each with a comma; rows { name, always }, rows { name, content }; WORDS: one string. */
 #define MODEL_FILE_NAMES			  MODEL_FILES(MODEL_FILE_NAME)
 #define MODEL_FILE_NEEDS			  MODEL_FILES(MODEL_FILE_NEED)
 #define MODEL_FILE_CONTENTS			  MODEL_FILES(MODEL_FILE_CONTENT)
-#define MODEL_FILE_WORDS			  MODEL_FILES(MODEL_FILE_WORD) /* one string, each name with a blank */
+#define MODEL_FILE_WORDS			  MODEL_FILES(MODEL_FILE_WORD)
 #define MODEL_FILE_NAME(name, always, content)	  name,
 #define MODEL_FILE_NEED(name, always, content)	  { name, always },
 #define MODEL_FILE_CONTENT(name, always, content) { name, content },

@@ -79,7 +79,7 @@ TEST(palette_completes_as_the_shell)
 	check_str(complete("job ", out), "slurm pbs k8s");
 	check_str(complete("job slurm ", out), "+recipes");
 	check_str(complete("job --hosts a,b slurm ", out), "+recipes");
-	check_str(complete("train --precision ", out), "fp32 bf16 int8 auto");
+	check_str(complete("train --precision ", out), "fp32 bf16 auto");
 	check_str(complete("eval --run ", out), "+runs");
 	check_str(complete("report demo ", out), "");
 	check_str(complete("stop --", out),
