@@ -15,6 +15,7 @@
 #include "share/base/text.h"
 #include "share/conf/text_facts.h"
 #include "share/format/json.h"
+#include "share/workspace/model_files.h"
 #include "share/workspace/paths.h"
 
 #define JSON_LIMIT	(64u << 20) /* bytes */
@@ -265,7 +266,7 @@ int data_print_dropped(struct conf *c, const char *folder, struct err *e)
 int data_print_vocabulary(struct conf *c, const char *folder, struct err *e)
 {
 	const char *word = c->n_arguments > 2 ? c->arguments[2] : "";
-	char *path = file_path(e, "%s/vocab.tsv", folder);
+	char *path = file_path(e, "%s/" VOCABULARY_FILE, folder);
 	struct vocab *v = path ? vocab_open(path, e) : NULL;
 	struct buf out = { 0 };
 	struct json_writer w = { .out = &out };

@@ -4,7 +4,7 @@
 noinst_LIBRARIES += libdata.a
 libdata_a_SOURCES = \
 	%D%/data_command.c %D%/data_command.h %D%/data_queries.c %D%/data_stats.c \
-	%D%/fetch_command.c %D%/fetch_command.h %D%/shortlist_command.c \
+	%D%/fetch_command.c %D%/fetch_command.h %D%/shortlist_command.c %D%/shortlist_command.h \
 	%D%/tools.c %D%/tools.h
 include %D%/text/local.mk
 include %D%/words/local.mk

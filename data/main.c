@@ -6,11 +6,12 @@
 #include "data/demo/demo.h"
 #include "data/fetch_command.h"
 #include "data/prep/prep.h"
-#include "data/shard/shortlist.h"
+#include "data/shortlist_command.h"
 #include "data/tools.h"
 #include "share/base/util.h"
 #include "share/conf/conf.h"
 #include "share/guard/terminal_text.h"
+#include "share/help/help.h"
 
 static const struct {
 	const char *name;

@@ -1,4 +1,6 @@
-/* shortlist_command.c - the command "werkbank shortlist": learn candidates (see shortlist.h) */
+/* shortlist_command.c - the command "werkbank shortlist": learn candidates (see shard/shortlist.h) */
+#include "data/shortlist_command.h"
+
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -16,6 +16,7 @@
 #include "eval/verify/verify.h"
 #include "share/conf/conf.h"
 #include "share/guard/terminal_text.h"
+#include "share/help/help.h"
 
 static int translate_command(struct conf *c, struct err *e)
 {

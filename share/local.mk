@@ -6,6 +6,7 @@ include %D%/format/local.mk
 include %D%/guard/local.mk
 include %D%/workspace/local.mk
 include %D%/conf/local.mk
+include %D%/help/local.mk
 libbase_a_CPPFLAGS = $(AM_CPPFLAGS) -DWERKBANK_DATADIR='"$(pkgdatadir)"' -DWERKBANK_BINDIR='"$(bindir)"' \
 	-DRELEASE_DATE='"$(RELEASE_DATE)"' $(CRYPTO_CFLAGS) $(SECCOMP_CFLAGS)
 base_libs = libbase.a $(CRYPTO_LIBS) $(SECCOMP_LIBS)

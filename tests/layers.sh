@@ -1,8 +1,10 @@
 #!/bin/sh
-# layers.sh - checks which room may include headers of which other rooms. The table is the architecture.
+# layers.sh [rooms] - checks which room may include headers of which other rooms. The table is the architecture.
+# With "rooms" it prints the table, "room FOLDER ALLOWED..." lines, for layers_symbols.sh.
 set -eu
 cd "${srcdir:-.}"
 status=0
+print=${1:-}
 rooms=''	# declared so far, one a line
 
 complain() { echo "^ $*"; status=1; }
@@ -10,6 +12,10 @@ complain() { echo "^ $*"; status=1; }
 # room FOLDER ALLOWED... : the files of FOLDER itself (not of the rooms below it) include only from FOLDER and from
 # rooms that are listed above this line, so there is no cycle. FOLDER/... means all of its rooms.
 room() {
+	if [ "$print" ]; then
+		echo "room $*"
+		return
+	fi
 	from=$1
 	shift
 	rooms="$rooms
@@ -26,6 +32,10 @@ $from"
 	if grep -nE '^[[:space:]]*#[[:space:]]*include "' $(files_of "$from") /dev/null | grep -vE "include ($pattern)"; then
 		complain "$from may include only: $*"
 	fi
+}
+# interface ROOM ABOVE... : what the headers of ROOM declare, rooms ABOVE may define: who may use ROOM may use it.
+interface() {
+	if [ "$print" ]; then echo "interface $*"; fi
 }
 files_of() { find "$1" -maxdepth 1 -name '*.[ch]' -o -maxdepth 1 -name '*.cu' -o -maxdepth 1 -name '*.cuh'; }
 
@@ -46,25 +56,27 @@ room share/format             share/base
 room share/guard              share/base
 room share/workspace          share/base share/format
 room share/conf               share/base share/format share/guard share/workspace
+room share/help               share/base share/conf
 
 room kernels/ops              share/base
 room kernels/cuda             share/base kernels/ops
 room kernels/ref              share/base kernels/ops
 room kernels/cpu              share/base kernels/ops kernels/ref
-room kernels                  share/base share/format kernels/ops kernels/cpu
+room kernels                  share/base share/format kernels/ops
+interface kernels/ops         kernels kernels/ref kernels/cpu kernels/cuda
 
 room data/demo                share/base share/workspace share/conf
 room data/text                share/base
 room data/source              share/... data/demo data/text
 room data/words               share/base
-room data/subword             share/base share/format share/conf data/text data/words
+room data/subword             share/base share/format share/workspace share/conf data/text data/words
 room data/shard               share/base share/conf data/words data/subword
 room data/judge               share/base share/format data/text data/words
 room data/prep                share/... data/text data/source data/words data/subword data/shard data/judge
-room data/inspect             share/base share/format share/workspace data/text data/shard data/prep
-room data                     share/... data/demo data/text data/source data/subword data/shard data/judge data/prep data/inspect
+room data/inspect             share/base share/format share/workspace share/conf data/text data/words data/shard data/prep
+room data                     share/... data/demo data/text data/source data/words data/subword data/shard data/judge data/prep data/inspect
 
-room train/common             share/base share/format share/conf
+room train/common             share/base share/format share/workspace share/conf
 room train/host               share/base
 room train/comm               share/base kernels/ops kernels/cuda train/host
 room train/launch/remote      share/...
@@ -74,23 +86,23 @@ room train/launch/plan        share/... train/common
 room train/launch/follow      share/... train/launch/remote
 room train/launch/run         share/... train/common train/launch/remote train/launch/preflight
 room train/launch/job         share/base share/workspace share/conf train/launch/remote train/launch/run
-room train/launch             share/base share/guard share/conf train/launch/remote train/launch/preflight train/launch/hosts train/launch/plan train/launch/follow train/launch/run train/launch/job
+room train/launch             share/base share/guard share/conf share/help train/launch/remote train/launch/preflight train/launch/hosts train/launch/plan train/launch/follow train/launch/run train/launch/job
 room train/model              share/base share/conf kernels/ops data/shard
 room train/optim              share/base train/comm train/model
 room train/ckpt               share/... data/shard train/model train/optim
 room train/record             share/... data/words
-room train/watch              share/base share/guard share/workspace train/common train/host train/comm
-room train/trainer            share/... kernels data/source data/words data/shard train/common train/comm train/model train/optim train/ckpt train/record train/watch
+room train/watch              share/base share/format share/guard share/workspace train/common train/host train/comm
+room train/trainer            share/... kernels/ops kernels data/source data/words data/subword data/shard train/common train/comm train/model train/optim train/ckpt train/record train/watch
 room train                    share/... kernels/ops kernels train/common train/host train/comm train/model train/ckpt train/trainer
 
-room eval/decode              share/base share/conf kernels/ops data/subword data/shard train/model
+room eval/decode              share/base share/conf kernels/ops data/words data/subword data/shard train/model
 room eval/exchange            share/... kernels/ops data/words data/subword data/shard train/model train/ckpt train/record
 room eval/metrics             share/base share/conf
 room eval/report              share/... data/source train/common train/model train/optim train/ckpt train/record eval/metrics
 room eval/verify              share/... train/ckpt train/record
-room eval/translate           share/... data/text data/subword train/model train/ckpt eval/decode eval/metrics
-room eval/evaluate            share/... data/text data/source data/shard train/ckpt eval/metrics eval/translate
-room eval                     share/guard share/conf eval/exchange eval/report eval/verify eval/translate eval/evaluate
+room eval/translate           share/... kernels/ops data/text data/words data/subword data/shard train/model train/ckpt eval/decode eval/metrics
+room eval/evaluate            share/... data/text data/source data/shard train/model train/ckpt eval/decode eval/metrics eval/translate
+room eval                     share/base share/guard share/conf share/help eval/exchange eval/report eval/verify eval/translate eval/evaluate
 
 room tui/term                 share/base share/guard
 room tui/plot                 share/base tui/term
@@ -98,10 +110,12 @@ room tui/run                  share/... data/text data/words data/subword data/j
 room tui/context              share/... data/text tui/term tui/run
 room tui/overlay              share/... data/text tui/term tui/context
 room tui/translate            share/base share/format share/workspace data/text tui/term tui/run tui/context
-room tui/views                share/... data/text tui/term tui/plot tui/run tui/context tui/translate
+room tui/views                share/... data/text data/words data/subword data/inspect tui/term tui/plot tui/run tui/context tui/translate
 room tui/app                  share/... data/text tui/term tui/run tui/context tui/overlay tui/translate tui/views
 room tui/commands             share/... tui/run tui/context tui/app
-room tui                      share/base share/guard share/conf tui/commands
+room tui                      share/base share/guard share/conf share/help tui/commands
+[ "$print" ] && exit
+
 only curses     tui/term/term
 only mpi.h      train/comm/comm_mpi.c
 only nccl       train/comm/comm_nccl

@@ -1,13 +1,13 @@
 # tests: make check, make check-long, make check-all. A test is a TEST(name) in a t_*.c, or a script.
-# test.h has the assertions, test.c runs the tests, helpers.sh is for scripts, tally.sh counts; layers.sh and lint.sh hold the rules.
+# test.h has the assertions, test.c runs the tests, helpers.sh is for scripts, tally.sh counts; layers.sh, layers_symbols.sh and lint.sh hold the rules.
 # May use: everything; nobody includes tests.
 check_PROGRAMS += tests/run
 test_sources =
-dist_check_SCRIPTS += %D%/layers.sh
+dist_check_SCRIPTS += %D%/layers.sh %D%/layers_symbols.sh
 EXTRA_DIST += %D%/valgrind.supp %D%/tally.sh %D%/lint.sh %D%/helpers.sh %D%/parts.sh %D%/doc_screens.sh %D%/nightly.sh %D%/reproducible.sh %D%/coverage.sh
 # Recorded screens and files, all of them.
 EXTRA_DIST += %D%/golden
-TESTS += tests/run %D%/layers.sh
+TESTS += tests/run %D%/layers.sh %D%/layers_symbols.sh
 include %D%/base/local.mk
 include %D%/data/local.mk
 include %D%/kernels/local.mk

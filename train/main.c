@@ -11,6 +11,7 @@
 #include "share/conf/conf.h"
 #include "share/format/json.h"
 #include "share/guard/terminal_text.h"
+#include "share/help/help.h"
 #include "share/workspace/paths.h"
 #include "train/bandwidth.h"
 #include "train/ckpt/ckpt.h"

@@ -7,6 +7,7 @@
 #include "share/base/file.h"
 #include "share/conf/conf.h"
 #include "share/guard/terminal_text.h"
+#include "share/help/help.h"
 #include "tui/commands/commands.h"
 
 int main(int argc, char **argv)

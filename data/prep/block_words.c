@@ -31,11 +31,6 @@ struct block_reader {
 	int64_t first_unknown;
 };
 
-struct word_cache *word_cache_new(struct err *e)
-{
-	return mem_alloc_aligned(1, sizeof(struct word_cache), e);
-}
-
 struct block_reader *block_reader_new(const struct conf *c, const struct scripts *s, struct err *e)
 {
 	struct block_reader *r = mem_alloc(1, sizeof(*r), e);
@@ -47,7 +42,7 @@ struct block_reader *block_reader_new(const struct conf *c, const struct scripts
 	r->writing[SIDE_SOURCE] = scripts_of_language(c->source_language);
 	r->writing[SIDE_TARGET] = scripts_of_language(c->target_language);
 	r->pipeline = pipeline_open(NULL, c, e);
-	r->cache = r->pipeline ? word_cache_new(e) : NULL;
+	r->cache = r->pipeline ? mem_alloc_aligned(1, sizeof(*r->cache), e) : NULL;
 	if (r->cache)
 		return r;
 	block_reader_free(r);

@@ -2,7 +2,7 @@
 # Enter at prep.h (the command); prep_stages.h lists the files that each stage reads and writes.
 # May use: every other room of data, share.
 libdata_a_SOURCES += \
-	%D%/block_words.c %D%/block_words.h %D%/blocks.c %D%/blocks.h %D%/column_pair.c %D%/column_pair.h %D%/drop_ledger.c \
+	%D%/block_words.c %D%/block_words.h %D%/blocks.c %D%/blocks.h %D%/column_pair.c %D%/column_pair.h \
 	%D%/external_shuffle.c %D%/external_shuffle.h %D%/line_facts.c %D%/line_facts.h %D%/pair_rules.c %D%/pair_rules.h %D%/parallel.c %D%/parallel.h \
 	%D%/prep.c %D%/prep.h %D%/prep_encode.c %D%/prep_export.c %D%/prep_filter.c \
 	%D%/prep_learn.c %D%/prep_ledger.c %D%/prep_pairs.c %D%/prep_pairs.h \

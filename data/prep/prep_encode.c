@@ -19,6 +19,7 @@
 #include "share/base/mem.h"
 #include "share/base/number_format.h"
 #include "share/base/text.h"
+#include "share/workspace/model_files.h"
 
 /* Pieces are numbered by first appearance; encode_write_ids() replaces the numbers by ids. */
 struct piece_encoder {
@@ -225,7 +226,7 @@ int prep_encode(struct prep *p, struct err *e)
 {
 	struct piece_encoder q = { .p = p };
 	const struct intern *words = prep_words(p, e);
-	char *vocab = words ? file_path(e, "%s/vocab.tsv", p->folder) : NULL;
+	char *vocab = words ? file_path(e, "%s/" VOCABULARY_FILE, p->folder) : NULL;
 	int rc = vocab ? 0 : e->code;
 
 	progress_begin(&p->progress, "encode", p->numbers.read, "pairs");

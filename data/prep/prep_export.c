@@ -22,6 +22,7 @@
 #include "data/subword/pipeline.h"
 #include "share/base/file.h"
 #include "share/base/mem.h"
+#include "share/workspace/model_files.h"
 
 #define NAME_BYTES 64
 
@@ -340,8 +341,8 @@ static int export_copy_codes(struct text_export *x, struct err *e)
 	int rc;
 
 	if (x->p->c->segmentation == SEGMENTATION_BPE)
-		return export_copy_file(x, "bpe.codes", x->mark + 1, e);
-	rc = export_copy_file(x, "sentencepiece.model", "m_common.model", e);
+		return export_copy_file(x, BPE_CODES_FILE, x->mark + 1, e);
+	rc = export_copy_file(x, SENTENCEPIECE_FILE, "m_common.model", e);
 	if (rc || x->p->c->pieces_from)
 		return rc;
 	return export_copy_file(x, "work/sentencepiece.vocab", "m_common.vocab", e);

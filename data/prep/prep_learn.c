@@ -9,6 +9,7 @@
 #include "data/words/word_counter.h"
 #include "share/base/file.h"
 #include "share/base/number_format.h"
+#include "share/workspace/model_files.h"
 
 /* The learner counts the words of the table again, each as often as it occurs in kept pairs. */
 static int count_table_words(struct prep *p, struct word_counter *w, const struct intern *words,
@@ -31,7 +32,7 @@ static int count_table_words(struct prep *p, struct word_counter *w, const struc
 static int learn_bpe(struct prep *p, struct word_counter *w, struct err *e)
 {
 	struct outfile out = { 0 };
-	const char *path = prep_path(p, e, "bpe.codes");
+	const char *path = prep_path(p, e, BPE_CODES_FILE);
 	int rc = path ? outfile_open(&out, path, e) : e->code;
 
 	if (!rc)
@@ -45,7 +46,7 @@ static int learn_bpe(struct prep *p, struct word_counter *w, struct err *e)
 
 static int learn_sentencepiece(struct prep *p, struct word_counter *w, struct err *e)
 {
-	char *model = file_path(e, "%s/sentencepiece.model", p->folder);
+	char *model = file_path(e, "%s/" SENTENCEPIECE_FILE, p->folder);
 	char *vocab = model ? file_path(e, "%s/sentencepiece.vocab", p->work) : NULL;
 	int rc = vocab ? sp_learn(w, p->c->vocabulary_size, model, vocab, &p->numbers.merges, e)
 		       : e->code;
@@ -76,7 +77,7 @@ int prep_learn_pieces(struct prep *p, struct err *e)
 	int rc = counts ? 0 : e->code;
 
 	if (!rc) /* the codes of an earlier preparation with the other segmentation */
-		rc = prep_remove_file(p, e, "%s", is_bpe ? "sentencepiece.model" : "bpe.codes");
+		rc = prep_remove_file(p, e, "%s", is_bpe ? SENTENCEPIECE_FILE : BPE_CODES_FILE);
 	if (!rc) {
 		progress_begin(&p->progress, "learn", words->n, "words");
 		rc = p->c->pieces_from ? prep_pieces_copy_codes(p, e)

@@ -6,16 +6,13 @@
 #include <sys/stat.h>
 
 #include "data/subword/bpe_codes.h"
+#include "data/subword/pipeline.h"
 #include "data/words/vocab.h"
 #include "share/base/file.h"
 #include "share/base/hash.h"
 #include "share/base/util.h"
+#include "share/workspace/model_files.h"
 #include "share/workspace/paths.h"
-
-static const char *codes_name(const struct conf *c)
-{
-	return c->segmentation == SEGMENTATION_BPE ? "bpe.codes" : "sentencepiece.model";
-}
 
 /* Path of a file in the folder of pieces_from, owned by the caller. NULL: ERR_NOINPUT. */
 static char *pieces_find_file(const struct prep *p, const char *name, struct err *e)
@@ -103,7 +100,7 @@ static int pieces_check_recipe(const struct prep *p, struct err *e)
 
 int prep_pieces_describe(const struct prep *p, struct buf *out, struct err *e)
 {
-	const char *const names[] = { codes_name(p->c), "vocab.tsv" };
+	const char *const names[] = { pipeline_codes_file(p->c), VOCABULARY_FILE };
 	int rc = pieces_check_recipe(p, e);
 
 	for (size_t i = 0; !rc && i < ARRAY_LEN(names); i++) {
@@ -132,7 +129,7 @@ static int pieces_copy_file(const struct prep *p, const char *name, struct err *
 static int count_merges(struct prep *p, struct err *e)
 {
 	struct bpe_codes codes = { 0 };
-	const char *path = prep_path(p, e, "bpe.codes");
+	const char *path = prep_path(p, e, BPE_CODES_FILE);
 	int rc = path ? bpe_codes_read(&codes, path, e) : e->code;
 
 	if (!rc)
@@ -145,11 +142,11 @@ int prep_pieces_copy_codes(struct prep *p, struct err *e)
 {
 	struct vocab *v;
 	char *path;
-	int rc = pieces_copy_file(p, codes_name(p->c), e);
+	int rc = pieces_copy_file(p, pipeline_codes_file(p->c), e);
 
 	if (rc || p->c->segmentation == SEGMENTATION_BPE)
 		return rc ? rc : count_merges(p, e);
-	path = pieces_find_file(p, "vocab.tsv", e);
+	path = pieces_find_file(p, VOCABULARY_FILE, e);
 	v = path ? vocab_open(path, e) : NULL;
 	p->numbers.merges = v ? vocab_real_size(v) : 0;
 	rc = v ? 0 : e->code;
@@ -160,5 +157,5 @@ int prep_pieces_copy_codes(struct prep *p, struct err *e)
 
 int prep_pieces_copy_vocab(const struct prep *p, struct err *e)
 {
-	return pieces_copy_file(p, "vocab.tsv", e);
+	return pieces_copy_file(p, VOCABULARY_FILE, e);
 }

@@ -6,6 +6,7 @@
 
 #include "data/prep/prep_plan.h"
 #include "data/source/manifest.h"
+#include "data/subword/pipeline.h"
 #include "share/base/file.h"
 #include "share/base/flow.h"
 #include "share/base/mem.h"
@@ -64,7 +65,7 @@ static char *expand_pattern(const struct prep *p, const char *pattern, size_t n,
 			buf_add_str(&b, "sentencepiece.vocab");
 			break;
 		default:
-			buf_add_str(&b, has_sentencepiece(p) ? "sentencepiece.model" : "bpe.codes");
+			buf_add_str(&b, pipeline_codes_file(p->c));
 		}
 	}
 	return buf_detach(&b, e);

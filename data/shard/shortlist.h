@@ -70,7 +70,4 @@ struct shortlist_options {
 int shortlist_learn(const struct shard *s, const struct shortlist_options *how, const char *path,
 		    struct err *e);
 
-/* The command "shortlist". */
-int shortlist_command_run(struct conf *c, struct err *e);
-
 #endif

@@ -23,6 +23,7 @@
 #include "share/base/file.h"
 #include "share/base/mem.h"
 #include "share/base/text.h"
+#include "share/format/format_version.h"
 #include "share/format/json.h"
 
 #define HASH_AT_ONCE (4u << 20)
@@ -71,6 +72,9 @@ static const char *part_header_text(const struct json *root, const char *key)
 	return text;
 }
 
+static const struct file_format part_format = { .what = "record of a part of a download",
+						.version = 1 };
+
 /* A damaged note leaves the origin unknown; then the part is downloaded from byte 0. */
 static int read_note(struct fetch_part *p, struct err *e)
 {
@@ -79,7 +83,7 @@ static int read_note(struct fetch_part *p, struct err *e)
 	const char *content;
 	int rc = json_read_optional(&root, p->note_path, NOTE_MAX, e);
 
-	if (root) {
+	if (root && !(rc = format_check_version(root, &part_format, p->note_path, e))) {
 		o.url = (char *)part_header_text(root, "url");
 		o.etag = (char *)part_header_text(root, "etag");
 		o.last_modified = (char *)part_header_text(root, "last_modified");
@@ -107,7 +111,7 @@ static int write_note(const struct fetch_part *p, struct err *e)
 	int rc;
 
 	json_open(&w, '{');
-	json_put_int(&w, "v", 1);
+	format_put_version(&w, &part_format, NULL);
 	part_put_text(&w, "url", p->origin.url);
 	part_put_text(&w, "etag", p->origin.etag);
 	part_put_text(&w, "last_modified", p->origin.last_modified);

@@ -9,6 +9,7 @@
 #include "share/base/file.h"
 #include "share/base/mem.h"
 #include "share/base/util.h"
+#include "share/format/format_version.h"
 #include "share/format/json.h"
 
 #define BLOCK_BYTES (1u << 20)
@@ -79,6 +80,8 @@ static int receipt_read_fields(struct receipt *r, const struct json *root, struc
 	return r->url ? 0 : e->code;
 }
 
+static const struct file_format receipt_format = { .what = "record of a download", .version = 1 };
+
 int receipt_read(struct receipt *r, const char *path, struct err *e)
 {
 	struct json *root;
@@ -86,7 +89,7 @@ int receipt_read(struct receipt *r, const char *path, struct err *e)
 
 	*r = (struct receipt){ 0 };
 	rc = json_read_optional(&root, path, MAX_RECEIPT, e);
-	if (root)
+	if (root && !(rc = format_check_version(root, &receipt_format, path, e)))
 		rc = receipt_read_fields(r, root, e);
 	json_free(root);
 	return rc;
@@ -100,7 +103,7 @@ int receipt_write(const struct receipt *r, const char *path, struct err *e)
 
 	assert(r->url && (size_t)r->trust < ARRAY_LEN(trusts));
 	json_open(&w, '{');
-	json_put_int(&w, "v", 1);
+	format_put_version(&w, &receipt_format, NULL);
 	json_put_str(&w, "url", r->url);
 	json_put_str(&w, "trust", trusts[r->trust]);
 	json_put_int(&w, "bytes", r->sums.bytes);

@@ -11,6 +11,7 @@
 #include "share/base/file.h"
 #include "share/base/mem.h"
 #include "share/base/rng.h"
+#include "share/workspace/model_files.h"
 
 #define CACHE_BYTES ((size_t)64 << 20) /* a fuller cache is emptied */
 #define MARK	    "@@"
@@ -116,7 +117,7 @@ static int read_merges(struct bpe_dropout *d, const char *folder, struct err *e)
 
 	if (!d->is_bpe)
 		return bpe_codes_of_vocab(&d->codes, d->vocab, e);
-	path = file_path(e, "%s/bpe.codes", folder);
+	path = file_path(e, "%s/" BPE_CODES_FILE, folder);
 	rc = path ? bpe_codes_read(&d->codes, path, e) : e->code;
 	if (!rc && d->codes.has_end_symbol)
 		rc = err_set(e, ERR_DATA,

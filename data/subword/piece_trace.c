@@ -6,6 +6,7 @@
 
 #include "share/base/file.h"
 #include "share/base/mem.h"
+#include "share/workspace/model_files.h"
 
 struct piece_tracer {
 	struct conf conf;
@@ -123,7 +124,7 @@ static int tracer_read_codes(struct piece_tracer *s, struct err *e)
 	if (s->has_codes)
 		return 0;
 	if (piece_tracer_is_bpe(s)) {
-		path = file_path(e, "%s/bpe.codes", s->folder);
+		path = file_path(e, "%s/" BPE_CODES_FILE, s->folder);
 		rc = path ? bpe_codes_read(&s->codes, path, e) : e->code;
 		free(path);
 	} else {

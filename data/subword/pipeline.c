@@ -11,6 +11,7 @@
 #include "data/text/tokenize.h"
 #include "share/base/file.h"
 #include "share/base/mem.h"
+#include "share/workspace/model_files.h"
 
 /* The tools of one language; NULL: the recipe does not use this tool. */
 struct side_tools {
@@ -43,10 +44,15 @@ static int open_side(struct side_tools *s, const char *language, const struct co
 	return s->detokenizer ? 0 : e->code;
 }
 
-static int open_pieces(struct pipeline *p, const char *folder, int segmentation, struct err *e)
+const char *pipeline_codes_file(const struct conf *c)
 {
-	bool is_bpe = segmentation == SEGMENTATION_BPE;
-	char *path = file_path(e, "%s/%s", folder, is_bpe ? "bpe.codes" : "sentencepiece.model");
+	return c->segmentation == SEGMENTATION_BPE ? BPE_CODES_FILE : SENTENCEPIECE_FILE;
+}
+
+static int open_pieces(struct pipeline *p, const char *folder, const struct conf *c, struct err *e)
+{
+	bool is_bpe = c->segmentation == SEGMENTATION_BPE;
+	char *path = file_path(e, "%s/%s", folder, pipeline_codes_file(c));
 
 	if (path && is_bpe)
 		p->bpe = bpe_open(path, e);
@@ -58,7 +64,7 @@ static int open_pieces(struct pipeline *p, const char *folder, int segmentation,
 
 static int open_vocab(struct pipeline *p, const char *folder, struct err *e)
 {
-	char *path = file_path(e, "%s/vocab.tsv", folder);
+	char *path = file_path(e, "%s/" VOCABULARY_FILE, folder);
 
 	if (path)
 		p->vocab = vocab_open(path, e);
@@ -74,7 +80,7 @@ struct pipeline *pipeline_open_pieces(const char *folder, const struct conf *c, 
 		return NULL;
 	if (open_side(&p->sides[SIDE_SOURCE], c->source_language, c, e) ||
 	    open_side(&p->sides[SIDE_TARGET], c->target_language, c, e) ||
-	    (folder && open_pieces(p, folder, c->segmentation, e))) {
+	    (folder && open_pieces(p, folder, c, e))) {
 		pipeline_close(p);
 		return NULL;
 	}

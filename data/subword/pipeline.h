@@ -30,6 +30,8 @@ struct pipeline *pipeline_open(const char *folder, const struct conf *c, struct 
  * work.
  */
 struct pipeline *pipeline_open_pieces(const char *folder, const struct conf *c, struct err *e);
+/* The name of the file with the codes of the option segmentation: a constant of model_files.h. */
+const char *pipeline_codes_file(const struct conf *c);
 /* Borrowed; NULL: opened without a vocabulary. */
 const struct vocab *pipeline_vocab(const struct pipeline *p);
 /*

@@ -104,7 +104,7 @@ struct dropped_pair {
 	size_t n_source, n_target;
 };
 
-struct drop_ledger; /* writes ledger.tsv atomically and counts pairs; data/prep/drop_ledger.c */
+struct drop_ledger; /* writes ledger.tsv atomically and counts pairs; drop_ledger.c */
 struct drop_ledger *drop_ledger_create(const char *path, struct err *e);
 int drop_ledger_add(struct drop_ledger *l, const struct dropped_pair *line, struct err *e);
 int64_t drop_ledger_count(const struct drop_ledger *l, enum clean_rule rule);

@@ -18,8 +18,6 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "share/base/err.h"
-
 #define WORD_CACHE_BYTES 16 /* longest word that is cached */
 #define WORD_CACHE_SLACK 16 /* bytes that must be readable from the start of a word */
 
@@ -36,12 +34,10 @@ struct word_cache_entry {
 	int64_t number;
 };
 
+/* As zeroed memory it is empty. */
 struct word_cache {
 	struct word_cache_entry sets[1 << WORD_CACHE_BITS][WORD_CACHE_WAYS];
 };
-
-struct word_cache *
-word_cache_new(struct err *e); /* owned by the caller: free(); NULL: out of memory */
 
 /* The key of a word of n bytes, 1 to WORD_CACHE_BYTES; WORD_CACHE_SLACK bytes are read. */
 static inline struct word_key word_key(const char *text, size_t n)

@@ -18,6 +18,7 @@
 #include "share/base/text.h"
 #include "share/conf/text_facts.h"
 #include "share/format/json.h"
+#include "share/workspace/model_files.h"
 #include "share/workspace/paths.h"
 #include "train/ckpt/ckpt.h"
 
@@ -282,7 +283,7 @@ static int use_words(struct model_import *m, const char *path, bool compare, str
 {
 	struct token_list w;
 	struct vocab *v = NULL;
-	char *to = file_path(e, "%s/vocab.tsv", m->staging.temporary);
+	char *to = file_path(e, "%s/" VOCABULARY_FILE, m->staging.temporary);
 	int32_t n;
 	int rc = token_list_open(&w, path, e);
 
@@ -329,7 +330,7 @@ static int find_vocabulary(struct model_import *m, struct err *e)
 		return e->code;
 	if (given && !is_own)
 		return use_words(m, given, false, e);
-	rc = stage_model_file(m, given, "vocab.tsv", &is_found, e);
+	rc = stage_model_file(m, given, VOCABULARY_FILE, &is_found, e);
 	for (size_t i = 0; i < ARRAY_LEN(lists) && !rc && !m->rows; i++) {
 		char *path = file_path(e, "%s/%s", m->folder, lists[i]);
 
@@ -358,11 +359,11 @@ static int stage_pieces(struct model_import *m, struct err *e)
 	if (!rc)
 		rc = find_vocabulary(m, e);
 	if (!rc)
-		rc = sentencepiece ? stage_model_file(m, NULL, "sentencepiece.model", &is_found, e)
-				   : stage_model_file(m, m->c->codes, "bpe.codes", &is_found, e);
+		rc = stage_model_file(m, sentencepiece ? NULL : m->c->codes,
+				      pipeline_codes_file(m->c), &is_found, e);
 	if (!rc && !is_found)
 		rc = err_set(e, ERR_NOINPUT, "%s has no %s, which splits words into pieces: %s",
-			     m->pieces, sentencepiece ? "sentencepiece.model" : "bpe.codes",
+			     m->pieces, pipeline_codes_file(m->c),
 			     sentencepiece ? "give --corpus NAME"
 					   : "give --codes FILE or --corpus NAME");
 	return rc;
@@ -373,7 +374,7 @@ static int stage_pieces(struct model_import *m, struct err *e)
 /* Takes the sizes of the vocabulary from the staged vocab.tsv. */
 static int measure_vocabulary(struct model_import *m, struct err *e)
 {
-	char *path = file_path(e, "%s/vocab.tsv", m->staging.temporary);
+	char *path = file_path(e, "%s/" VOCABULARY_FILE, m->staging.temporary);
 	struct vocab *v = path ? vocab_open(path, e) : NULL;
 
 	free(path);

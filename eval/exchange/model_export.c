@@ -12,6 +12,7 @@
 #include "share/base/file.h"
 #include "share/base/mem.h"
 #include "share/format/json.h"
+#include "share/workspace/model_files.h"
 #include "train/ckpt/ckpt.h"
 
 struct model_export {
@@ -85,8 +86,7 @@ static int write_ct2_weights(const struct model_export *x, struct err *e)
 /* Copies the files that split text into pieces. */
 static int copy_pipeline(const struct model_export *x, struct err *e)
 {
-	static const char *const names[] = { "recipe.ini", "vocab.tsv", "bpe.codes",
-					     "sentencepiece.model" };
+	static const char *const names[] = { "recipe.ini", MODEL_FILE_NAMES };
 	int rc = 0;
 
 	for (size_t i = 0; i < ARRAY_LEN(names) && !rc; i++) {
@@ -104,7 +104,7 @@ static int copy_pipeline(const struct model_export *x, struct err *e)
 
 static int open_vocabulary(struct model_export *x, struct err *e)
 {
-	char *path = file_path(e, "%s/vocab.tsv", x->folder);
+	char *path = file_path(e, "%s/" VOCABULARY_FILE, x->folder);
 
 	x->vocab = path ? vocab_open(path, e) : NULL;
 	free(path);

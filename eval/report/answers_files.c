@@ -11,6 +11,7 @@
 #include "share/base/number_format.h"
 #include "share/base/statistics.h"
 #include "share/base/text.h"
+#include "share/workspace/model_files.h"
 #include "train/ckpt/ckpt.h"
 
 /* ---- duration ---------------------------------------------------------- */
@@ -198,9 +199,7 @@ static const struct {
 	{ "state.json", "step, data position, seed, best BLEU (TensorFlow: .index and more)" },
 	{ "SHA256SUMS", "checksum of each file; sha256sum -c verifies them" },
 	{ "recipe.ini", "every option with its origin (TensorFlow: .meta, the model's graph)" },
-	{ "vocab.tsv", "token, number, frequency" },
-	{ "bpe.codes", "BPE merges that split words" },
-	{ "sentencepiece.model", "SentencePiece model that splits words" },
+	MODEL_FILE_CONTENTS
 };
 
 /* Of the newest checkpoint. */

@@ -2,7 +2,7 @@
 # Enter at engine.h (a loaded model) and translate.h (the command).
 # May use: data/text, data/subword, train/model, train/ckpt, eval/decode, eval/metrics, share.
 libeval_a_SOURCES += \
-	%D%/alternatives.c %D%/constraint_options.c %D%/constraint_options.h \
+	%D%/constraint_options.c %D%/constraint_options.h \
 	%D%/engine.c %D%/engine.h \
 	%D%/passages.c %D%/passages.h %D%/segment_reader.c %D%/segment_reader.h %D%/serve.c %D%/serve.h \
 	%D%/suggest.c %D%/suggest.h %D%/terms.c %D%/translate.c %D%/translate.h

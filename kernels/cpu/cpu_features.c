@@ -1,5 +1,5 @@
 /*
- * cpu_features.c - instructions beyond the machine levels of ops.c that the compiler's
+ * cpu_features.c - instructions beyond the machine levels of cpu_levels.c that the compiler's
  * __builtin_cpu_supports() does not know everywhere: the tile unit (Intel AMX, cpu_tiles.h) and AVX-VNNI.
  */
 #include "kernels/cpu/cpu.h"

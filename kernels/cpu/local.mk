@@ -1,9 +1,9 @@
 # kernels/cpu: the fast backend of processors: matrix products, attention, norms, decoding, the threads that share them.
 # Enter at cpu.h (what the files share), cpu_table.c (the table of one machine level), cpu_team.h (threads).
 # May use: kernels/ops, kernels/ref (single ops that have no fast version), share.
-libkernels_a_SOURCES += %D%/cpu_dev.c %D%/cpu_team.c %D%/cpu_features.c %D%/cpu_team.h
+libkernels_a_SOURCES += %D%/cpu_dev.c %D%/cpu_team.c %D%/cpu_features.c %D%/cpu_levels.c %D%/cpu_team.h
 
-# The vector code is compiled once for each machine level; kernels/ops.c chooses.
+# The vector code is compiled once for each machine level; cpu_levels.c chooses.
 cpu_vector_sources = \
 	%D%/cpu.h %D%/cpu_attention.c %D%/cpu_decode.c %D%/cpu_gemm.c %D%/cpu_gemm_tile.h \
 	%D%/cpu_gemm_pack.h %D%/cpu_linear.c %D%/cpu_linear_kinds.h %D%/cpu_linear_tile.h %D%/cpu_loss.c %D%/cpu_mask.h \

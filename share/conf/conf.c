@@ -21,17 +21,24 @@
 
 const struct conf_option conf_options[] = {
 #define OPT_INT(section, name, letter, def, lo, hi, help)                                          \
-	{ CONF_INT, #section, #name, letter, AT(name), def, lo, hi, "N", NULL, help },
+	{ CONF_INT, #section, #name, letter, AT(name), def, lo, hi, "N", NULL, help, 0 },
 #define OPT_REAL(section, name, letter, def, lo, hi, help)                                         \
-	{ CONF_REAL, #section, #name, letter, AT(name), def, lo, hi, "X", NULL, help },
+	{ CONF_REAL, #section, #name, letter, AT(name), def, lo, hi, "X", NULL, help, 0 },
 #define OPT_BOOL(section, name, letter, def, help)                                                 \
-	{ CONF_BOOL, #section, #name, letter, AT(name), def, 0, 1, NULL, NULL, help },
+	{ CONF_BOOL, #section, #name, letter, AT(name), def, 0, 1, NULL, NULL, help, 0 },
 #define OPT_STR(section, name, letter, def, arg, help)                                             \
-	{ CONF_STR, #section, #name, letter, AT(name), 0, 0, 0, arg, def, help },
+	{ CONF_STR, #section, #name, letter, AT(name), 0, 0, 0, arg, def, help, 0 },
 #define OPT_ENUM(section, name, letter, def, choices, help)                                        \
-	{ CONF_ENUM, #section, #name, letter, AT(name), def, 0, 0, choices, NULL, help },
+	{ CONF_ENUM, #section, #name, letter, AT(name), def, 0, 0, choices, NULL, help, 0 },
 #define OPT_LIST(section, name, letter, arg, help)                                                 \
-	{ CONF_LIST, #section, #name, letter, AT(name), 0, 0, 0, arg, NULL, help },
+	{ CONF_LIST, #section, #name, letter, AT(name), 0, 0, 0, arg, NULL, help, 0 },
+#define OPT_PATH(section, name, letter, def, path, arg, help)                                      \
+	{ CONF_STR, #section, #name, letter, AT(name), 0, 0, 0, arg, def, help, CONF_PATH_##path },
+#define OPT_PATHS(section, name, letter, path, arg, help)                                          \
+	{                                                                                          \
+		CONF_LIST, #section, #name, letter, AT(name), 0,                                   \
+		0,	   0,	     arg,   NULL,   help,     CONF_PATH_##path                     \
+	},
 #include "share/conf/options.def"
 #undef OPT_INT
 #undef OPT_REAL
@@ -159,6 +166,24 @@ const char *conf_option_at(size_t i, const char **section)
 		return NULL;
 	*section = conf_options[i].section;
 	return conf_options[i].name;
+}
+
+const char *conf_read_path(const struct conf *c, const struct conf_option *o, size_t i)
+{
+	const struct conf_list *list = conf_slot(c, o);
+	const char *value;
+
+	if (o->path == CONF_PATH_NONE || o->path == CONF_PATH_WRITTEN)
+		return NULL;
+	if (o->kind == CONF_STR)
+		return i ? NULL : *(const char *const *)conf_slot(c, o);
+	assert(o->kind == CONF_LIST);
+	if (i >= list->n)
+		return NULL;
+	value = list->items[i];
+	if (o->path != CONF_PATH_PHRASE)
+		return value;
+	return *value == '@' ? value + 1 : "";
 }
 
 /* ---- life ---- */

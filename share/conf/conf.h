@@ -1,5 +1,5 @@
 /*
- * conf.h - options: values, origins, parsers, help and manual pages.
+ * conf.h - options: values, origins, parsers. Help, manual pages and completion: share/help/help.h.
  *
  * options.def holds the options, commands.def the subcommands. A value comes
  * from, in rising order: the default, the recipe's file, the environment
@@ -110,12 +110,6 @@ char *conf_typed_program(const struct conf *c);
 int conf_exit_status(const struct conf *c, int code, const struct err *e);
 
 /*
- * Print what --help or --version requested: 1 when the program is done, 0 when neither was given,
- * < 0 when standard output cannot be written. Every main() calls it after conf_parse_command().
- */
-int conf_print_requested(const struct conf *c, struct err *e);
-
-/*
  * Set one option from text as a user writes it (name with - or _). origin is "command line",
  * "FILE:LINE", …
  */
@@ -205,9 +199,6 @@ const char *conf_dashed(const char *name, char out[CONF_NAME_MAX]);
 /* Check a value of an option: 0, or ERR_USAGE with what is expected. */
 int conf_check(const char *name, const char *value, struct err *e);
 
-/* Append the help of an option with range and default, as --help prints it. */
-void conf_explain(const char *name, struct buf *out);
-
 /* Choice number i of a detail "a|b|c" and its length *n; NULL past the end. Borrowed. */
 const char *conf_choice(const char *choices, int i, size_t *n);
 
@@ -218,42 +209,6 @@ struct conf_command_row {
 
 /* Command number i, without those for calls between the programs; false: past the end. */
 bool conf_command_at(size_t i, struct conf_command_row *out);
-
-/* ---- completion of a command line ---- */
-
-/* A word that can stand at the end of a line; help is borrowed, "" for values. */
-struct conf_candidate {
-	char word[CONF_NAME_MAX + 8];
-	const char *help;
-};
-
-struct conf_candidates {
-	struct conf_candidate *items; /* owned */
-	size_t n, cap;
-	/* Names that can stand there too: runs, corpora, recipes or manifests. NULL: none. */
-	const char *names;
-	bool is_value; /* the word is the value of an option; no items and names: any text */
-};
-
-/*
- * What can stand behind the words of a line, as the completion scripts offer it: words[0] is the
- * command, word the begin of the last word ("" or "-" …). Unknown commands and options give no
- * candidates. out is zeroed before; free it with conf_candidates_free(). ERR_NOMEM.
- */
-int conf_complete_word(const char *const *words, size_t n, const char *word,
-		       struct conf_candidates *out, struct err *e);
-void conf_candidates_free(struct conf_candidates *c);
-
-/* ---- what users read ---- */
-
-/* The version and the built-in features. */
-void conf_version(struct buf *out);
-/* Help: of one command, or (NULL) the list of commands. */
-void conf_help(const char *command, struct buf *out);
-/* A manual page in roff. page: NULL werkbank(1), "train" werkbank-train(1), "recipe" (5). */
-int conf_man_page(const char *page, struct buf *out, struct err *e);
-/* Completion for "bash", "zsh" or "fish". */
-int conf_completion(const char *shell, struct buf *out, struct err *e);
 
 /* The program ("data", …) that does a command; NULL: no such command. */
 const char *conf_find_program(const char *command);

@@ -1,5 +1,5 @@
 /*
- * conf_internal.h - the option and command tables as rows, for the conf_*.c files only.
+ * conf_internal.h - the option and command tables as rows, for share/conf and share/help only.
  *
  * Other files use conf.h. The value of an option is in struct conf at row->offset.
  * A source of lower rank never overwrites a value of higher rank.
@@ -10,6 +10,16 @@
 #include "share/conf/conf.h"
 
 enum conf_rank { RANK_DEFAULT, RANK_RECIPE, RANK_ENVIRONMENT, RANK_LINE };
+
+/* What the value of an option has to do with files: see options.def. */
+enum conf_path {
+	CONF_PATH_NONE,
+	CONF_PATH_FILE,
+	CONF_PATH_FOLDER,
+	CONF_PATH_NAMED,
+	CONF_PATH_PHRASE,
+	CONF_PATH_WRITTEN
+};
 
 struct conf_option {
 	enum conf_kind kind;
@@ -23,6 +33,7 @@ struct conf_option {
 		*detail; /* strings, lists: the argument, such as FILE; enumerations: the choices */
 	const char *text; /* strings: the default, NULL: none */
 	const char *help;
+	enum conf_path path;
 };
 
 struct conf_command {
@@ -67,15 +78,6 @@ static inline bool conf_is_hidden(const struct conf_command *cmd)
 	return cmd->name[0] == '_';
 }
 
-/* The kind of names ("runs") that are values of an option; NULL: its values are no names. */
-const char *conf_names_of_option(const struct conf_option *o);
-
-/*
- * Argument i of a command: returns the kind of its names, or NULL. For an argument with choices,
- * appends them to choices, separated by blanks. NULL and no choices: a file, or no such argument.
- */
-const char *conf_argument_at(const struct conf_command *cmd, int i, struct buf *choices);
-
 /* The source of a value, and the name of the option in messages. */
 struct conf_source {
 	enum conf_rank rank;
@@ -103,45 +105,13 @@ void conf_man_variables(struct buf *out);
 /* Warns on standard error of variables WERKBANK_... that nothing reads. */
 void conf_warn_variables(void);
 
-/*
- * The letter of an option for a command, 0: none. If a command takes two options with one letter,
- * the first one has it. cmd NULL: among all options.
- */
-char conf_letter_of(const struct conf_command *cmd, const struct conf_option *o);
-
-/* A text of the manual: an example, or the explanation of an argument or option. All borrowed. */
-struct conf_text {
-	const char *about; /* the command; "": every command */
-	const char *key;   /* an example's line; an argument; an option; "" */
-	const char *text;
-};
-extern const struct conf_text conf_examples[], conf_arguments[], conf_command_notes[],
-	conf_option_notes[];
-extern const size_t conf_n_examples, conf_n_arguments, conf_n_command_notes, conf_n_option_notes;
-
-/* The title of the group that --help and the manual list an option of a command under. */
-enum conf_group {
-	CONF_GROUP_COMMON,
-	CONF_GROUP_DATA,
-	CONF_GROUP_MODEL,
-	CONF_GROUP_TRAIN,
-	CONF_GROUP_DECODE,
-	CONF_GROUP_OTHER,
-	CONF_N_GROUPS
-};
-enum conf_group conf_group_of(const struct conf_command *cmd, const struct conf_option *o);
-const char *conf_group_title(const struct conf_command *cmd, enum conf_group group);
-
-/* "-b, --beam N" and the sentence that explains it: for help, man page and completion. */
-void conf_usage_of(const struct conf_option *o, char letter, struct buf *out);
-void conf_describe(const struct conf_option *o, struct buf *out);
-/* Text with a capital first and a full stop last. */
-void conf_sentence(const char *text, struct buf *out);
-
 static inline void *conf_slot(const struct conf *c, const struct conf_option *o)
 {
 	return (char *)(uintptr_t)c + o->offset;
 }
+
+/* Path number i that an option lets the command read, "" for a phrase. Borrowed; NULL: past the end. */
+const char *conf_read_path(const struct conf *c, const struct conf_option *o, size_t i);
 
 /* Append the names of the shipped recipes, "demo, medium, …". */
 void conf_shipped_recipes(struct buf *out);

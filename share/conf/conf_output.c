@@ -12,6 +12,7 @@
 #include "share/base/text.h"
 #include "share/conf/conf_internal.h"
 #include "share/format/json.h"
+#include "share/workspace/model_files.h"
 
 /* A file that a command writes. */
 struct written_file {
@@ -32,13 +33,13 @@ static const struct owned_folder {
 	/* clang-format off */
 	{ "run", "journal.jsonl", "recipe.ini",
 	  "recipe.ini state.json lock control journal.jsonl samples.jsonl console.log eval-* "
-	  "vocab.tsv bpe.codes sentencepiece.model *.bin products.*", NULL, NULL },
+	  MODEL_FILE_WORDS "*.bin products.*", NULL, NULL },
 	{ "corpus", "manifest.json", "recipe.ini",
-	  "recipe.ini manifest.json stats.json ledger.tsv lock vocab.tsv bpe.codes "
-	  "sentencepiece.model *.shard dev.* test.*", "manifest.json", NULL },
+	  "recipe.ini manifest.json stats.json ledger.tsv lock "
+	  MODEL_FILE_WORDS "*.shard dev.* test.*", "manifest.json", NULL },
 	{ "model", "SHA256SUMS", "state.json",
-	  "recipe.ini state.json SHA256SUMS averaged.json vocab.tsv bpe.codes "
-	  "sentencepiece.model *.safetensors *.bin", NULL, NULL },
+	  "recipe.ini state.json SHA256SUMS averaged.json "
+	  MODEL_FILE_WORDS "*.safetensors *.bin", NULL, NULL },
 	{ "downloaded archives in", "lock", "lock", "*", NULL, "archives" },
 	/* clang-format on */
 };
@@ -137,11 +138,6 @@ static bool is_output_word(const char *word, size_t n)
 	return (n > 4 && !strncmp(word, "OUT-", 4)) || (n == 8 && !strncmp(word, "[LEDGER]", n));
 }
 
-static bool is_output_option(const struct conf_option *o)
-{
-	return !strcmp(o->name, "output") || !strcmp(o->name, "prometheus");
-}
-
 /* Compare one output with everything that the command line and recipes name. */
 static int check_output(const struct conf *c, const struct conf_command *cmd,
 			struct written_file *w, struct err *e)
@@ -163,16 +159,10 @@ static int check_output(const struct conf *c, const struct conf_command *cmd,
 			usage += n + strspn(usage + n, " ");
 	}
 	for (size_t i = 0; !rc && i < conf_n_options; i++) {
-		const struct conf_option *o = &conf_options[i];
-		const char *const *text = conf_slot(c, o);
-		const struct conf_list *list = conf_slot(c, o);
+		const char *path;
 
-		if (is_output_option(o))
-			continue;
-		if (o->kind == CONF_STR && *text && **text)
-			rc = check_input(w, *text, e);
-		for (size_t k = 0; !rc && o->kind == CONF_LIST && k < list->n; k++)
-			rc = check_input(w, list->items[k] + (list->items[k][0] == '@'), e);
+		for (size_t k = 0; !rc && (path = conf_read_path(c, &conf_options[i], k)); k++)
+			rc = check_input(w, path, e);
 	}
 	return rc;
 }
@@ -207,7 +197,8 @@ int conf_check_outputs(const struct conf *c, const struct conf_command *cmd, str
 		const char *const *text = conf_slot(c, o);
 		char label[CONF_NAME_MAX + 2];
 
-		if (!is_output_option(o) || !*text || !conf_command_accepts(cmd, cmd->program, o))
+		if (o->path != CONF_PATH_WRITTEN || !*text ||
+		    !conf_command_accepts(cmd, cmd->program, o))
 			continue;
 		snprintf(label, sizeof(label), "--%s", o->name);
 		rc = check_output_option(c, cmd, label, *text, e);

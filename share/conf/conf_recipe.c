@@ -1,4 +1,6 @@
 /* conf_recipe.c - reading and writing of recipes; see conf.h */
+#include "config.h"
+
 #include "share/conf/conf.h"
 
 #include <assert.h>
@@ -177,7 +179,7 @@ static int resolve_paths(const struct recipe *r, const struct conf_option *o, st
 	void *slot = conf_slot(r->c, o);
 	int rc = 0;
 
-	if (strcmp(o->section, "data") || !o->detail || strcmp(o->detail, "FILE"))
+	if (o->path != CONF_PATH_FILE)
 		return 0;
 	if (o->kind == CONF_STR)
 		return resolve_path(r, slot, e);
@@ -207,6 +209,12 @@ static int unknown_key(const struct recipe *r, const char *key, struct err *e)
 	for (size_t i = 0; i < conf_n_options; i++)
 		if (strcmp(conf_options[i].section, "tool"))
 			n = conf_add_names(&conf_options[i], names, n, ARRAY_LEN(names));
+	if (r->resolved)
+		return err_set(
+			e, ERR_CONFIG,
+			"%s:%d: this recipe has the option %s, which Werkbank " PACKAGE_VERSION
+			" does not know: use the Werkbank that wrote it, or a newer one",
+			r->path, r->line, key);
 	near = text_nearest(key, names, n);
 	return err_set(e, ERR_CONFIG, "%s:%d: no option is called '%s'%s", r->path, r->line, key,
 		       text_hint(hint, near ? conf_find_option(near)->name : NULL));

@@ -37,10 +37,15 @@ int conf_check(const char *name, const char *value, struct err *e)
 	return rc;
 }
 
-void conf_explain(const char *name, struct buf *out)
+bool conf_command_at(size_t i, struct conf_command_row *out)
 {
-	const struct conf_option *o = conf_find_option(name);
+	for (size_t k = 0; k < conf_n_commands; k++) {
+		const struct conf_command *c = &conf_commands[k];
 
-	if (o)
-		conf_describe(o, out);
+		if (conf_is_hidden(c) || i--)
+			continue;
+		*out = (struct conf_command_row){ c->name, c->arguments, c->help };
+		return true;
+	}
+	return false;
 }

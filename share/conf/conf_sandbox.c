@@ -70,27 +70,6 @@ static void allow_workspace(struct sandbox *s, const struct conf *c, bool writes
 	free(workspace);
 }
 
-static bool names_a_path(const struct conf_option *o)
-{
-	return o->detail && (strstr(o->detail, "FILE") || strstr(o->detail, "DIR") ||
-			     strstr(o->detail, "FOLDER") || strstr(o->detail, "PHRASE"));
-}
-
-static void allow_option(struct sandbox *s, const struct conf *c, const struct conf_option *o)
-{
-	const char *const *text = conf_slot(c, o);
-	const struct conf_list *list = conf_slot(c, o);
-
-	if (!names_a_path(o) || !strcmp(o->name, "workspace"))
-		return;
-	if (!strcmp(o->name, "output")) /* a parent process writes it: held_output.h */
-		return;
-	if (o->kind == CONF_STR && *text)
-		sandbox_allow_folder(s, *text);
-	for (size_t i = 0; o->kind == CONF_LIST && i < list->n; i++) /* --forbid @FILE */
-		sandbox_allow_folder(s, list->items[i] + (list->items[i][0] == '@'));
-}
-
 /* The folder that holds recipes, manifests of corpora and the built-in grammar. */
 static void allow_shipped(struct sandbox *s)
 {
@@ -182,6 +161,7 @@ int conf_hold_outputs(const struct conf *c, struct held_outputs **held, int *sta
 bool conf_begin_sandbox(const struct conf *c, const struct held_outputs *held, struct sandbox *s)
 {
 	const struct conf_sandboxed *how = conf_find_sandboxed(c);
+	const char *path;
 
 	if (!how || sandbox_is_off())
 		return false;
@@ -190,7 +170,8 @@ bool conf_begin_sandbox(const struct conf *c, const struct held_outputs *held, s
 	allow_shipped(s);
 	allow_workspace(s, c, how->writes_workspace);
 	for (size_t i = 0; i < conf_n_options; i++)
-		allow_option(s, c, &conf_options[i]);
+		for (size_t k = 0; (path = conf_read_path(c, &conf_options[i], k)) != NULL; k++)
+			sandbox_allow_folder(s, path);
 	for (int i = 0; i < c->n_arguments; i++)
 		sandbox_allow_folder(s, c->arguments[i]);
 	for (size_t i = 0; held && i < HELD_OUTPUTS; i++)

@@ -73,7 +73,7 @@ template <class... T> int sum(T... t) { return (t + ...); }]], [std::tuple<int> 
 ])
 
 # The CPU kernels are compiled once more for each x86-64 level that the
-# compiler knows; kernels/ops.c picks at run time.
+# compiler knows; kernels/cpu/cpu_levels.c picks at run time.
 AC_DEFUN([WERKBANK_VECTOR_VARIANTS], [
   werkbank_variants=
   save_CFLAGS=$CFLAGS

@@ -2,5 +2,5 @@
 # Enter at paths.h and journal.h.
 # May use: share/base, share/format.
 libbase_a_SOURCES += \
-	%D%/journal.c %D%/journal.h %D%/lock_file.c %D%/lock_file.h %D%/paths.c %D%/paths.h %D%/run_end.c \
+	%D%/journal.c %D%/journal.h %D%/lock_file.c %D%/lock_file.h %D%/model_files.h %D%/paths.c %D%/paths.h %D%/run_end.c \
 	%D%/run_end.h %D%/workspace_names.c %D%/workspace_names.h

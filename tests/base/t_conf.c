@@ -10,6 +10,7 @@
 #include "share/conf/alias.h"
 #include "share/conf/conf.h"
 #include "share/format/json.h"
+#include "share/help/help.h"
 #include "tests/test.h"
 
 #define MAX_WORDS 12
@@ -585,7 +586,7 @@ TEST(conf_examples)
 		const char *command, *line;
 	} rows[] = {
 #define EXAMPLE(command, line, text) { command, line },
-#include "share/conf/examples.def"
+#include "share/help/examples.def"
 #undef EXAMPLE
 	};
 
@@ -624,7 +625,7 @@ TEST(conf_command_rows)
 #define ARGUMENT(command, word, text) { command, word },
 #define COMMAND_NOTE(command, text)
 #define OPTION_NOTE(option, text)
-#include "share/conf/manual.def"
+#include "share/help/manual.def"
 #undef ARGUMENT
 #undef COMMAND_NOTE
 #undef OPTION_NOTE

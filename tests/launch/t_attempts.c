@@ -88,7 +88,7 @@ TEST(attempts_finished)
 				   "starts\nprintf 'step 1\\rstep 2\\n\\033[1mbold\\033[0m\\n' "
 				   ">&2\nprintf 'half' >&2\nstops finished 0\n",
 				   .ranks = 1 },
-		"{\"v\":1,\"state\":\"finished\",");
+		"\"state\":\"finished\",");
 	/* of a redrawn line the last version, no escape sequences, and a line without its end */
 	check_str(bench_read("runs/r/console.log"), "step 2\nbold\nhalf\n");
 }

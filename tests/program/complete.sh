@@ -37,7 +37,7 @@ werkbank tra|train translate|watch _rank
 werkbank |prep watch hosts|_probe
 werkbank train --warm|--warmup|--beam
 werkbank train --no-o|--no-overlap-reduce|
-werkbank train --precision |fp32 bf16 int8 auto|demo
+werkbank train --precision |fp32 bf16 auto|demo
 werkbank train --precision b|bf16|fp32
 werkbank translate --run |first-run second.run|elsewhere
 werkbank translate --run f|first-run|second.run
@@ -54,6 +54,8 @@ werkbank job slurm open|openseq2seq-en-de|demo
 werkbank hosts |list check sync|first-run
 werkbank help trans|translate|train
 werkbank bleu --tokenizer in|intl|13a
+werkbank prep --pieces-from f|first-run|second.run
+werkbank translate --beam m||mine.ini
 END
 
 judge() {
@@ -115,6 +117,9 @@ if command -v bash >/dev/null 2>&1 && command -v tmux >/dev/null 2>&1; then
 	typed "Tab: a choice" 'werkbank train --precision=b' '^> werkbank train --precision=bf16'
 	typed "Tab: a run" 'werkbank translate --run fi' '^> werkbank translate --run first-run'
 	typed "Tab: a file" 'werkbank tokenize mi' '^> werkbank tokenize mine.ini'
+	typed "Tab: an option that names a file" 'werkbank translate --terms mi' '^> werkbank translate --terms mine.ini'
+	typed "Tab: an option that names a folder" 'werkbank translate --ensemble oth' '^> werkbank translate --ensemble other/'
+	typed "Tab: a number" 'werkbank translate --beam mi' '^> werkbank translate --beam mi *$'
 	$tmux kill-server 2>/dev/null
 else
 	skip "Tab in bash" "no bash or no tmux"

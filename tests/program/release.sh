@@ -64,9 +64,9 @@ newer() {
 	sed -i "$1" "$w/$2"
 	checkpoint=$w/runs/newer/checkpoints/12
 	(cd "$checkpoint" && sed 's/^.*  //' SHA256SUMS | xargs sha256sum >sums && mv sums SHA256SUMS)
-	(cd "$w" && find runs/newer corpora/newer -type f ! -name progress.json -exec cat {} + | cksum) >"$tmp/before"
+	(cd "$w" && find runs/newer corpora/newer -type f ! -name progress.json ! -name lock -exec cat {} + | cksum) >"$tmp/before"
 }
-unchanged() { same "$1: nothing is changed" "$(cd "$w" && find runs/newer corpora/newer -type f ! -name progress.json -exec cat {} + | cksum)" "$(cat "$tmp/before")"; }
+unchanged() { same "$1: nothing is changed" "$(cd "$w" && find runs/newer corpora/newer -type f ! -name progress.json ! -name lock -exec cat {} + | cksum)" "$(cat "$tmp/before")"; }
 state=runs/newer/checkpoints/12/state.json
 for row in 'a version of a checkpoint|s/"v":1/"v":99,"program":"9.1.0"/|this checkpoint has version 99, which Werkbank .* does not know: use Werkbank 9.1.0' \
 	'a key of the shape|s/"heads":2/"heads":2,"norm_placement":"post"/|this checkpoint has "norm_placement" in "shape".*: use the Werkbank that wrote it, or a newer one' \
@@ -106,4 +106,38 @@ newer "s/^WB\(.\{0,14\}\)$/WB\1/" corpora/newer/recipe.ini
 printf '\011' | dd of="$w/corpora/newer/train.shard" bs=1 seek=12 conv=notrunc 2>/dev/null
 says "a version of a shard" 65 'shard version 9, this Werkbank reads versions up to 2: use the Werkbank that wrote it, or a newer one' \
 	wb train "$old/old.ini" --corpus newer --run fresh2 --steps 3
+newer 's/^1\(.*\)$/1\1/' corpora/newer/vocab.tsv
+echo '{"v":99,"program":"9.1.0","evaluations":[]}' >"$w/runs/newer/checkpoints/evaluated.json"
+refusal='this list of evaluations has version 99.*use Werkbank 9.1.0'
+says "a version of the evaluations: train" 78 "$refusal" wb train "$old/old.ini" --run newer --steps 18 --quiet
+says "a version of the evaluations: verify" 65 "$refusal" wb verify newer
+same "a version of the evaluations: they stay" "$(cat "$w/runs/newer/checkpoints/evaluated.json")" '{"v":99,"program":"9.1.0","evaluations":[]}'
+newer 's/"v":1/"v":99,"program":"9.1.0"/' runs/newer/state.json
+says "a version of the run's state: train" 78 'this state of a run has version 99.*use Werkbank 9.1.0' \
+	wb train "$old/old.ini" --run newer --steps 18 --quiet
+unchanged "a version of the run's state"
+newer 's/^heads = /norm_placement = post\nheads = /' runs/newer/checkpoints/12/recipe.ini
+refusal='recipe.ini:[0-9]*: this recipe has the option norm_placement, which Werkbank .* does not know: use the Werkbank that wrote it'
+says "an option of a recipe: translate" 78 "$refusal" sh -c "echo 'The old woman reads.' | '$top/werkbank' translate -C '$w' --run newer"
+says "an option of a recipe: eval" 78 "$refusal" wb eval --run newer --set test
+unchanged "an option of a recipe"
+# A shortlist has its version at byte 12, as a shard.
+says "a shortlist is learnt" 0 '' wb shortlist old -o "$tmp/newer.bin" --quiet
+printf '\011' | dd of="$tmp/newer.bin" bs=1 seek=12 conv=notrunc 2>/dev/null
+says "a version of a shortlist" 65 'version 9' sh -c "echo 'The old woman reads.' | '$top/werkbank' translate -C '$w' --run old --shortlist '$tmp/newer.bin'"
+# The records of a download, and of a part of one, in the archives of the workspace.
+mkdir -p "$w/archives/one"
+archive=$w/archives/one/a.tgz
+tar -czf "$archive" -C "$old" old.ini
+sum=$(md5sum <"$archive" | cut -c 1-32)
+printf '[archive a.tgz]\nmd5 = %s\nurl = http://127.0.0.1:9/a.tgz\ntest.en = a\ntest.de = b\n' "$sum" >"$tmp/one.manifest"
+says "an archive" 0 'a.tgz' wb fetch "$tmp/one.manifest" --tries 1
+echo '{"v":99,"program":"9.1.0"}' >"$archive.json"
+says "a version of the record of a download" 78 'this record of a download has version 99.*use Werkbank 9.1.0' wb fetch "$tmp/one.manifest" --tries 1
+same "a version of the record of a download: the archive stays" "$(md5sum <"$archive" | cut -c 1-32)" "$sum"
+rm "$archive.json"
+mv "$archive" "$archive.part"
+echo '{"v":99,"program":"9.1.0"}' >"$archive.part.json"
+says "a version of the record of a part" 78 'this record of a part of a download has version 99.*use Werkbank 9.1.0' wb fetch "$tmp/one.manifest" --tries 1
+same "a version of the record of a part: the part stays" "$(md5sum <"$archive.part" | cut -c 1-32)" "$sum"
 tally

@@ -8,6 +8,7 @@
 #include "share/base/file.h"
 #include "share/base/util.h"
 #include "share/conf/conf.h"
+#include "share/help/help.h"
 #include "tui/app/app_internal.h"
 #include "tui/context/jobs.h"
 #include "tui/context/view_requests.h"
@@ -80,7 +81,7 @@ TEST(palette_completes_as_the_shell)
 	check_str(complete("job ", out), "slurm pbs k8s");
 	check_str(complete("job slurm ", out), "+recipes");
 	check_str(complete("job --hosts a,b slurm ", out), "+recipes");
-	check_str(complete("train --precision ", out), "fp32 bf16 int8 auto");
+	check_str(complete("train --precision ", out), "fp32 bf16 auto");
 	check_str(complete("eval --run ", out), "+runs");
 	check_str(complete("report demo ", out), "");
 	check_str(complete("stop --", out),

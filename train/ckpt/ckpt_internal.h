@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "data/shard/shortlist.h"
+#include "share/workspace/model_files.h"
 #include "train/ckpt/ckpt.h"
 
 #define CKPT_WEIGHTS	   "model.safetensors"
@@ -17,7 +18,7 @@
 #define CKPT_STATE	   "state.json"
 #define CKPT_SUMS	   "SHA256SUMS"
 /* Files of the run that are copied into a checkpoint, so that it is a model of its own. */
-#define CKPT_COPIES "recipe.ini", "bpe.codes", "sentencepiece.model", "vocab.tsv", SHORTLIST_FILE
+#define CKPT_COPIES "recipe.ini", MODEL_FILE_NAMES SHORTLIST_FILE
 
 /*
  * Check the lines of SHA256SUMS: of the whole checkpoint; or without the optimizer's moments and,

@@ -10,6 +10,7 @@
 #include "share/base/util.h"
 #include "share/conf/arch.h"
 #include "share/format/json.h"
+#include "share/workspace/model_files.h"
 
 #define ORIGIN	  "start_from"
 #define MAX_STATE (1u << 20) /* bytes of state.json */
@@ -98,19 +99,24 @@ static int check_corpus_hash(const char *corpus, const char *name, const char *s
 	return rc;
 }
 
-/* Compare the subword codes: model and corpus must have the same files. */
+/* Compare the subword codes: model and corpus must have the same files. The vocabulary is compared already. */
 static int check_subword_codes(const char *folder, const char *corpus, struct err *e)
 {
-	static const char *const names[] = { "bpe.codes", "sentencepiece.model" };
+	static const struct {
+		const char *name;
+		bool is_vocabulary;
+	} files[] = { MODEL_FILE_NEEDS };
 	int rc = 0;
 
-	for (size_t i = 0; !rc && i < ARRAY_LEN(names); i++) {
-		char *there = file_path(e, "%s/%s", folder, names[i]),
-		     *here = there ? file_path(e, "%s/%s", corpus, names[i]) : NULL;
+	for (size_t i = 0; !rc && i < ARRAY_LEN(files); i++) {
+		char *there = file_path(e, "%s/%s", folder, files[i].name),
+		     *here = there ? file_path(e, "%s/%s", corpus, files[i].name) : NULL;
 		char hex[HASH_SHA256_HEX];
 
 		if (!here)
 			rc = e->code;
+		else if (files[i].is_vocabulary)
+			rc = 0;
 		else if (file_exists(there) != file_exists(here))
 			rc = err_set(e, ERR_DATA,
 				     "start_from: there is %s, but no %s: the corpus has other "
@@ -120,7 +126,7 @@ static int check_subword_codes(const char *folder, const char *corpus, struct er
 				     file_exists(here) ? there : here, folder);
 		else if (file_exists(here) &&
 			 !(rc = hash_file_within(there, HASH_PIECES_LIMIT, hex, e)))
-			rc = check_corpus_hash(corpus, names[i], hex, folder, e);
+			rc = check_corpus_hash(corpus, files[i].name, hex, folder, e);
 		free(here);
 		free(there);
 	}
@@ -131,7 +137,7 @@ int start_from_check(const char *folder, const char *corpus, const struct conf *
 {
 	struct model_shape shape;
 	struct json *state = start_from_read_state(folder, &shape, e);
-	int rc = state ? check_corpus_hash(corpus, "vocab.tsv",
+	int rc = state ? check_corpus_hash(corpus, VOCABULARY_FILE,
 					   json_text(json_get(state, "vocabulary_sha256"), ""),
 					   folder, e)
 		       : e->code;

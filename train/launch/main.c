@@ -8,6 +8,7 @@
 #include "share/base/proc.h"
 #include "share/conf/conf.h"
 #include "share/guard/terminal_text.h"
+#include "share/help/help.h"
 #include "train/launch/follow/follow_command.h"
 #include "train/launch/hosts/hosts_command.h"
 #include "train/launch/job/job_command.h"

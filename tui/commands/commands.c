@@ -9,6 +9,7 @@
 #include "share/base/clock.h"
 #include "share/base/file.h"
 #include "share/base/text.h"
+#include "share/help/help.h"
 #include "share/workspace/paths.h"
 #include "tui/app/app.h"
 #include "tui/commands/text_commands.h"

@@ -8,6 +8,7 @@
 
 #include "share/base/mem.h"
 #include "share/base/util.h"
+#include "share/help/help.h"
 #include "tui/context/completion_names.h"
 #include "tui/context/jobs.h"
 #include "tui/term/fuzzy.h"

@@ -7,6 +7,7 @@
 #include "data/text/text_filter.h"
 #include "share/base/mem.h"
 #include "share/base/util.h"
+#include "share/help/help.h"
 #include "tui/context/jobs.h"
 #include "tui/context/view_requests.h"
 #include "tui/context/wizard.h"

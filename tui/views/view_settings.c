@@ -10,6 +10,7 @@
 #include "share/base/file.h"
 #include "share/base/util.h"
 #include "share/conf/conf.h"
+#include "share/help/help.h"
 #include "tui/term/draw.h"
 #include "tui/term/list_widget.h"
 #include "tui/views/views.h"

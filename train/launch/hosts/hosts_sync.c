@@ -20,6 +20,7 @@
 #include "share/base/mem.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
+#include "share/workspace/model_files.h"
 #include "share/workspace/paths.h"
 #include "train/launch/hosts/hosts_command.h"
 #include "train/launch/remote/hosts_query.h"
@@ -122,10 +123,7 @@ static int add_sync_corpus(struct syncing *s, struct err *e)
 	static const struct {
 		const char *name;
 		bool always;
-	} files[] = { { "train.shard", true },
-		      { "vocab.tsv", true },
-		      { "bpe.codes", false }, /* a corpus has one of the two */
-		      { "sentencepiece.model", false } };
+	} files[] = { { "train.shard", true }, MODEL_FILE_NEEDS };
 	const char *corpus = s->task->conf->corpus;
 	int rc;
 

@@ -6,6 +6,7 @@
 
 #include "share/base/text.h"
 #include "share/base/util.h"
+#include "share/workspace/model_files.h"
 #include "train/launch/preflight/preflight_internal.h"
 
 #define MB	       1e6
@@ -239,8 +240,7 @@ static void check_corpus_file(const struct host_check *o, const struct json *ref
 /* Compare with this machine's corpus; if it has none, with that of the first host that has one. */
 static void check_host_corpus(const struct host_check *o, const struct preflight_check *p)
 {
-	static const char *const names[] = { "train.shard", "vocab.tsv", "bpe.codes",
-					     "sentencepiece.model", "manifest.json" };
+	static const char *const names[] = { "train.shard", MODEL_FILE_NAMES "manifest.json" };
 	const struct json *reference = o->all->local_facts;
 	const char *whose = "on this host";
 	char words[300];

@@ -12,6 +12,7 @@
 #include "share/base/hash.h"
 #include "share/base/proc.h"
 #include "share/base/util.h"
+#include "share/workspace/model_files.h"
 #include "share/workspace/paths.h"
 #include "train/launch/preflight/probe.h"
 #include "train/launch/remote/remote.h"
@@ -136,8 +137,7 @@ static int put_corpus_sums(struct json_writer *w, const char *workspace, const c
 			   struct err *e)
 {
 	/* the files that ranks read, and the manifest of the preparation */
-	static const char *const names[] = { "manifest.json", "train.shard", "vocab.tsv",
-					     "bpe.codes", "sentencepiece.model" };
+	static const char *const names[] = { "manifest.json", "train.shard", MODEL_FILE_NAMES };
 
 	if (paths_check_name("corpus", corpus, e))
 		return e->code;

@@ -17,6 +17,7 @@
 #include "share/base/file.h"
 #include "share/base/text.h"
 #include "share/conf/text_facts.h"
+#include "share/format/format_version.h"
 #include "share/format/json.h"
 #include "share/workspace/journal.h"
 #include "share/workspace/lock_file.h"
@@ -110,6 +111,8 @@ int rundir_check(const struct rundir *r, struct err *e)
 		r->path);
 }
 
+static const struct file_format run_state_format = { .what = "state of a run", .version = 1 };
+
 /* Set the number of this attempt. Without a state, or with a damaged one, attempts count from 1. */
 static int count_attempt(struct rundir *r, struct err *e)
 {
@@ -117,6 +120,8 @@ static int count_attempt(struct rundir *r, struct err *e)
 	struct json *root = NULL;
 	int rc = path ? json_read_optional(&root, path, STATE_MAX_BYTES, e) : e->code;
 
+	if (!rc)
+		rc = format_check_version(root, &run_state_format, path, e);
 	r->attempt = json_integer(json_get(root, "attempt"), 0) + 1;
 	json_free(root);
 	free(path);
@@ -368,7 +373,7 @@ int rundir_write_state(const struct rundir *r, const struct run_state *s, struct
 	if (!path)
 		return e->code;
 	json_open(&w, '{');
-	json_put_int(&w, "v", 1);
+	format_put_version(&w, &run_state_format, NULL);
 	put_str_or_null(&w, "state", s->name);
 	put_lock_holder(&w);
 	json_put_real(&w, "started", r->started);

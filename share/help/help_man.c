@@ -1,14 +1,14 @@
-/* conf_man.c - manual pages of the program, of each command, and of recipes; see conf.h */
+/* help_man.c - manual pages of the program, of each command, and of recipes; see help.h */
 #include "config.h"
 
-#include "share/conf/conf.h"
+#include "share/help/help.h"
 
 #include <assert.h>
 #include <ctype.h>
 #include <string.h>
 
 #include "share/conf/alias.h"
-#include "share/conf/conf_internal.h"
+#include "share/help/help_internal.h"
 
 /* Append text with -, \, ', ^ and a leading . or ' escaped for roff. */
 static void add_roff(struct buf *out, const char *text)
@@ -301,6 +301,7 @@ static void man_group(const struct conf_command *cmd, enum conf_group group, str
 
 	for (size_t i = 0; i < conf_n_options; i++) {
 		const struct conf_option *o = &conf_options[i];
+		struct conf_option shown;
 
 		if (!conf_command_accepts(cmd, cmd->program, o) || conf_group_of(cmd, o) != group)
 			continue;
@@ -310,7 +311,8 @@ static void man_group(const struct conf_command *cmd, enum conf_group group, str
 			buf_add_char(out, '\n');
 		}
 		is_titled = true;
-		man_option(o, conf_letter_of(cmd, o), out);
+		shown = conf_option_of(cmd, o);
+		man_option(&shown, conf_letter_of(cmd, o), out);
 	}
 }
 

@@ -1,20 +1,13 @@
-/* conf_help.c - see conf.h: what users read on the terminal. */
+/* help.c - what --help and --version print; see help.h */
 #include "config.h"
 
-#include "share/conf/conf.h"
+#include "share/help/help.h"
 
 #include <ctype.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "share/base/file.h"
-#include "share/base/lines.h"
-#include "share/base/mem.h"
-#include "share/base/number_format.h"
-#include "share/base/text.h"
-#include "share/conf/conf_internal.h"
-#include "share/guard/terminal_text.h"
-#include "share/workspace/paths.h"
+#include "share/help/help_internal.h"
 
 #define HELP_WIDTH     80 /* columns */
 #define HELP_INDENT    30 /* where explanations begin */
@@ -124,14 +117,24 @@ void conf_describe(const struct conf_option *o, struct buf *out)
 		buf_add_char(out, ')');
 }
 
-static void help_option(const struct conf_option *o, char letter, struct buf *out)
+void conf_explain(const char *name, struct buf *out)
 {
+	const struct conf_option *o = conf_find_option(name);
+
+	if (o)
+		conf_describe(o, out);
+}
+
+static void help_option(const struct conf_command *cmd, const struct conf_option *o,
+			struct buf *out)
+{
+	const struct conf_option shown = conf_option_of(cmd, o);
 	struct buf text = { 0 };
 	size_t start = out->len;
 
 	buf_add_str(out, "  ");
-	conf_usage_of(o, letter, out);
-	conf_describe(o, &text);
+	conf_usage_of(&shown, conf_letter_of(cmd, o), out);
+	conf_describe(&shown, &text);
 	help_add_wrapped(out, buf_text(&text), out->len - start, HELP_INDENT);
 	buf_free_part(&text, out);
 }
@@ -149,7 +152,7 @@ static void help_group(const struct conf_command *cmd, enum conf_group group, st
 		if (!is_titled)
 			buf_printf(out, "\n%s:\n", conf_group_title(cmd, group));
 		is_titled = true;
-		help_option(o, conf_letter_of(cmd, o), out);
+		help_option(cmd, o, out);
 	}
 }
 
@@ -299,84 +302,4 @@ int conf_print_requested(const struct conf *c, struct err *e)
 	rc = file_put_stdout(&text, e);
 	buf_free(&text);
 	return rc ? rc : 1;
-}
-
-/* Does the text propose to type "werkbank COMMAND"? */
-static bool proposes_command(const char *text)
-{
-	for (const char *at = text; (at = strstr(at, "werkbank ")) != NULL; at++) {
-		char word[32];
-
-		snprintf(word, sizeof(word), "%.*s",
-			 (int)strspn(at + 9, "abcdefghijklmnopqrstuvwxyz-"), at + 9);
-		if (conf_find_program(word))
-			return true;
-	}
-	return false;
-}
-
-char *conf_typed_program(const struct conf *c)
-{
-	struct err ignored = { 0 };
-
-	if (!c->is_in_sandbox)
-		return paths_typed_program(&ignored);
-	return c->typed_program ? mem_strdup(c->typed_program, &ignored) : NULL;
-}
-
-/*
- * What to type for the "werkbank" of a message where $PATH does not lead to it, owned by the caller;
- * NULL: as it stands there.
- */
-static char *program_to_type(const struct conf *c, const char *text)
-{
-	char *typed = proposes_command(text) ? conf_typed_program(c) : NULL;
-
-	if (!typed || strcmp(typed, "werkbank"))
-		return typed;
-	free(typed);
-	return NULL;
-}
-
-/* --repair destroys letters of a text in another encoding: never without a word. */
-static void report_repaired_lines(const struct conf *c)
-{
-	char name[LINES_NAME_BYTES];
-	const int64_t n = c->repair && !c->quiet ? lines_count_repaired(name) : 0;
-	const bool converts = c->command && !strcmp(c->command, "prep");
-
-	if (n)
-		fprintf(stderr,
-			"warning: --repair replaced invalid UTF-8 in %s line%s, the last one in "
-			"%s: if "
-			"letters are lost, the text has another encoding: %s ISO-8859-1 (or "
-			"WINDOWS-1252) instead\n",
-			COUNT_TEXT(n), text_plural(n), name,
-			converts ? "give --encoding" : "convert it with iconv -t UTF-8 -f");
-}
-
-int conf_exit_status(const struct conf *c, int code, const struct err *e)
-{
-	/* users never typed the commands between programs, which begin with _ */
-	bool typed = c->command && c->command[0] != '_';
-
-	char room[3 * sizeof(e->text) + 1];			 /* U+FFFD has three bytes */
-	struct buf text = { .data = room, .cap = sizeof(room) }; /* it never grows */
-	char *program;
-
-	report_repaired_lines(c);
-	if (code) {
-		*room = 0;
-		terminal_add_text(&text, e->text, strlen(e->text), TERMINAL_SENTENCE);
-		program = program_to_type(c, room);
-		fprintf(stderr, "werkbank%s%s: %s%s%s%s\n", typed ? " " : "",
-			typed ? c->command : "", room, program ? " (werkbank is here: " : "",
-			program ? program : "", program ? ")" : "");
-		free(program);
-	}
-	if (code == ERR_PERM && c->is_in_sandbox)
-		fprintf(stderr, "note: this command runs in a sandbox, which refuses files that "
-				"its command "
-				"line does not name; WERKBANK_SANDBOX=off turns it off\n");
-	return err_exit_status(code);
 }

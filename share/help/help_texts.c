@@ -1,12 +1,12 @@
-/* conf_texts.c - see conf_internal.h: the tables of examples and of texts of the manual. */
-#include "share/conf/conf_internal.h"
+/* help_texts.c - see help_internal.h: the tables of examples and of texts of the manual. */
+#include "share/help/help_internal.h"
 
 #include <assert.h>
 #include <string.h>
 
 const struct conf_text conf_examples[] = {
 #define EXAMPLE(command, line, text) { command, line, text },
-#include "share/conf/examples.def"
+#include "share/help/examples.def"
 #undef EXAMPLE
 };
 const size_t conf_n_examples = ARRAY_LEN(conf_examples);
@@ -15,7 +15,7 @@ const struct conf_text conf_arguments[] = {
 #define ARGUMENT(command, word, text) { command, word, text },
 #define COMMAND_NOTE(command, text)
 #define OPTION_NOTE(option, text)
-#include "share/conf/manual.def"
+#include "share/help/manual.def"
 #undef ARGUMENT
 #undef COMMAND_NOTE
 #undef OPTION_NOTE
@@ -26,7 +26,7 @@ const struct conf_text conf_command_notes[] = {
 #define ARGUMENT(command, word, text)
 #define COMMAND_NOTE(command, text) { command, "", text },
 #define OPTION_NOTE(option, text)
-#include "share/conf/manual.def"
+#include "share/help/manual.def"
 #undef ARGUMENT
 #undef COMMAND_NOTE
 #undef OPTION_NOTE
@@ -37,12 +37,34 @@ const struct conf_text conf_option_notes[] = {
 #define ARGUMENT(command, word, text)
 #define COMMAND_NOTE(command, text)
 #define OPTION_NOTE(option, text) { "", option, text },
-#include "share/conf/manual.def"
+#include "share/help/manual.def"
 #undef ARGUMENT
 #undef COMMAND_NOTE
 #undef OPTION_NOTE
 };
 const size_t conf_n_option_notes = ARRAY_LEN(conf_option_notes);
+
+static const struct {
+	const char *commands, *option, *argument, *help;
+} command_helps[] = {
+#define COMMAND_HELP(commands, option, argument, help) { commands, option, argument, help },
+#include "share/help/command_helps.def"
+#undef COMMAND_HELP
+};
+
+struct conf_option conf_option_of(const struct conf_command *cmd, const struct conf_option *o)
+{
+	struct conf_option shown = *o;
+
+	for (size_t i = 0; i < ARRAY_LEN(command_helps); i++)
+		if (!strcmp(command_helps[i].option, o->name) &&
+		    conf_has_word(command_helps[i].commands, cmd->name)) {
+			shown.help = command_helps[i].help;
+			if (command_helps[i].argument)
+				shown.detail = command_helps[i].argument;
+		}
+	return shown;
+}
 
 static const struct {
 	const char *section, *title;

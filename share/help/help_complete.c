@@ -1,18 +1,18 @@
 /*
- * conf_complete.c - completion scripts for bash, zsh and fish; see conf.h
+ * help_complete.c - completion scripts for bash, zsh and fish; see help.h
  *
  * Commands, options, choices and the arguments of commands ("pbs|slurm RECIPE") are written into
  * the script. For names of runs, corpora and recipes, the script calls "werkbank _names KIND".
  */
 #include "config.h"
 
-#include "share/conf/conf.h"
+#include "share/help/help.h"
 
 #include <assert.h>
 #include <string.h>
 
 #include "share/base/text.h"
-#include "share/conf/conf_internal.h"
+#include "share/help/help_internal.h"
 
 /* ---- words to complete ---- */
 
@@ -52,8 +52,7 @@ static const struct {
 
 const char *conf_names_of_option(const struct conf_option *o)
 {
-	if (!strcmp(o->name, "run") ||
-	    (o->kind == CONF_STR && !strncmp(o->detail, "RUN[:CHECKPOINT]", 16)))
+	if (!strcmp(o->name, "run") || (o->kind == CONF_STR && text_starts_with(o->detail, "RUN")))
 		return "runs";
 	return strcmp(o->name, "corpus") ? NULL : "corpora";
 }
@@ -136,7 +135,7 @@ static const char bash_head[] =
 	"_werkbank()\n"
 	"{\n"
 	"\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}\n"
-	"\tlocal command='' words='' kind='' folder='' word i n=0\n"
+	"\tlocal command='' words='' kind='' folder='' offer=(+o default) word i n=0\n"
 	"\tCOMPREPLY=()\n"
 	"\t# \"--name=value\" comes as three words\n"
 	"\tif [[ $cur == = ]]; then\n"
@@ -173,10 +172,35 @@ static void bash_walk(struct buf *out)
 		    "\tdone\n");
 }
 
-/* Completion of the value of an option. Values without choices or names complete as files. */
+static bool has_path(const struct conf_option *o)
+{
+	return o->path != CONF_PATH_NONE && o->path != CONF_PATH_FOLDER;
+}
+
+/* Options whose values are paths of one kind: what bash offers then. */
+static void bash_paths(bool folders, const char *offer, struct buf *out)
+{
+	const char *bar = "\t";
+
+	for (size_t i = 0; i < conf_n_options; i++) {
+		const struct conf_option *o = &conf_options[i];
+
+		if (conf_has_choices(o) || conf_names_of_option(o) ||
+		    !(folders ? o->path == CONF_PATH_FOLDER : has_path(o)))
+			continue;
+		buf_add_str(out, bar);
+		bash_pattern(o, out);
+		bar = " | ";
+	}
+	buf_printf(out, ") offer=(%s) ;;\n", offer);
+}
+
+/* Completion of the value of an option: choices, names, or a path; nothing for a number or text. */
 static void bash_values(struct buf *out)
 {
 	buf_add_str(out, "\tcase $prev in\n");
+	bash_paths(false, "-o default", out);
+	bash_paths(true, "+o default -o dirnames", out);
 	for (size_t i = 0; i < conf_n_options; i++) {
 		const struct conf_option *o = &conf_options[i];
 
@@ -194,6 +218,7 @@ static void bash_values(struct buf *out)
 	}
 	buf_add_str(out, "\tesac\n"
 			 "\tif [[ -z $words$kind ]] && ((i > COMP_CWORD)); then\n"
+			 "\t\tcompopt \"${offer[@]}\" 2>/dev/null\n"
 			 "\t\treturn\n"
 			 "\tfi\n");
 }
@@ -260,14 +285,17 @@ static void zsh_value(const struct conf_option *o, const char *dashed, struct bu
 		buf_add_char(out, ')');
 	} else if (conf_names_of_option(o)) {
 		buf_printf(out, ":%s:_werkbank_names %s", dashed, conf_names_of_option(o));
+	} else if (o->path == CONF_PATH_FOLDER) {
+		buf_printf(out, ":%s:_files -/", dashed);
 	} else {
-		buf_printf(out, ":%s:_files%s", dashed, strcmp(o->detail, "DIR") ? "" : " -/");
+		buf_printf(out, ":%s:%s", dashed, has_path(o) ? "_files" : " ");
 	}
 }
 
 /* Append one spec for each way to write the option. */
 static void zsh_option(const struct conf_command *cmd, const struct conf_option *o, struct buf *out)
 {
+	const struct conf_option shown = conf_option_of(cmd, o);
 	char dashed[CONF_NAME_MAX], name[2][CONF_NAME_MAX + 8];
 	char letter = conf_letter_of(cmd, o);
 	int n = 0;
@@ -286,9 +314,9 @@ static void zsh_option(const struct conf_command *cmd, const struct conf_option 
 		else if (letter)
 			buf_printf(out, "(-%c --%s)", letter, dashed);
 		buf_printf(out, "%s[", name[i]);
-		add_shell_quoted(out, o->help, true);
+		add_shell_quoted(out, shown.help, true);
 		buf_add_char(out, ']');
-		zsh_value(o, dashed, out);
+		zsh_value(&shown, dashed, out);
 		buf_add_char(out, '\'');
 	}
 }
@@ -349,23 +377,26 @@ static void complete_zsh(struct buf *out)
 static void fish_option(const struct conf_command *cmd, const struct conf_option *o,
 			struct buf *out)
 {
+	const struct conf_option shown = conf_option_of(cmd, o);
 	char dashed[CONF_NAME_MAX];
 
 	buf_printf(out, "complete -c werkbank -n '__werkbank_does %s' -l %s", cmd->name,
 		   conf_dashed(o->name, dashed));
 	if (conf_letter_of(cmd, o))
 		buf_printf(out, " -s %c", o->letter);
-	if (conf_has_choices(o)) {
+	if (conf_has_choices(&shown)) {
 		buf_add_str(out, " -x -a '");
-		add_choice_words(o->detail, out);
+		add_choice_words(shown.detail, out);
 		buf_add_char(out, '\'');
 	} else if (conf_names_of_option(o)) {
 		buf_printf(out, " -x -a '(__werkbank_names %s)'", conf_names_of_option(o));
+	} else if (o->path == CONF_PATH_FOLDER) {
+		buf_add_str(out, " -x -a '(__fish_complete_directories)'");
 	} else if (o->kind != CONF_BOOL) {
-		buf_add_str(out, " -r -F");
+		buf_add_str(out, has_path(o) ? " -r -F" : " -x");
 	}
 	buf_add_str(out, " -d '");
-	add_shell_quoted(out, o->help, false);
+	add_shell_quoted(out, shown.help, false);
 	buf_add_str(out, "'\n");
 	if (o->kind == CONF_BOOL && o->def != 0)
 		buf_printf(out, "complete -c werkbank -n '__werkbank_does %s' -l no-%s\n",

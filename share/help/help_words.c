@@ -1,29 +1,16 @@
 /*
- * conf_words.c - the words that can stand at the end of a command line; see conf.h
+ * help_words.c - the words that can stand at the end of a command line; see help.h
  *
- * The same answers as those of the completion scripts (conf_complete.c), for the workbench.
+ * The same answers as those of the completion scripts (help_complete.c), for the workbench.
  */
-#include "share/conf/conf.h"
+#include "share/help/help.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "share/base/mem.h"
-#include "share/conf/conf_internal.h"
-
-bool conf_command_at(size_t i, struct conf_command_row *out)
-{
-	for (size_t k = 0; k < conf_n_commands; k++) {
-		const struct conf_command *c = &conf_commands[k];
-
-		if (conf_is_hidden(c) || i--)
-			continue;
-		*out = (struct conf_command_row){ c->name, c->arguments, c->help };
-		return true;
-	}
-	return false;
-}
+#include "share/help/help_internal.h"
 
 void conf_candidates_free(struct conf_candidates *c)
 {
@@ -68,13 +55,15 @@ static int add_options(struct conf_candidates *c, const struct conf_command *cmd
 	for (size_t i = 0; i < conf_n_options; i++) {
 		const struct conf_option *o = &conf_options[i];
 		char dashed[CONF_NAME_MAX];
+		const char *help;
 
 		if (!conf_command_accepts(cmd, cmd->program, o))
 			continue;
 		conf_dashed(o->name, dashed);
-		if (add_candidate(c, "--", dashed, strlen(dashed), o->help, e) ||
+		help = conf_option_of(cmd, o).help;
+		if (add_candidate(c, "--", dashed, strlen(dashed), help, e) ||
 		    (o->kind == CONF_BOOL && o->def != 0 &&
-		     add_candidate(c, "--no-", dashed, strlen(dashed), o->help, e)))
+		     add_candidate(c, "--no-", dashed, strlen(dashed), help, e)))
 			return e->code;
 	}
 	return 0;
@@ -114,7 +103,7 @@ int conf_complete_word(const char *const *words, size_t n, const char *word,
 	}
 	out->is_value = o != NULL;
 	if (o && conf_has_choices(o))
-		return add_words(out, o->detail, "|", e);
+		return add_words(out, conf_option_of(cmd, o).detail, "|", e);
 	if (o)
 		out->names = conf_names_of_option(o);
 	else if (*word == '-')
