@@ -34,6 +34,15 @@ for file in $(echo "$sources" | grep -v '^tests/'); do
 		if (NR - from - 1 > 80) { print file ":" from ": a function of " NR - from - 1 " lines"; bad = 1 }
 		from = 0 } END { exit bad }' "$file" || complain "a function has at most 80 lines"
 done
+# Words of tests/words.txt, each with its plain form, in comments, messages and documents.
+words_folders='kernels train/comm train/ckpt share/doc share/man README.md NEWS.md SECURITY.md HACKING.md'
+tab=$(printf '\t')
+# shellcheck disable=SC2086 # a list of folders
+grep -v '^#' tests/words.txt | while IFS=$tab read -r word plain right; do
+	grep -rnE --include='*.[chd15789]*' --include='*.cu*' --include='*.md' "$word" $words_folders /dev/null |
+		grep -vE "${right:-^\$}" | sed "s/\$/   [plain: $plain]/"
+done >"${TMPDIR:-/tmp}/lint.$$"
+if [ -s "${TMPDIR:-/tmp}/lint.$$" ]; then cat "${TMPDIR:-/tmp}/lint.$$"; complain "write the plain form (tests/words.txt)"; fi
 # Function names are unique, so that a search finds one place.
 names=$(find share kernels data train eval tui \( -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' \) -exec \
 	sed -s -n 's/^static [^=;(]*[ *]\([a-z][a-z_0-9]*\)(.*[^;]$/\1/p; $!d; s/.*/---/p' {} + |

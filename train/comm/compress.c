@@ -184,7 +184,7 @@ VECTORS static void choose_codes_1bit(unsigned char *restrict codes, float *rest
 	}
 }
 
-/* out (q) = codes (q * 8 / bits) of so many bits each; see compress.h for their order. */
+/* out (q) = codes (q * 8 / bits) of `bits` bits each; see compress.h for their order. */
 VECTORS static void compress_pack_codes(unsigned char *restrict out,
 					const unsigned char *restrict codes, size_t q, size_t bits)
 {
