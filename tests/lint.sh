@@ -79,6 +79,14 @@ if [ -s "${TMPDIR:-/tmp}/lint.$$" ]; then
 	cat "${TMPDIR:-/tmp}/lint.$$"
 	complain "documents name files that do not exist"
 fi
+# Each function that a document names in backquotes, with (), is in the tree.
+for document in README.md HACKING.md $(find share/doc -name '*.md'); do
+	grep -oE '`[^`]+`' "$document" | grep -oE '[a-z_][a-z_0-9]*\(\)' | sort -u | while read -r name; do
+		grep -rqE --include='*.[ch]' --include='*.cu*' "(^|[^a-z_0-9])${name%()}\(" share kernels data train eval tui tests ||
+			echo "$document: $name"
+	done
+done >"${TMPDIR:-/tmp}/lint.$$"
+if [ -s "${TMPDIR:-/tmp}/lint.$$" ]; then cat "${TMPDIR:-/tmp}/lint.$$"; complain "documents name functions that do not exist"; fi
 rm -f "${TMPDIR:-/tmp}/lint.$$"
 # kill() with a pid of -1 ends every process of the user: test_kill() and proc_signal() refuse it.
 if git grep -nE '(^|[^_[:alnum:]])kill\(' -- '*.c' 2>/dev/null | grep -vE ', 0\)|^share/base/proc\.c|^tests/test\.c|/\*.*kill\('; then
