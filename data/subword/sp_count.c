@@ -1,4 +1,10 @@
-/* sp_count.c - counts words before a SentencePiece model is learned: see sp.h */
+/*
+ * sp_count.c - counts words before a SentencePiece model is learned: see sp.h
+ *
+ * As SentencePiece does, lines above MAX_LINE bytes and lines with U+2585, which its trainer uses
+ * itself, are skipped. Each distinct word is kept once, with its count, and normalised later: far
+ * fewer words than the text has.
+ */
 #include "data/subword/sp_count.h"
 
 #include <stdlib.h>

@@ -26,6 +26,7 @@ struct step {
 	int32_t length;
 };
 
+/* Score of the query of this row with the key in cache row index[j]. */
 static double step_score(struct step s, int64_t first_col, int64_t n_cols, int32_t j)
 {
 	double sum = 0;
