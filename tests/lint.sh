@@ -10,17 +10,15 @@ complain() { echo "^ $*"; status=1; }
 
 # shellcheck disable=SC2086 # a list of words
 {
-	# Comments that hold a picture or a table may be wider.
-	for file in $sources; do
-		LC_ALL=C sed 's/[\x80-\xbf]//g; s/[\xc0-\xff]/x/g' "$file" | expand | grep -vE '^ *(/\*|\*)' | awk -v file="$file" 'length($0) > 100 {
-			print file ": " length($0) " columns: " $0; bad = 1 } END { exit bad }' ||
-			complain "lines of code have at most 100 columns"
-	done
+	# Comments that hold a picture or a table may be wider. A tab ends at a multiple of 8; a character of UTF-8 is one column.
+	LC_ALL=C awk '{ line = $0; gsub(/[\200-\277]/, "", line)
+		while ((at = index(line, "\t")) > 0)
+			line = substr(line, 1, at - 1) substr("        ", 1, 8 - (at - 1) % 8) substr(line, at + 1)
+		if (length(line) > 100 && line !~ /^ *(\/\*|\*)/) { print FILENAME ": " length(line) " columns: " line; bad = 1 } }
+		END { exit bad }' $sources || complain "lines of code have at most 100 columns"
 	if grep -nE '[[:blank:]]+$' $sources; then complain "no blanks at the end of a line"; fi
-	for file in $sources; do
-		n=$(wc -l <"$file")
-		if [ "$n" -gt 800 ]; then echo "$file: $n lines"; complain "a file has at most 800 lines"; fi
-	done
+	wc -l $sources | awk '$1 > 800 && $2 != "total" { print $2 ": " $1 " lines"; bad = 1 } END { exit bad }' ||
+		complain "a file has at most 800 lines"
 }
 # Only clang-format 14 counts: other versions break lines differently.
 if clang-format --version 2>/dev/null | grep -q 'version 14\.'; then
@@ -29,11 +27,10 @@ if clang-format --version 2>/dev/null | grep -q 'version 14\.'; then
 		complain "clang-format -i formats them"
 fi
 # A function has at most 80 lines: from its brace in the first column to the closing one.
-for file in $(echo "$sources" | grep -v '^tests/'); do
-	awk -v file="$file" '/^{/ { from = NR } /^}/ && from {
-		if (NR - from - 1 > 80) { print file ":" from ": a function of " NR - from - 1 " lines"; bad = 1 }
-		from = 0 } END { exit bad }' "$file" || complain "a function has at most 80 lines"
-done
+# shellcheck disable=SC2046 # a list of words
+awk 'FNR == 1 { from = 0 } /^{/ { from = FNR } /^}/ && from {
+	if (FNR - from - 1 > 80) { print FILENAME ":" from ": a function of " FNR - from - 1 " lines"; bad = 1 }
+	from = 0 } END { exit bad }' $(echo "$sources" | grep -v '^tests/') || complain "a function has at most 80 lines"
 # Words of tests/words.txt, each with its plain form, in comments, messages and documents.
 words_folders='kernels train/comm train/ckpt share/doc share/man README.md NEWS.md SECURITY.md HACKING.md'
 tab=$(printf '\t')
