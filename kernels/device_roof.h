@@ -24,7 +24,7 @@ int device_roof_measure(const struct ops *o, const struct dev_options *options,
 
 /*
  * The two rates of an open device, the best of some tries: of a product of side x side matrices of
- * dtype, and of an addition of so many floats. calls: those between two readings of the clock.
+ * dtype, and of an addition of `elements` floats. calls: those between two readings of the clock.
  */
 int device_roof_product(const struct ops *o, struct dev *d, enum dtype dtype, int64_t side,
 			int calls, double *flops, struct err *e);

@@ -193,7 +193,7 @@ static int64_t profiled_count_choices(const struct dev *d, int64_t *measured)
 	return profiled->ops->count_choices(profiled->dev, measured);
 }
 
-/* Work in a queue beside the ops is not measured. */
+/* Work in the second queue, concurrent with the ops, is not measured. */
 static struct cuda_queue *profiled_open_queue(struct dev *d, struct err *e)
 {
 	return profiled_dev_of(d)->ops->open_queue(profiled_dev_of(d)->dev, e);

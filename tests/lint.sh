@@ -10,17 +10,15 @@ complain() { echo "^ $*"; status=1; }
 
 # shellcheck disable=SC2086 # a list of words
 {
-	# Comments that hold a picture or a table may be wider.
-	for file in $sources; do
-		LC_ALL=C sed 's/[\x80-\xbf]//g; s/[\xc0-\xff]/x/g' "$file" | expand | grep -vE '^ *(/\*|\*)' | awk -v file="$file" 'length($0) > 100 {
-			print file ": " length($0) " columns: " $0; bad = 1 } END { exit bad }' ||
-			complain "lines of code have at most 100 columns"
-	done
+	# Comments that hold a picture or a table may be wider. A tab ends at a multiple of 8; a character of UTF-8 is one column.
+	LC_ALL=C awk '{ line = $0; gsub(/[\200-\277]/, "", line)
+		while ((at = index(line, "\t")) > 0)
+			line = substr(line, 1, at - 1) substr("        ", 1, 8 - (at - 1) % 8) substr(line, at + 1)
+		if (length(line) > 100 && line !~ /^ *(\/\*|\*)/) { print FILENAME ": " length(line) " columns: " line; bad = 1 } }
+		END { exit bad }' $sources || complain "lines of code have at most 100 columns"
 	if grep -nE '[[:blank:]]+$' $sources; then complain "no blanks at the end of a line"; fi
-	for file in $sources; do
-		n=$(wc -l <"$file")
-		if [ "$n" -gt 800 ]; then echo "$file: $n lines"; complain "a file has at most 800 lines"; fi
-	done
+	wc -l $sources | awk '$1 > 800 && $2 != "total" { print $2 ": " $1 " lines"; bad = 1 } END { exit bad }' ||
+		complain "a file has at most 800 lines"
 }
 # Only clang-format 14 counts: other versions break lines differently.
 if clang-format --version 2>/dev/null | grep -q 'version 14\.'; then
@@ -29,11 +27,19 @@ if clang-format --version 2>/dev/null | grep -q 'version 14\.'; then
 		complain "clang-format -i formats them"
 fi
 # A function has at most 80 lines: from its brace in the first column to the closing one.
-for file in $(echo "$sources" | grep -v '^tests/'); do
-	awk -v file="$file" '/^{/ { from = NR } /^}/ && from {
-		if (NR - from - 1 > 80) { print file ":" from ": a function of " NR - from - 1 " lines"; bad = 1 }
-		from = 0 } END { exit bad }' "$file" || complain "a function has at most 80 lines"
-done
+# shellcheck disable=SC2046 # a list of words
+awk 'FNR == 1 { from = 0 } /^{/ { from = FNR } /^}/ && from {
+	if (FNR - from - 1 > 80) { print FILENAME ":" from ": a function of " FNR - from - 1 " lines"; bad = 1 }
+	from = 0 } END { exit bad }' $(echo "$sources" | grep -v '^tests/') || complain "a function has at most 80 lines"
+# Words of tests/words.txt, each with its plain form, in comments, messages and documents.
+words_folders='kernels train/comm train/ckpt share/doc share/man README.md NEWS.md SECURITY.md HACKING.md'
+tab=$(printf '\t')
+# shellcheck disable=SC2086 # a list of folders
+grep -v '^#' tests/words.txt | while IFS=$tab read -r word plain right; do
+	grep -rnE --include='*.[chd15789]*' --include='*.cu*' --include='*.md' "$word" $words_folders /dev/null |
+		grep -vE "${right:-^\$}" | sed "s/\$/   [plain: $plain]/"
+done >"${TMPDIR:-/tmp}/lint.$$"
+if [ -s "${TMPDIR:-/tmp}/lint.$$" ]; then cat "${TMPDIR:-/tmp}/lint.$$"; complain "write the plain form (tests/words.txt)"; fi
 # Function names are unique, so that a search finds one place.
 names=$(find share kernels data train eval tui \( -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' \) -exec \
 	sed -s -n 's/^static [^=;(]*[ *]\([a-z][a-z_0-9]*\)(.*[^;]$/\1/p; $!d; s/.*/---/p' {} + |
@@ -70,6 +76,14 @@ if [ -s "${TMPDIR:-/tmp}/lint.$$" ]; then
 	cat "${TMPDIR:-/tmp}/lint.$$"
 	complain "documents name files that do not exist"
 fi
+# Each function that a document names in backquotes, with (), is in the tree.
+for document in README.md HACKING.md $(find share/doc -name '*.md'); do
+	grep -oE '`[^`]+`' "$document" | grep -oE '[a-z_][a-z_0-9]*\(\)' | sort -u | while read -r name; do
+		grep -rqE --include='*.[ch]' --include='*.cu*' "(^|[^a-z_0-9])${name%()}\(" share kernels data train eval tui tests ||
+			echo "$document: $name"
+	done
+done >"${TMPDIR:-/tmp}/lint.$$"
+if [ -s "${TMPDIR:-/tmp}/lint.$$" ]; then cat "${TMPDIR:-/tmp}/lint.$$"; complain "documents name functions that do not exist"; fi
 rm -f "${TMPDIR:-/tmp}/lint.$$"
 # kill() with a pid of -1 ends every process of the user: test_kill() and proc_signal() refuse it.
 if git grep -nE '(^|[^_[:alnum:]])kill\(' -- '*.c' 2>/dev/null | grep -vE ', 0\)|^share/base/proc\.c|^tests/test\.c|/\*.*kill\('; then

@@ -3,6 +3,7 @@
 # shellcheck shell=bash disable=SC2154 # here, logs
 #
 #	part NAME COMMAND...          run one part: it passes or fails; its output goes to $logs/NAME.log
+#	part_begin NAME COMMAND...    begin one part in the background: part_end NAME waits for it and reports it
 #	part_skip NAME WHY            one part that cannot run here
 #	part_tally LINE               add "3 passed, 0 failed, 1 skipped" to the totals
 #	part_tree NAME OPTION...      configure and build in $logs/NAME
@@ -19,18 +20,42 @@ if [ -z "${WERKBANK_TEST_DATA:-}" ] && [ -d "$here/../shared/data" ]; then
 	export WERKBANK_TEST_DATA
 fi
 
-part() {
-	local name=$1 start=$SECONDS
-	shift
-	if "$@" >"$logs/$name.log" 2>&1; then
-		printf '%-16s passed  %4d s\n' "$name" $((SECONDS - start))
+# part_report NAME STATUS SECONDS
+part_report() {
+	if [ "$2" -eq 0 ]; then
+		printf '%-16s passed  %4d s\n' "$1" "$3"
 		passed=$((passed + 1))
 	else
-		printf '%-16s FAILED  %4d s   (end of %s)\n' "$name" $((SECONDS - start)) "$logs/$name.log"
-		tail -n 30 "$logs/$name.log"
+		printf '%-16s FAILED  %4d s   (end of %s)\n' "$1" "$3" "$logs/$1.log"
+		tail -n 30 "$logs/$1.log"
 		failed=$((failed + 1))
-		return 1
 	fi
+	return "$2"
+}
+
+part() {
+	local name=$1 start=$SECONDS status=0
+	shift
+	"$@" >"$logs/$name.log" 2>&1 || status=$?
+	part_report "$name" $status $((SECONDS - start))
+}
+
+part_begin() {
+	local name=$1
+	shift
+	(
+		start=$SECONDS status=0
+		"$@" >"$logs/$name.log" 2>&1 || status=$?
+		echo $status $((SECONDS - start)) >"$logs/$name.status"
+	) &
+	part_pid=$!
+}
+
+part_end() {
+	local status seconds
+	wait "$part_pid"
+	read -r status seconds <"$logs/$1.status"
+	part_report "$1" "$status" "$seconds"
 }
 
 part_skip() {

@@ -297,8 +297,22 @@ static enum test_result test_run_here(size_t i)
 	return failures ? RESULT_FAILED : skipped ? RESULT_SKIPPED : RESULT_PASSED;
 }
 
+/* Is the name one of those in TEST_WITHOUT, which are separated by blanks? */
+static bool test_is_left_out(const char *name)
+{
+	const char *list = getenv("TEST_WITHOUT"), *at = list;
+	const size_t n = strlen(name);
+
+	for (; at && (at = strstr(at, name)); at += n)
+		if ((at == list || at[-1] == ' ') && (!at[n] || at[n] == ' '))
+			return true;
+	return false;
+}
+
 static bool test_is_wanted(const char *name, char **words)
 {
+	if (test_is_left_out(name))
+		return false;
 	if (!*words)
 		return true;
 	for (; *words; words++) {
@@ -310,7 +324,8 @@ static bool test_is_wanted(const char *name, char **words)
 
 /*
  * run [--no-fork] [WORD...]: the tests with one of the words in their name, or all. TEST_JOBS in the
- * environment is how many run at a time (1); with TEST_TIMES the line of a test ends with its processor time.
+ * environment is how many run at a time (1); TEST_WITHOUT has names of tests that do not run; with TEST_TIMES the line
+ * of a test ends with its processor time.
  */
 int main(int argc, char **argv)
 {

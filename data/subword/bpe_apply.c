@@ -1,4 +1,17 @@
-/* bpe_apply.c - splits words by BPE codes, with a cache of words: see bpe.h */
+/*
+ * bpe_apply.c - splits words by BPE codes, with a cache of words: see bpe.h
+ *
+ * A word is merged from its characters, always by the rule of lowest rank: the one that was learned
+ * first. The result is what the same word became while the merges were learned, so training text
+ * and new text are split alike. "merging one word" below explains the heap.
+ *
+ * Most words of a text are repeated, so the pieces of a word are computed once and kept:
+ *
+ *	front	two short words for each hash, in one cache line: no string is compared byte by byte
+ *	words	all words seen, up to CACHE_BYTES; then all are forgotten, because input may be endless
+ *
+ * With a limited vocabulary a piece that is too rare is split again by undoing its merges.
+ */
 #include "data/subword/bpe.h"
 
 #include <assert.h>

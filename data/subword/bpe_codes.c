@@ -1,4 +1,10 @@
-/* bpe_codes.c - reads BPE merges into a hash table: see bpe_codes.h */
+/*
+ * bpe_codes.c - reads BPE merges into a table of rules: see bpe_codes.h
+ *
+ * A rule maps two symbols to their rank and to the merged symbol. Applying merges asks for two
+ * symbols millions of times, so the rules are in a hash table by the numbers of both symbols; their
+ * strings are compared only while the file is read.
+ */
 #include "data/subword/bpe_codes.h"
 
 #include <assert.h>

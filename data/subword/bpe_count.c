@@ -1,4 +1,11 @@
-/* bpe_count.c - counts words before BPE is learned: see bpe.h */
+/*
+ * bpe_count.c - counts words before BPE is learned: see bpe.h
+ *
+ * Merges depend on the text only through the counts of its distinct words, of which there are far
+ * fewer than words: learning works on them. Each thread counts the lines that it gets in tables of
+ * its own, without locks; the tables are added at the end. A sum does not depend on which thread
+ * counted which line, so the codes are the same for any number of threads.
+ */
 #include <assert.h>
 
 #include "data/subword/bpe.h"

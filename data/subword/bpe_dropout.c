@@ -1,4 +1,16 @@
-/* bpe_dropout.c - BPE-dropout on token ids, with a cache of words: see bpe_dropout.h */
+/*
+ * bpe_dropout.c - BPE-dropout on token ids, with a cache of words: see bpe_dropout.h
+ *
+ * A step tries the rules that could apply, the best one first: each draws 16 random bits, and is dropped
+ * for this step if they are below the threshold. The first rule that is not dropped is applied, as in
+ * Provilkov et al. 2020, algorithm 1. With probability 0 the usual pieces result. Mostly no rule of a
+ * word is dropped, and then its usual pieces are known without merging.
+ *
+ * The draws are a function of (seed, epoch, pair, side, word) by a counter-based generator (rng.h):
+ * a resumed run, and any number of loader threads, split each sentence in the same way.
+ *
+ * The cache holds the characters of each word as symbols, not its pieces, which differ each time.
+ */
 #include "data/subword/bpe_dropout.h"
 
 #include <assert.h>

@@ -1,4 +1,16 @@
-/* bpe_learn.c - learns merges as subword-nmt does, by bpe_merger.h: see bpe.h */
+/*
+ * bpe_learn.c - learns merges as subword-nmt does, by bpe_merger.h: see bpe.h
+ *
+ * Algorithm 1 of Sennrich et al. 2016. Each distinct word is the sequence of its characters, the
+ * last one with "</w>", and has the count of the word. Then, `merges` times: find the most frequent
+ * pair of neighbouring symbols, write it down, and join it in all words. Learning ends earlier if the
+ * best pair is rarer than min_frequency.
+ *
+ *	l o w</w> 5, l o w e r</w> 2	(l o) 7, (o w</w>) 5, ... -> merge "l o": lo w</w>, lo w e r</w>
+ *
+ * Ties decide the codes, so they are subword-nmt's: of equally frequent pairs Python's max() takes
+ * the largest tuple of strings, and UTF-8 bytes sort like code points.
+ */
 #include "data/subword/bpe.h"
 
 #include <inttypes.h>

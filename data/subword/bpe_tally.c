@@ -1,4 +1,11 @@
-/* bpe_tally.c - words whose pair counts drift as in subword-nmt: see bpe_words.h */
+/*
+ * bpe_tally.c - words whose pair counts drift as in subword-nmt: see bpe_words.h
+ *
+ * subword-nmt updates its counts after a merge by rules that are wrong in rare words, and later
+ * merges depend on the wrong counts. To learn the same codes, these words follow subword-nmt's
+ * arithmetic step by step: uncount_old_pairs() and count_merged_pairs() are its two loops over
+ * the word before and after the merge. A tally says how often a pair counts in one word.
+ */
 #include "data/subword/bpe_words.h"
 
 #include <assert.h>

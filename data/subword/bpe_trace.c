@@ -1,4 +1,10 @@
-/* bpe_trace.c - merges one word step by step: see bpe_trace.h */
+/*
+ * bpe_trace.c - merges one word step by step: see bpe_trace.h
+ *
+ * The definition of applying merges, written as simply as possible: each step looks at all pairs of
+ * neighbours, takes the rule of lowest rank, and applies it. subword-nmt applies it everywhere in the
+ * word at once, SentencePiece to the leftmost pair alone.
+ */
 #include "data/subword/bpe_trace.h"
 
 #include <assert.h>

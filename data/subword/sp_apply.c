@@ -1,4 +1,14 @@
-/* sp_apply.c - splits text by a SentencePiece BPE model, and joins pieces again: see sp.h */
+/*
+ * sp_apply.c - splits text by a SentencePiece BPE model, and joins pieces again: see sp.h
+ *
+ * The text is normalised, blanks become "▁", and its characters form a linked list. Two neighbours
+ * may merge if their joined string is a piece. The merge with the best score comes first, among equals
+ * the leftmost one; a heap holds all merges that are possible now. A merge that was pushed before one
+ * of its symbols grew has another length than both have now: it is stale and is skipped. So a
+ * text of n characters costs O(n log n).
+ *
+ * Where no piece can cross "▁" (can_encode_by_words()), words are split one by one and cached.
+ */
 #include <assert.h>
 #include <stdbool.h>
 #include <stdlib.h>

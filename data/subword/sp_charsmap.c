@@ -1,4 +1,10 @@
-/* sp_charsmap.c - reads and searches the table of normalisation rules: see sp_charsmap.h */
+/*
+ * sp_charsmap.c - finds the rule of a SentencePiece normalizer that matches a text: see sp_charsmap.h
+ *
+ * The rules are a double-array trie (Aoe 1989): an array of units, in which the child of a node for
+ * byte c is the unit at offset XOR c, valid if that unit carries the label c. A match costs one
+ * access to memory a byte. The file is foreign, so every index is checked before it is used.
+ */
 #include "data/subword/sp_charsmap.h"
 
 #include <assert.h>

@@ -1,4 +1,10 @@
-/* sp_normalize.c - applies normalisation rules and treats blanks: see sp_normalize.h */
+/*
+ * sp_normalize.c - normalises text by the rules in a SentencePiece model: see sp_normalize.h
+ *
+ * At each position the longest rule that matches replaces its text (sp_charsmap.c); other characters
+ * stay. Then blanks are handled as the model says: leading, trailing and repeated ones removed, one
+ * added in front, and each written as "▁". The order is SentencePiece's, so pieces are equal.
+ */
 #include "data/subword/sp_normalize.h"
 
 #include <assert.h>

@@ -108,7 +108,7 @@ bool cpu_has_avx_vnni(void);
 bool cpu_has_tiles(void);
 bool cpu_can_use_tiles(void);
 
-/* Threads for a loop over so many elements with a few operations each: one for 8192 elements. */
+/* Threads for a loop over `elements` with a few operations each: one for each 8192 elements. */
 static inline int cpu_threads(const struct dev *d, int64_t elements)
 {
 	return (int)MIN(MAX(elements / 8192, 1), d->threads);

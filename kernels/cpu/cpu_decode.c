@@ -53,7 +53,7 @@ VEC_INLINE float dot_cache_row(const float *a, struct tensor b, int64_t row, int
 	return vec_sum(sum);
 }
 
-/* x = softmax(x); the lanes behind n, up to the end of a vector, become 0. */
+/* x = softmax(x); the lanes after n, up to the end of a vector, become 0. */
 static void softmax_scores(float *x, int64_t n)
 {
 	vec largest = vec_set(-INFINITY), sum = vec_set(0);

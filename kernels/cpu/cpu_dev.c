@@ -3,7 +3,7 @@
  *
  * alloc(): a small block is zeroed memory of the C library. A block from 4 MiB on is mapped by
  * mmap(). The kernel allocates and zeroes a page when it is first touched, so memory reserved for
- * the largest batch stays virtual until such a batch comes. In both cases 64 bytes in front of the
+ * the largest batch stays virtual until such a batch comes. In both cases 64 bytes before the
  * returned address hold the mapped length (0: not mapped), for release().
  *
  * Scratch buffers belong to the backend and grow by a quarter more than needed, so a slowly growing
@@ -52,7 +52,7 @@ void cpu_close(struct dev *d)
 
 #define LARGE	  ((size_t)4 << 20) /* blocks from here on are mapped */
 #define HUGE_PAGE ((size_t)2 << 20) /* fewer TLB misses */
-#define FRONT	  64		    /* bytes in front of a block, with the mapped length */
+#define FRONT	  64		    /* bytes before a block, with the mapped length */
 
 static void *alloc_large(size_t bytes)
 {

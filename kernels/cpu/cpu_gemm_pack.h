@@ -124,7 +124,7 @@ static void pack_row(float *to, const struct operand *x, int64_t i, int64_t k, i
 
 /*
  * A panel of n_rows contiguous rows, `pitch` units apart, from row `first`. Missing rows are 0, and so
- * are the units behind the last one up to a multiple of `step`.
+ * are the units after the last one up to a multiple of `step`.
  */
 static void pack_by_row(float *to, const struct operand *x, int64_t first, int64_t k, int64_t n_k,
 			int n_rows, int64_t pitch, int step)
@@ -212,7 +212,7 @@ VEC_INLINE const void *place_along(const struct operand *x, int64_t i, int64_t k
 /*
  * n_panels panels, `size` floats apart, from data that are contiguous along i. Whole vectors are
  * stored; a store beyond the rows of the panel is overwritten by the next k, and the last one goes
- * into the VEC_LANES floats behind the panel.
+ * into the VEC_LANES floats after the panel.
  */
 VEC_INLINE void along_units(float *to, int64_t size, const struct operand *x, int64_t first,
 			    int64_t n_panels, int64_t k, int64_t n_k, const int panel,
@@ -310,7 +310,7 @@ pairs_across(const struct operand *x, int64_t i, int64_t n, int64_t k, const boo
 
 /*
  * n_panels panels of n_rows contiguous rows of pairs, from data that are contiguous along i:
- * transposed in squares of VEC_LANES units. Missing rows, and the units behind the last one up to a
+ * transposed in squares of VEC_LANES units. Missing rows, and the units after the last one up to a
  * multiple of TILES_STEP, are 0. The panels are filled together, because neighbours along i share
  * lines of the cache.
  */

@@ -69,6 +69,11 @@ struct loss_job {
 	float smoothing, grad_scale;
 };
 
+/*
+ * The gradient in one multiplication and one subtraction an element: with a = grad_scale / sum and
+ * b = smoothing / V * grad_scale, x = e^(x - max) becomes x a - b = (p - smoothing / V) grad_scale. Only the
+ * target's element lacks (1 - smoothing) grad_scale, which is subtracted at the end.
+ */
 static void cross_entropy_row(const struct loss_job *j, int64_t t)
 {
 	const float smoothing = j->smoothing, grad_scale = j->grad_scale,

@@ -24,6 +24,11 @@
 #include "kernels/cpu/cpu_vec.h"
 #include "kernels/ref/ref.h"
 
+/*
+ * One row in three passes: mean; squares around the mean; output. The mean is subtracted before
+ * squaring, because avg(x^2) - mean^2 cancels in fp32 when the mean is large. In the second pass missing
+ * lanes of the last vector are loaded as the mean, so they add 0.
+ */
 /* half: out is bf16; a constant after inlining, here and below. */
 VEC_INLINE void cpu_norm_row(void *out, float *mean, float *rstd, const float *x,
 			     const float *scale, const float *shift, int64_t n, const bool half)
@@ -159,6 +164,11 @@ struct row_grad {
 	bool accumulate;
 };
 
+/*
+ * dx = rstd (g - avg(g) - n avg(g n)), g = dout scale (ref_norm.c). The two averages need a pass over the
+ * row first; the terms of dscale and dshift are added in the same pass. n is computed again from x,
+ * mean and rstd in each pass: cheaper than storing it.
+ */
 VEC_INLINE void norm_row_grad(struct row_grad r, int64_t n, const bool half)
 {
 	vec g_sum = vec_set(0), gn_sum = vec_set(0);

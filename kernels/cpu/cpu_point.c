@@ -32,6 +32,10 @@ struct sinusoid_job {
 	int64_t cols;
 };
 
+/*
+ * Row p: sin(p / 10000^(c / (half - 1))), then the cosines (Vaswani et al. 2017, section 3.5; sines first,
+ * as in tensor2tensor). Wavelengths grow from 2 pi to 20000 pi.
+ */
 static void sinusoid_rows(const void *context, int64_t first, int64_t last)
 {
 	const struct sinusoid_job *j = context;
@@ -219,6 +223,10 @@ void CPU(relu_dropout)(struct dev *d, struct tensor x, const float *bias, struct
 	cpu_rows(d, x.rows, x.cols, relu_dropout_rows, &(struct relu_job){ x, bias, drop });
 }
 
+/*
+ * No mask is stored: y > 0 exactly where ReLU and dropout let a value pass. The gradient of the bias is
+ * the sum of the same numbers over rows.
+ */
 VEC_INLINE void relu_row_grad(void *g, const void *y, float *sum, float scale, int64_t n,
 			      const bool half)
 {
@@ -329,6 +337,10 @@ void CPU(zero)(struct dev *d, void *p, size_t bytes)
 #define SQUARE_PARTS 64
 #define SQUARE_LANES 16
 
+/*
+ * A sum of millions of squares in double, by 16 running sums: one sum alone would wait for the latency
+ * of each addition, and its order would forbid vectors.
+ */
 static double sum_squares_part(const float *x, int64_t n)
 {
 	double sum[SQUARE_LANES] = { 0 }, total = 0;
@@ -381,6 +393,10 @@ void CPU(row_sums)(struct dev *d, double *out, struct tensor x)
 
 #define FLAT_PIECE 16384
 
+/*
+ * Adam's formulas in ref_point.c. An update reads 16 bytes an element and writes 12, and computes little:
+ * memory limits it. restrict lets the compiler use vectors.
+ */
 static void adam_piece(float *restrict param, float *restrict m, float *restrict v,
 		       const float *restrict grad, int64_t n, struct adam_step s, float factor)
 {

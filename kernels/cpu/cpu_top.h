@@ -26,7 +26,7 @@ static inline int32_t cpu_top_put(float *values, int32_t *ids, int32_t n, int32_
 	return MIN(n + 1, k);
 }
 
-/* Insert x behind equal entries: for ids that arrive in rising order. */
+/* Insert x after equal entries: for ids that arrive in rising order. */
 static inline int32_t cpu_top_insert(float *values, int32_t *ids, int32_t n, int32_t k, float x,
 				     int32_t id)
 {

@@ -51,7 +51,7 @@
 
 /*
  * First statement of every kernel; tests/lint.sh checks it. With gpu_ways.dependent_launch the blocks of a
- * kernel may start while the last blocks of the kernel in front of it in the stream still run
+ * kernel may start while the last blocks of the kernel before it in the stream still run
  * (programmatic dependent launch, CUDA C++ programming guide). Here they wait until that kernel has
  * ended and its results are visible, and allow the next kernel to start in the same way. So starts
  * overlap, memory accesses do not. Behind another launch, kernel_begin() has no effect.
@@ -154,23 +154,23 @@ struct dev {
 	} scratch[CUDA_SCRATCH_COUNT];
 	struct {
 		char *data;	  /* owned, pinned; NULL: not used yet */
-		cudaEvent_t free; /* owned; recorded behind the last copy from data */
+		cudaEvent_t free; /* owned; recorded after the last copy from data */
 	} stage[CUDA_STAGES];	  /* host staging buffers of cuda_to_device() */
 	int next_stage;
 	/* two host staging buffers of cuda_to_device_async(), exchanged by cuda_swap_staging() */
 	cudaStream_t copies;	/* owned; copies from staging[] */
-	cudaEvent_t swap_event; /* owned; behind the ops called before the last swap */
+	cudaEvent_t swap_event; /* owned; after the ops called before the last swap */
 	struct {
 		char *data; /* owned, pinned */
 		size_t bytes, used;
-		cudaEvent_t copy_event; /* owned; behind the copies made before the last swap */
+		cudaEvent_t copy_event; /* owned; after the copies made before the last swap */
 	} staging[2];
 	int next_staging;
 	/* products aside, cuda_aside.cu */
 	struct {
 		cudaStream_t stream; /* owned; NULL: products aside run in order */
-		cudaEvent_t called;  /* owned; behind the ops before the last product aside */
-		cudaEvent_t done[2]; /* owned, used in turns; behind a product aside */
+		cudaEvent_t called;  /* owned; just before the last side-stream product */
+		cudaEvent_t done[2]; /* owned, used in turns; after a side-stream product */
 		uint64_t n;	     /* products since the last wait */
 		bool is_current;     /* d->stream is aside.stream for now */
 	} aside;
@@ -202,7 +202,7 @@ void cuda_products_close(struct cuda_products *p); /* p may be NULL */
 /* cuda_aside.cu: the second stream of products. */
 void cuda_aside_open(struct dev *d);
 void cuda_aside_close(struct dev *d);
-/* From here to cuda_aside_end(), ops are enqueued in the second stream, behind the ops so far. */
+/* From here to cuda_aside_end(), ops are enqueued in the second stream, after the ops so far. */
 void cuda_aside_begin(struct dev *d);
 void cuda_aside_end(struct dev *d);
 /* cuda_graph.cu: switch graphs on; discard all graphs, because memory they use has moved. */
@@ -307,7 +307,7 @@ static __device__ __forceinline__ void tensor_store1(struct tensor t, int64_t ro
 		((float *)t.data)[at] = x;
 }
 
-/* v = columns [col, col + 8) of a row; columns behind the last one are 0. */
+/* v = columns [col, col + 8) of a row; columns after the last one are 0. */
 template <enum access A>
 static __device__ __forceinline__ void tensor_load8(float v[8], struct tensor t, int64_t row,
 						    int64_t col)
@@ -439,7 +439,7 @@ static inline struct drop drop_of(struct dropout how)
 }
 
 /*
- * The statement behind kernel_begin() in a kernel with dropout: read the current step from device memory. The launch may
+ * The statement after kernel_begin() in a kernel with dropout: read the current step from device memory. The launch may
  * have been recorded in a graph, before the step was known.
  */
 static __device__ __forceinline__ struct drop drop_now(struct drop d)

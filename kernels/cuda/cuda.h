@@ -16,7 +16,7 @@
  *	cuda_dev.cu		opened backend: stream, memory, copies, errors
  *	cuda_aside.cu		a second stream for gradients of weights
  *	cuda_graph.cu		CUDA graphs: capture and replay
- *	cuda_queue.cu		a second stream beside the ops, for NCCL (cuda_queue.h)
+ *	cuda_queue.cu		a second stream, concurrent with the ops, for NCCL (cuda_queue.h)
  *	cuda_compress.cu	compressed gradients
  *	cuda_table.c		the table of the backend
  *

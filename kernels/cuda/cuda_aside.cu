@@ -6,7 +6,7 @@
  *	aside	   wait e0 | dW of ffn |d0   wait e1 | dW of qkv |d1
  *
  * They fill multiprocessors that the last blocks of a product, or kernels limited by memory, leave
- * idle. Each product waits for the ops called before it. The ops called behind a product wait for
+ * idle. Each product waits for the ops called before it. The ops called after a product wait for
  * the product before that one, so two products may be under way, and two sets of inputs must stay
  * unchanged (matmul_how.aside). The second stream keeps the order of its products, so sums get the
  * same bits as in one stream. In the capture of a graph the events become edges of the graph;

@@ -78,7 +78,7 @@ static inline int group_lanes(int64_t width)
 	return lanes;
 }
 
-/* tensor_load8(), but zeros if col is behind the last column. */
+/* tensor_load8(), but zeros if col is after the last column. */
 template <enum access A>
 static __device__ __forceinline__ void load_part(float v[8], struct tensor t, int64_t row,
 						 int64_t col)

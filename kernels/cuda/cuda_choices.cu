@@ -78,7 +78,7 @@ static int hex_digit(char c)
 	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* n bytes from 2 n digits at *at, which moves behind them. */
+/* n bytes from 2 n digits at *at, which moves after them. */
 static bool take_hex(void *bytes, size_t n, const char **at, const char *end)
 {
 	if ((size_t)(end - *at) < 2 * n)
@@ -127,7 +127,7 @@ static bool is_hash_right(const char *text, const char **end)
 	return memcmp(*end, last, LAST) == 0;
 }
 
-/* The lines behind the head, into new memory; *n: their number. NULL: damaged, or out of memory. */
+/* The lines after the head, into new memory; *n: their number. NULL: damaged, or out of memory. */
 static struct product_choice *take_choices(const char *at, const char *end, int *n, struct err *e)
 {
 	struct product_choice *list =

@@ -22,7 +22,7 @@
 
 #define FOUR	     4
 #define WIRE_THREADS (WIRE_BLOCK / FOUR)
-#define CODE_PADDING 8 /* zero codes behind the last number: the last byte may need up to 7 */
+#define CODE_PADDING 8 /* zero codes after the last number: the last byte may need up to 7 */
 
 /* Numbers in a byte. */
 template <enum wire_format W> static __device__ __forceinline__ int wire_codes_per_byte()
@@ -96,7 +96,7 @@ static __device__ __forceinline__ void wire_store4(float *x, int i, int m, const
 			x[i + k] = v[k];
 }
 
-/* One of the two levels in front of an encoded block. */
+/* One of the two levels before an encoded block. */
 static __device__ __forceinline__ float level_of(const unsigned char *in, bool high)
 {
 	return bf16_low(((const uint16_t *)in)[high]);
@@ -205,7 +205,7 @@ static __device__ __forceinline__ float wire_round_level(float x)
 	return bf16_low(bf16_round_bits(x));
 }
 
-/* All threads of the block call it, behind a barrier that makes y visible. */
+/* All threads of the block call it, after a barrier that makes y visible. */
 template <enum wire_format W>
 static __device__ struct levels wire_choose_levels(struct lanes *lanes, const float *y, int m)
 {

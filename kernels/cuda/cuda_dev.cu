@@ -7,7 +7,7 @@
  * Copies to the GPU go through pinned host memory ("staging"), because only such copies are
  * asynchronous:
  *
- *	to_device()	 4 buffers of 256 KiB, in turn, in the stream of the ops. An event behind each
+ *	to_device()	 4 buffers of 256 KiB, in turn, in the stream of the ops. An event after each
  *			 copy tells when its buffer may be overwritten.
  *	to_device_async() 2 buffers of the size of a batch, in a stream of its own:
  *
@@ -518,7 +518,7 @@ struct dev_memory cuda_memory_needs(const struct dev_limits *limits)
 
 /*
  * Afterwards no step needs more memory, neither on the GPU nor pinned. Measuring a product may take some
- * for a moment (fastest_algorithm()), and does without if there is none.
+ * while it measures (fastest_algorithm()), and does without if there is none.
  */
 int cuda_reserve(struct dev *d, const struct dev_limits *limits, struct err *e)
 {

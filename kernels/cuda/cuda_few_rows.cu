@@ -56,7 +56,7 @@ static __device__ __forceinline__ struct lane_row lane_row_of(struct tensor t, i
 		 exists ? (int)t.cols - col : 0 };
 }
 
-/* Eight numbers as bf16, k behind the first eight; beyond the last row or column: zeros. */
+/* Eight numbers as bf16, k after the first eight; beyond the last row or column: zeros. */
 template <enum access A>
 static __device__ __forceinline__ uint4 load_bf16_eight(struct lane_row r, int k)
 {

@@ -38,7 +38,7 @@ template <enum access A> static __global__ void convert_rows(struct tensor out, 
 	tensor_store8<A>(out, row, col, v);
 }
 
-/* All files are compiled for the same GPUs, so one kernel stands for all. */
+/* All files are compiled for the same GPUs, so one kernel is enough to test. */
 bool cuda_kernels_fit(void)
 {
 	struct cudaFuncAttributes facts;
@@ -259,7 +259,7 @@ static __device__ __forceinline__ int quantise_int8(float x, float factor)
 	return (int)fminf(fmaxf(rintf(x * factor), -127), 127);
 }
 
-/* Unit u of a row; int8: factor = 127 / amax. Elements behind the last column are 0. */
+/* Unit u of a row; int8: factor = 127 / amax. Elements after the last column are 0. */
 template <enum dtype TYPE>
 static __device__ __forceinline__ uint32_t make_unit(struct tensor x, int64_t row, int64_t u,
 						     float factor)
@@ -298,7 +298,7 @@ static __device__ __forceinline__ float factor_of(float greatest)
 	return greatest > 0 ? 127 / greatest : 0;
 }
 
-/* A warp packs one output; outputs behind the last one become zeros. */
+/* A warp packs one output; outputs after the last one become zeros. */
 template <enum dtype TYPE> static __global__ void pack_outputs(struct panels p, struct tensor b)
 {
 	kernel_begin();

@@ -8,7 +8,7 @@
  * first, must use the same one. The algorithm is therefore a function of the sizes alone: the number
  * of tokens is rounded up to one of a few sizes, and the library's heuristic is asked for a product
  * of this upper size. Its first choice counts. With gpu_ways.measures_products its best CANDIDATES are
- * measured when a kind of product first occurs, outside of captures; the choices are kept beside the run
+ * measured when a kind of product first occurs, outside of captures; the choices are kept in the run's folder
  * (cuda_choices.cu), because other measurements could choose otherwise. For the same reason no choice is
  * forgotten: when the table is full, further kinds get the first choice of the heuristic.
  *
@@ -267,7 +267,7 @@ static bool enqueue_product(struct dev *d, const struct product *p, const struct
 
 /* ---- measured choices -------------------------------------------------------------------------- */
 
-/* Milliseconds of TIMED_CALLS calls behind a first one; negative: the library refuses the algorithm. */
+/* Milliseconds of TIMED_CALLS calls after a first one; negative: the library refuses the algorithm. */
 static float measure_algorithm(struct dev *d, const struct product *p, const struct call *c,
 			       const cublasLtMatmulAlgo_t *algorithm, void *out, void *workspace,
 			       cudaEvent_t event[2])
@@ -287,7 +287,7 @@ static float measure_algorithm(struct dev *d, const struct product *p, const str
 
 /*
  * Index of the fastest of n algorithms for p. A product that adds to its output is measured with another
- * output, allocated for this moment; if there is no memory, the first algorithm is taken. The first one
+ * output, allocated for the measurement; if there is no memory, the first algorithm is taken. The first one
  * also wins if no other is 3 % faster: a smaller difference is noise.
  */
 static int fastest_algorithm(struct dev *d, const struct product *p,

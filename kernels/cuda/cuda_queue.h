@@ -32,7 +32,7 @@ void cuda_queue_zero(struct cuda_queue *q, void *p, size_t bytes);
 void cuda_queue_add_rows(struct cuda_queue *q, double *sums, const double *rows, int32_t n,
 			 int32_t cols);
 
-/* Record a mark behind the ops called so far. Has the GPU passed the mark? */
+/* Record a mark after the ops called so far. Has the GPU passed the mark? */
 void cuda_queue_mark_ops(struct cuda_queue *q);
 bool cuda_queue_is_past_mark(struct cuda_queue *q);
 

@@ -40,7 +40,7 @@ struct dev; /* an opened backend: threads or streams, scratch memory; opaque */
 
 /*
  * GPU: other ways to compute, for benchmarks to compare: tests/bench/train_variants.c, bench_decode.
- * They are no options of a user: the best ways on real GPUs become the only ones.
+ * They are not options of a user: the best ways on real GPUs become the only ones.
  */
 struct gpu_ways {
 	bool fuses_bias;	    /* bias and ReLU of bf16 products by cuBLASLt's epilogue */
@@ -55,7 +55,7 @@ struct dev_options {
 	int device;	  /* index of the GPU on this host, from 0 */
 	bool bf16;	  /* products round their inputs to bf16 and accumulate in fp32 */
 	/*
-	 * GPU: greatest number of rows of a product with bf16 weights for which an own kernel runs
+	 * GPU: greatest number of rows of a product with bf16 weights that a kernel of our own computes
 	 * instead of cuBLASLt. 0: CUDA_FEW_ROWS if is_decoding, else never; negative: never.
 	 */
 	int few_rows;
@@ -80,7 +80,7 @@ struct matmul_how {
 	bool b_transposed; /* b is (N, K), as weights are stored */
 	bool accumulate;   /* out += instead of out = */
 	/*
-	 * The product may run beside the ops that follow. Its output is complete behind the next
+	 * The product may run concurrently with later ops. Its output is complete after the next
 	 * wait_aside(). Its inputs must not change before that, or before the next product aside
 	 * has been called.
 	 */
@@ -227,7 +227,7 @@ struct ops {
 	int32_t loss_rows;
 	/* With loss_rows: logits have the type of activations, with their gradient in place. */
 	bool loss_in_place;
-	/* A second stream beside the ops, cuda_queue.h; NULL: the backend has none. */
+	/* A second stream, concurrent with the ops, cuda_queue.h; NULL: the backend has none. */
 	struct cuda_queue *(*open_queue)(struct dev *d, struct err *e);
 	/*
 	 * Products since open() for which the library had no algorithm: a simple kernel computed

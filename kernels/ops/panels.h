@@ -12,7 +12,7 @@
  * the same unit of neighbouring outputs at once, and a product reads each panel from one end to the
  * other, once. Missing outputs and inputs at the edges are 0.
  *
- * int8: behind all panels follow the scales (float) and then the sums of the integers (int32), one
+ * int8: after all panels follow the scales (float) and then the sums of the integers (int32), one
  * for each output, N rounded up to whole panels. integer = rint(w * (127 / amax)), amax = greatest
  * magnitude of the row, scale = amax / 127; a row of zeros has scale 0. The sums correct products
  * by instructions that want an unsigned operand (cpu_linear.c).

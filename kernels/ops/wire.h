@@ -6,7 +6,7 @@
 #define WERKBANK_KERNELS_OPS_WIRE_H
 
 #define WIRE_BLOCK	 512 /* numbers that share one pair of levels */
-#define WIRE_LEVEL_BYTES 4   /* two levels as bf16, in front of each block */
+#define WIRE_LEVEL_BYTES 4   /* two levels as bf16, before each block */
 #define WIRE_LANES	 16  /* partial sums of a block; fixed, so that all sides round alike */
 
 /*

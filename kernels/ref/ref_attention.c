@@ -61,11 +61,13 @@ static double dot_rows(struct query at, struct tensor x, int64_t x_row, struct t
 	return sum;
 }
 
+/* Divided by sqrt(W): a product of W random terms has this standard deviation. */
 static double query_key_score(struct query at, struct tensor q, struct tensor k, int64_t j)
 {
 	return dot_rows(at, q, at.row, k, at.first_key + j) / sqrt((double)at.n_cols);
 }
 
+/* The number of an attention weight for dropout: (row, head, key), with 12 bits for the key. */
 static double dropout_of(struct query at, struct dropout drop, int64_t j)
 {
 	return ref_dropout(drop, (uint64_t)(at.row * at.heads + at.head) << 12 | (uint64_t)j);
@@ -84,6 +86,7 @@ static double log_sum_exp(struct query at, struct tensor q, struct tensor k)
 
 #define CHUNK 64 /* columns whose sums are held in double at one time */
 
+/* out of one query, CHUNK columns at a time; each weight is computed again for each chunk. */
 static void query_context(struct query at, struct tensor out, float *lse, struct tensor q,
 			  struct tensor k, struct tensor v, struct dropout drop)
 {
@@ -149,6 +152,7 @@ static struct pair pair_grad(const struct grad *g, struct query at, int64_t j)
 	};
 }
 
+/* dq_i = sum_j dscore_j k_j; pair_grad() includes the factor 1 / sqrt(W). */
 static void one_query_grad(const struct grad *g, struct tensor dq, struct query at)
 {
 	int64_t last_col = at.first_col + at.n_cols;

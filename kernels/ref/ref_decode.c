@@ -12,7 +12,7 @@
  * gather_rows, scatter_rows: copies of rows by index, to read and fill that cache.
  *
  * top_k: log p_c = x_c - log sum exp(x), and the k greatest of a row in falling order. best_of_row()
- * keeps a sorted list of k and inserts each column in turn; a column goes behind equal ones, so
+ * keeps a sorted list of k and inserts each column in turn; a column goes after equal ones, so
  * ties are ordered by id.
  */
 #include "kernels/ref/ref.h"
@@ -26,6 +26,7 @@ struct step {
 	int32_t length;
 };
 
+/* Score of the query of this row with the key in cache row index[j]. */
 static double step_score(struct step s, int64_t first_col, int64_t n_cols, int32_t j)
 {
 	double sum = 0;

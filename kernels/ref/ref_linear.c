@@ -38,6 +38,7 @@ static float row_max_abs(struct tensor t, int64_t row)
 	return amax;
 }
 
+/* x as a multiple of amax / 127, to nearest, ties to even: symmetric, 0 stays 0, -128 is not used. */
 static int8_t quantise_element(float x, float amax)
 {
 	float y = amax > 0 ? rintf(x * (127 / amax)) : 0;
@@ -125,6 +126,7 @@ struct row {
 	bool rounded; /* weights that are not packed: round both factors to bf16, as matmul does */
 };
 
+/* Element n of the output row: sum over k, for int8 of integers, then times both scales. */
 static double linear_element(const struct row *r, int64_t n)
 {
 	double sum = 0;

@@ -16,6 +16,7 @@
 
 #include <assert.h>
 
+/* log sum e^x = max + log sum e^(x - max): no exponential overflows, and one of them is 1. */
 static double log_sum_exp_row(struct tensor x, int64_t row, int64_t n)
 {
 	double best = -INFINITY, sum = 0;

@@ -18,6 +18,7 @@
  */
 #include "kernels/ref/ref.h"
 
+/* Two passes: squares around the mean lose no digits when the mean is large. */
 static void normalise_row(struct tensor out, float *mean, float *rstd, struct tensor x, int64_t t,
 			  const float *scale, const float *shift)
 {

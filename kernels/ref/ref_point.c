@@ -43,6 +43,7 @@ void REF(embed)(struct dev *d, struct tensor out, struct tensor table, const int
 	}
 }
 
+/* Tokens that occur several times add to the same row of the table. */
 void REF(embed_grad)(struct dev *d, struct tensor dtable, struct tensor dout, const int32_t *ids,
 		     float scale, struct dropout drop)
 {
@@ -66,6 +67,7 @@ void REF(relu_dropout)(struct dev *d, struct tensor x, const float *bias, struct
 	}
 }
 
+/* y > 0 exactly where the value passed ReLU and dropout. */
 void REF(relu_dropout_grad)(struct dev *d, struct tensor dx, float *dbias, struct tensor y,
 			    struct dropout drop)
 {

@@ -40,8 +40,8 @@ struct ckpt_state {
 	uint64_t loader_position;
 	uint64_t seed;
 	double seconds;	     /* training time so far, evaluation included */
-	double evaluation_s; /* the last evaluation took so long; 0: unknown */
-	/* decided because of the time limit of so many minutes; to 0: none */
+	double evaluation_s; /* duration of the last evaluation; 0: unknown */
+	/* decided because of the time limit of cooldown_minutes; to 0: none */
 	struct schedule_cooldown cooldown;
 	double cooldown_minutes;
 	double best_bleu; /* -1: none yet */
@@ -95,7 +95,7 @@ int ckpt_read_state(const char *folder, bool verify, struct ckpt_state *s, struc
 /* The weights of a model folder, or its unaveraged ones. */
 struct ckpt_source {
 	const char *folder; /* borrowed */
-	bool unaveraged;    /* the raw weights, if the folder has them beside their average */
+	bool unaveraged;    /* the raw weights, if the folder has both them and their average */
 };
 
 /* The name of the file with these weights. */

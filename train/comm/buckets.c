@@ -1,4 +1,10 @@
-/* buckets.c - how the gradient arena is cut into buckets and pieces; see buckets.h */
+/*
+ * buckets.c - how the gradient arena is cut into buckets and pieces; see buckets.h
+ *
+ * All ranks compute the same cuts from the size of the arena, the size of a bucket and the number of
+ * ranks alone; nothing is exchanged. Large buckets use the network well, small ones begin to be sent
+ * earlier: the size is an option (bucket_mb).
+ */
 #include "train/comm/buckets.h"
 
 #include <assert.h>

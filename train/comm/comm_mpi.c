@@ -21,7 +21,7 @@
 
 /*
  * Bytes of one message of an exchange. Over TCP, Open MPI sends messages up to 64 KiB with header
- * eagerly, and asks the receiver before larger ones. The answer would queue behind all data that
+ * eagerly, and asks the receiver before larger ones. The answer would queue after all data that
  * the receiver itself sends on this connection, and one direction of the link would be idle.
  */
 #define MESSAGE ((size_t)60 << 10)

@@ -6,7 +6,7 @@
  * place, see reduce.h. The program loads the NCCL library at run time; without the library,
  * gradients go through host memory.
  *
- * The NCCL communicator is non-blocking, so no call of NCCL waits for another host for ever. A
+ * The NCCL communicator is non-blocking, so no call of NCCL waits for another host forever. A
  * thread polls it for errors. After an error the thread aborts the communicator: kernels that
  * wait for a lost rank end, and every test() and check() of the comm fails with ERR_NOHOST, as
  * with MPI. A hang without an error is the watchdog's task (heartbeat.h): it ends the process.

@@ -1,4 +1,18 @@
-/* compress.c - the number formats in which gradients are sent; see compress.h */
+/*
+ * compress.c - the number formats in which gradients are sent; see compress.h
+ *
+ * 2bit and 1bit, block by block: y = x + error feedback; choose the levels from y; replace each y by
+ * its level; keep the difference as the next error feedback. Why a level is a mean: of all numbers, the
+ * mean of the |y| in a class has the least squared distance from them. Signs are kept, so the
+ * decoded block never points away from y.
+ *
+ * The receiver must decode the same bits as the sender subtracts from its error feedback. So levels are
+ * rounded to bf16 before they are used, and sums have a fixed order: LANES partial sums, whatever
+ * the width of the machine's vectors. kernels/cuda/cuda_compress.cu computes the same bits.
+ *
+ * Codes are packed q apart, not next to each other: byte j holds the numbers j, j + q, j + 2q, …, so
+ * packing and unpacking are loops over whole vectors without shuffles.
+ */
 #include "train/comm/compress.h"
 
 #include <assert.h>
@@ -184,7 +198,7 @@ VECTORS static void choose_codes_1bit(unsigned char *restrict codes, float *rest
 	}
 }
 
-/* out (q) = codes (q * 8 / bits) of so many bits each; see compress.h for their order. */
+/* out (q) = codes (q * 8 / bits) of `bits` bits each; see compress.h for their order. */
 VECTORS static void compress_pack_codes(unsigned char *restrict out,
 					const unsigned char *restrict codes, size_t q, size_t bits)
 {

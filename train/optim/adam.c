@@ -1,4 +1,20 @@
-/* adam.c - the optimizer; see adam.h */
+/*
+ * adam.c - the optimizer; see adam.h
+ *
+ * For each weight w with gradient g, after t updates (Kingma and Ba 2015, algorithm 1, with the two
+ * corrections taken into the rate, as at the end of their section 2):
+ *
+ *	m = b1 m + (1 - b1) g		v = b2 v + (1 - b2) g^2
+ *	w -= rate * sqrt(1 - b2^t) / (1 - b1^t) * m / (sqrt(v) + epsilon)
+ *
+ * m is a mean of gradients, v of their squares, so a step is about `rate` for any size of gradient.
+ * Both begin with 0 and are too small at first: the corrections 1 - b^t make up for it. expm1()
+ * computes them, because 1 - 0.999^t loses digits for small t.
+ *
+ * The work is done by the op adam of the backend (kernels/ref/ref_point.c), range by range. Scale,
+ * tokens and clipping are one factor of g, which the backend reads from its own memory
+ * (adam_factor.h): the host need not know the norm, and the step stays enqueued.
+ */
 #include "train/optim/adam.h"
 
 #include <assert.h>

@@ -1,4 +1,10 @@
-/* ema.c - an exponential moving average of the weights; see ema.h */
+/*
+ * ema.c - an exponential moving average of the weights; see ema.h
+ *
+ * One op a range: average += (1 - decay) (weights - average). If n steps were made since the last
+ * update, as with local steps, the decays of these steps are multiplied first: the average moves as
+ * far as n updates with unchanged weights would have moved it.
+ */
 #include "train/optim/ema.h"
 
 #include <assert.h>

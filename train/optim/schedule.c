@@ -1,4 +1,10 @@
-/* schedule.c - the learning rate of a step; see schedule.h */
+/*
+ * schedule.c - the learning rate of a step; see schedule.h for the formulas
+ *
+ * Adam's second moments are unreliable in the first steps, so the rate rises linearly until `warmup`;
+ * then it falls like 1 / sqrt(step). A cool-down multiplies it by a line that falls to almost 0: most
+ * of the gain of a slowly falling rate, at an end that may be decided late.
+ */
 #include "train/optim/schedule.h"
 
 #include <math.h>
