@@ -32,7 +32,7 @@ awk 'FNR == 1 { from = 0 } /^{/ { from = FNR } /^}/ && from {
 	if (FNR - from - 1 > 80) { print FILENAME ":" from ": a function of " FNR - from - 1 " lines"; bad = 1 }
 	from = 0 } END { exit bad }' $(echo "$sources" | grep -v '^tests/') || complain "a function has at most 80 lines"
 # Words of tests/words.txt, each with its plain form, in comments, messages and documents.
-words_folders='kernels train/comm train/ckpt share/doc share/man README.md NEWS.md SECURITY.md HACKING.md'
+words_folders='share data eval tui train kernels README.md NEWS.md SECURITY.md HACKING.md'
 tab=$(printf '\t')
 # shellcheck disable=SC2086 # a list of folders
 grep -v '^#' tests/words.txt | while IFS=$tab read -r word plain right; do

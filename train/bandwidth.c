@@ -178,7 +178,7 @@ static int measure_reduces(struct measuring *m, struct err *e)
 
 /* ---- during computing ----------------------------------------------------------- */
 
-/* A computation of so many rounds on each thread. */
+/* A computation on each thread. */
 struct work {
 	int64_t rounds;
 };
@@ -214,7 +214,7 @@ static double compute_all(struct work *w, int n)
 	return clock_mono_s() - began;
 }
 
-/* Work that takes n threads about so many seconds. */
+/* Work that takes n threads about `seconds`. */
 static struct work work_of(double seconds, int n)
 {
 	struct work w = { 1 << 14 };

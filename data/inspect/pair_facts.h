@@ -9,7 +9,7 @@
  * Reads what the preparation left in work/ (the token columns and the verdict on each pair), so a
  * corpus prepared with keep-work = no has no facts. Counts and histograms are of all pairs read.
  * Memory is bounded: the facts of single pairs are kept of all pairs while there are at most
- * PAIR_FACTS_MAX, else of a random sample of so many; and of the first PAIR_DROPPED_MAX dropped
+ * PAIR_FACTS_MAX, else of a random sample of PAIR_FACTS_MAX; and of the first PAIR_DROPPED_MAX dropped
  * pairs. With more than PAIR_REPEAT_KEYS different pairs, repeats are estimated.
  */
 #ifndef WERKBANK_DATA_INSPECT_PAIR_FACTS_H
@@ -95,7 +95,7 @@ int64_t pair_facts_of_rule(const struct pair_facts *f, enum clean_rule rule);
 /* Pairs of a bin by verdict. */
 int64_t pair_facts_in_bin(const struct pair_facts *f, enum pair_histogram h, int bin,
 			  enum clean_rule rule);
-/* Pairs with so many words (0 ... PAIR_GRID - 1, the last: or more), kept or dropped. */
+/* Pairs by number of words (0 ... PAIR_GRID - 1, the last: or more), kept or dropped. */
 int64_t pair_facts_density(const struct pair_facts *f, int source, int target, bool dropped);
 /* The limits of the recipe, and its other rules that matter for a trial. */
 const struct clean_options *pair_facts_options(const struct pair_facts *f);

@@ -14,7 +14,7 @@
 #include "data/judge/judged_lines.h"
 
 #define ALIGNMENT_TERMS	 12 /* of a side: its rarest ones, which say most */
-#define ALIGNMENT_SHIFTS 4  /* targets are tried up to so many lines before and after */
+#define ALIGNMENT_SHIFTS 4  /* targets are tried up to this number of lines before and after */
 
 struct alignment;
 

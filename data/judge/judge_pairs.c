@@ -13,14 +13,14 @@
 #define LEAST_COMPARED 300 /* comparisons for a verdict on a whole set */
 #define LEAST_OF_BLOCK 60  /* … on a block, with its neighbours */
 #define WINS_OF_NOTHING                                                                            \
-	0.58 /* at most, of pairs that are no translations; 0.5 plus chance and topics */
-#define WINS_OF_GOOD 0.80 /* at least, of text on which bad stretches can be told */
+	0.58 /* at most, of pairs that are not translations; 0.5 plus chance and topics */
+#define WINS_OF_GOOD 0.80 /* at least, of text on which bad stretches can be recognised */
 #define WINS_OF_MANY                                                                               \
 	0.78 /* at most, of text with many bad pairs; healthy corpora have 0.84 and more */
 #define WINS_OF_MOST	0.70 /* at most, of text that is bad for sure */
 #define COMPARED_MANY	1000 /* comparisons for these two */
 #define WINS_IN_DOUBT	0.92 /* at most, of pairs that may be shifted */
-#define LEAST_FALL	0.15 /* from a usual block to one whose pairs are no translations */
+#define LEAST_FALL	0.15 /* from a usual block to one whose pairs are not translations */
 #define LEAST_OF_SHIFT	0.65 /* wins of the target of another line over that of the same line */
 #define LEAST_GAIN	0.05 /* of the share of wins, by learning from another line's targets */
 #define LEAST_SET_LINES 100

@@ -330,7 +330,7 @@ static int fill_lines(struct blocks *b, struct block *to, struct err *e)
 	}
 }
 
-/* A byte order mark at the start of a text is no part of its first line. */
+/* A byte order mark at the start of a text is not part of its first line. */
 static void block_drop_mark(struct block *k)
 {
 	const size_t mark = utf8_mark_bytes(k->bytes, k->n);

@@ -133,7 +133,7 @@ int prep_files_add_json(const struct json *object, struct prep_files *files, str
 		if (!is_inside_folder(name))
 			return err_set(
 				e, ERR_DATA,
-				"'%s' in a record or in manifest.json is no file name inside "
+				"'%s' in a record or in manifest.json is not a file name inside "
 				"the corpus folder; prepare the corpus again in a new folder",
 				name);
 		if (files_add_name(files, mem_strdup(name, e), e))

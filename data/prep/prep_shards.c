@@ -21,7 +21,7 @@ struct sentence_ids {
 
 #define NEAR 3
 
-/* The first ids of a word inline (16 bytes): a look-up costs one cache miss instead of two. */
+/* The first ids of a word inline (16 bytes): a lookup costs one cache miss instead of two. */
 struct near_word {
 	uint32_t n;	   /* number of ids */
 	int32_t ids[NEAR]; /* the first of them */

@@ -12,7 +12,7 @@
 #include "share/base/util.h"
 
 #define COMPARED_LINES 1000
-#define WARN_LINES     20 /* warn about at least so many lines … */
+#define WARN_LINES     20 /* warn about at least this number of lines … */
 #define WARN_SHARE     10 /* … and a tenth of all */
 #define EXAMPLE_BYTES  120u
 

@@ -277,7 +277,7 @@ static int loader_find_token_limits(struct loader *l, struct err *e)
 
 /*
  * The new pieces of a side, or its usual ones: if the new ones are longer than any side of the
- * shard, or do not fit beside the other sentences of the batch (others: their tokens).
+ * shard, or do not fit into the batch with its other sentences (others: their tokens).
  */
 static const int32_t *loader_choose_ids(const struct loader *l, int side, const int32_t *usual,
 					int64_t others, int32_t *n)

@@ -24,7 +24,7 @@ struct batch {
 	int32_t *target_in, *target_out, *target_position; /* (n_target) */
 	int32_t *source_start, *target_start;		   /* (n + 1) */
 	int64_t *pair;		   /* (n) numbers of the pairs in the shard */
-	int32_t cap_n, cap_tokens; /* room for so many sentences, tokens a side */
+	int32_t cap_n, cap_tokens; /* room: sentences, tokens a side */
 	void *memory;		   /* owned: one block for all of the above */
 };
 

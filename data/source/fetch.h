@@ -50,7 +50,7 @@ struct fetch_sums {
 	int64_t bytes;
 	char sha256[HASH_SHA256_HEX];
 	char md5[HASH_SHA256_HEX]; /* "" unless fetch_job.md5 */
-	struct stat file;	   /* of the bytes: another file may stand at PART by now */
+	struct stat file;	   /* of the bytes: another file may be at PART by now */
 };
 
 struct fetch_job {

@@ -28,7 +28,7 @@
 #include "share/base/text.h"
 
 #define CONNECT_S     30L
-#define STALL_BYTES   1024L /* a transfer below so many bytes a second has stalled */
+#define STALL_BYTES   1024L /* a transfer below this rate in bytes a second has stalled */
 #define MAX_REDIRECTS 10L
 #define BLOCK_BYTES   (256L << 10) /* buffer of libcurl */
 #define MAX_IGNORED   (256 << 10)  /* bytes of an error page to read before closing */

@@ -18,7 +18,7 @@ int manifest_parse(struct manifest *m, const char *path, struct err *e);
 /* Write a manifest without its name as bytes for another process of this program. */
 void manifest_encode(struct buf *out, const struct manifest *m);
 
-/* The reverse. The bytes are not trusted. false: they are no manifest, or ERR_NOMEM in e; m is empty then. */
+/* The reverse. The bytes are not trusted. false: they are not a manifest, or ERR_NOMEM in e; m is empty then. */
 bool manifest_decode(struct manifest *m, const char *bytes, size_t n, struct err *e);
 
 int manifest_add_archive(struct manifest *m, const char *name, struct err *e);

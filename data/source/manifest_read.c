@@ -1,7 +1,7 @@
 /*
  * manifest_read.c - finds a manifest, and has it read by a child in a sandbox (see manifest.h)
  *
- * The child parses the file and writes one answer: a head, and behind it the manifest, or the text of an error. The
+ * The child parses the file and writes one answer: a head, and after it the manifest, or the text of an error. The
  * manifest is a row of numbers (8 bytes) and texts (a number, then its bytes) in the order of manifest_encode(). This
  * process builds it again by the functions of manifest.c, which check each part.
  */

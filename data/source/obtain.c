@@ -330,7 +330,7 @@ static int check_pin(const struct wanted_archive *w, const char *url, const stru
 		       url, w->archive->name, s->sha256, w->receipt.sums.sha256);
 }
 
-/* Replace the path of the part in front of an error text by the URL, which the user knows. */
+/* Replace the path of the part at the start of an error text by the URL, which the user knows. */
 static int error_with_address(const char *url, const char *part, struct err *e)
 {
 	char text[sizeof(e->text)];

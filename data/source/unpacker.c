@@ -1,7 +1,7 @@
 /*
  * unpacker.c - the child that unpacks, and its answers; see unpacker.h
  *
- * The child writes answers: a head, and behind it head.bytes bytes.
+ * The child writes answers: a head, and after it head.bytes bytes.
  *
  *	ANSWER_MEMBER	number: index of the member that begins
  *	ANSWER_BYTES	the next bytes of this member

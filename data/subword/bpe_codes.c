@@ -103,7 +103,7 @@ static int read_code(struct bpe_codes *c, struct code *code, const char *line, s
 	size_t n_second;
 
 	if (!utf8_valid(line, n))
-		return err_set(e, ERR_DATA, "not UTF-8 text, so the file is no file of BPE codes");
+		return err_set(e, ERR_DATA, "not UTF-8 text: this is not a BPE codes file");
 	bpe_trim(&line, &n);
 	blank = memchr(line, ' ', n);
 	second = blank ? blank + 1 : line;

@@ -62,7 +62,7 @@ struct sp *sp_open_memory(const void *bytes, size_t n, const char *name, struct 
 const struct intern *sp_pieces(const struct sp *s);
 
 /*
- * Append the pieces of a raw line, joined by one blank. Characters that are no pieces are copied;
+ * Append the pieces of a raw line, joined by one blank. Characters that are not pieces are copied;
  * adjacent ones form one word. A line may have no pieces.
  */
 int sp_apply_line(struct sp *s, const char *line, size_t n, struct buf *out, struct err *e);

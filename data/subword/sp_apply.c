@@ -22,7 +22,7 @@
 #include "share/base/text.h"
 #include "share/base/util.h"
 
-#define MAX_MODEL   ((size_t)256 << 20) /* bytes; a larger file is no model */
+#define MAX_MODEL   ((size_t)256 << 20) /* bytes; a larger file is not a model */
 #define CACHE_BYTES ((size_t)128 << 20) /* a fuller cache is emptied: input may be endless */
 #define CACHE_WORD  256			/* bytes; longer words are not cached */
 

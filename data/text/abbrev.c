@@ -113,8 +113,8 @@ static int add_range(struct abbrev *a, const char *kind, const char *first, cons
 	} else if (!text_to_int(first, &from) || !text_to_int(last, &to) || from < 1 ||
 		   (roman && to > 39)) {
 		return err_set(e, ERR_INTERNAL,
-			       "list of abbreviations: \"%s %s %s\" is no valid range", kind, first,
-			       last);
+			       "list of abbreviations: \"%s %s %s\" is not a valid range", kind,
+			       first, last);
 	}
 	for (int64_t i = from; !rc && i <= to; i++) {
 		struct buf b = { 0 };

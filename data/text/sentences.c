@@ -15,7 +15,7 @@
 
 #define SHORT_WORD 4 /* bytes: a shorter word before a full stop may be an abbreviation */
 #define ORDINAL_DIGITS                                                                             \
-	2 /* a German number of at most so many digits before a full stop is an ordinal */
+	2 /* a German number of at most this many digits before a full stop is an ordinal */
 
 struct sentence_splitter {
 	struct icu_breaks *breaks; /* owned */

@@ -14,7 +14,7 @@
 #include "share/base/mem.h"
 #include "share/base/text.h"
 
-#define MAX_FILE  ((size_t)1 << 30) /* bytes; a larger file is no vocabulary */
+#define MAX_FILE  ((size_t)1 << 30) /* bytes; a larger file is not a vocabulary */
 #define SIZE_STEP 8		    /* the size is a multiple of this */
 
 static const char *const specials[N_SPECIAL_TOKENS] = { "<pad>", "</s>", "<s>", "<unk>" };

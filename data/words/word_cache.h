@@ -1,5 +1,5 @@
 /*
- * word_cache.h - a cache of word numbers for each worker thread, in front of the table of all
+ * word_cache.h - a cache of word numbers for each worker thread, asked before the table of all
  * words.
  *
  * The table of all words exceeds the processor's caches, and one thread alone may write to it. But

@@ -21,8 +21,8 @@ struct beam_node {
 struct phrase_progress {
 	uint32_t phrases_done; /* bit i: the hypothesis contains phrase i */
 	int32_t phrase;	       /* the phrase that the last tokens begin; -1: none */
-	int32_t at;	       /* so many tokens of this phrase are written; 0 if phrase is -1 */
-	bool inside_word;      /* the last token does not end its word */
+	int32_t at;	  /* number of tokens of this phrase that are written; 0 if phrase is -1 */
+	bool inside_word; /* the last token does not end its word */
 };
 
 struct live_hypothesis {

@@ -81,7 +81,7 @@ void decode_stream_limits(struct decode_job *job);
 /* Decodes sentences until no source is left. */
 int decode_stream_run(struct decode_job *job, struct decode_worker *w, struct err *e);
 
-/* Makes room for so many sentences and rows. */
+/* Makes room for these numbers of sentences and rows. */
 int decode_reserve(struct decode_worker *d, int32_t sentences, int32_t rows, struct err *e);
 
 /* Runs all models on d->rows; d->all gets the log of the mean of their probabilities. */

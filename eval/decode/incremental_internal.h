@@ -138,7 +138,7 @@ int64_t incremental_padded_size(const struct incremental_decoder *s, int64_t n);
 /* Makes room in areas, slots and host buffers. */
 int incremental_reserve(struct incremental_decoder *s, const struct incremental_options *how,
 			struct err *e);
-/* Makes at least so many cache rows free; keeps the rows in use. ERR_NOMEM. */
+/* Makes at least `rows` cache rows free; keeps the rows in use. ERR_NOMEM. */
 int incremental_reserve_cache(struct incremental_decoder *s, int64_t rows, struct err *e);
 /* Takes a free cache row for a sentence; incremental_reserve_cache() has made one free. */
 int32_t incremental_take_row(struct incremental_decoder *s, struct incremental_slot *slot);

@@ -103,7 +103,7 @@ static bool may_admit(const struct decode_job *job, const struct decode_worker *
 	       free_rows >= MAX(beam, job->limits.max_rows / ADMIT_SHARE);
 }
 
-/* Does the source fit beside the live sentences and those of the new batch? */
+/* Does the source fit together with the live sentences and those of the new batch? */
 static bool source_fits(const struct decode_job *job, const struct decode_worker *w, int32_t tokens)
 {
 	const int32_t beam = job->options->beam, capacity = job->decoder->capacity;

@@ -71,7 +71,7 @@ struct heldout_batches {
  */
 int heldout_measure(const struct heldout *h, const char *shard, int64_t sample,
 		    struct heldout_slice slice, struct heldout_batches *b, struct err *e);
-/* Stores the sums of batch `at`. False: out of memory, or no shard has so many batches. */
+/* Stores the sums of batch `at`. False: out of memory, or no shard has that number of batches. */
 bool heldout_set_batch(struct heldout_batches *b, int64_t at, double nll, int64_t tokens);
 /* The mean NLL per token over all batches, summed in order; NAN without tokens. */
 double heldout_mean(const struct heldout_batches *b, int64_t *tokens);

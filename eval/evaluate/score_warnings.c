@@ -7,7 +7,7 @@
 
 #include "eval/metrics/unicode.h"
 
-/* So many hypotheses that end in a blank and a period look tokenised (sacreBLEU's rule). */
+/* This number of hypotheses that end in a blank and a period look tokenised (sacreBLEU's rule). */
 #define TOKENIZED_LINES 100
 #define COMPARED_WORDS	64  /* of a line */
 #define COMPARED_LINES	100 /* fewer show nothing */

@@ -146,7 +146,7 @@ static int check_size(const struct metric *m, int64_t trials, struct err *e)
 	return 0;
 }
 
-/* The scores of so many draws; the caller frees them. NULL: failure. */
+/* The scores of all draws; the caller frees them. NULL: failure. */
 static double *draw_scores(const struct metric *m, uint64_t seed, int64_t draws, struct err *e)
 {
 	double *scores =

@@ -151,7 +151,7 @@ static void split_pairs(struct buf *to, const struct buf *from, struct split_rul
 	while (r < end) {
 		const char *mark = next_mark(r, end);
 
-		/* a pair contains a mark, so no pair starts before the byte in front of the mark */
+		/* a pair contains a mark, so no pair starts before the byte that precedes the mark */
 		if (mark == end)
 			w = copy_span(w, &r, end);
 		else if (mark - r > 1)

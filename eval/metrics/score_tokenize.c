@@ -133,7 +133,7 @@ static char *copy_bytes(char *to, const char *from, size_t n)
 	return to + n;
 }
 
-/* A substitution of intl: a pair of punctuation and a character that is no number, in this order or
+/* A substitution of intl: a pair of punctuation and a character that is not a number, in this order or
  * the other. */
 static void split_classes(struct buf *to, const struct buf *from, bool punctuation_first)
 {

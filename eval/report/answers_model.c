@@ -8,7 +8,7 @@
 
 #define SMALL_PIECES 3.0  /* pieces of a word: the vocabulary is small */
 #define TINY_PIECES  4.0  /* pieces of a word: nearly letters */
-#define USUAL_PIECES 2.5  /* at most so many pieces of a word are usual */
+#define USUAL_PIECES 2.5  /* at most this many pieces of a word are usual */
 #define LEARNED_USES 200  /* uses of an entry: the corpus supports a larger vocabulary */
 #define LEAST_WORDS  1000 /* fewer words say nothing about their pieces */
 

@@ -175,7 +175,7 @@ static bool take_host_record(struct evidence *v, void *point, const struct json 
 	struct host_point *p = point;
 
 	(void)v;
-	/* the highest rate seen is no speed: compared with it, a link would always look full */
+	/* the highest rate seen is not a speed: compared with it, a link would always look full */
 	if (!strcmp(json_text(json_get(r, "link_from"), ""), "seen"))
 		p->link_bytes_s = NAN;
 	read_gpu_means(p, r);

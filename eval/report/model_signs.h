@@ -9,7 +9,7 @@
 
 #include "eval/report/evidence.h"
 
-#define SIGNS_DEAD_RECORDS 3 /* so many evaluations are read, the last ones; at least 2 */
+#define SIGNS_DEAD_RECORDS 3 /* number of evaluations that are read, the last ones; at least 2 */
 
 /*
  * Weight matrices that stand still while others move.

@@ -3,7 +3,7 @@
  *
  *	page_one_open(&p, &v, &answers, e); write the report; page_one_close(&p)
  *
- * Reads the kept score of the test set (werkbank-run(5)) beside the evidence.
+ * Reads the kept score of the test set (werkbank-run(5)) together with the evidence.
  */
 #ifndef WERKBANK_EVAL_REPORT_PAGE_ONE_H
 #define WERKBANK_EVAL_REPORT_PAGE_ONE_H

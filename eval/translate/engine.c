@@ -41,7 +41,7 @@ static int engine_adopt_corpus(const struct engine *g, struct conf *c, struct er
 	if (!vocab)
 		rc = e->code;
 	else if (file_exists(recipe) && file_exists(vocab) &&
-		 file_size(vocab) <= HASH_PIECES_LIMIT && /* a larger file is no vocabulary */
+		 file_size(vocab) <= HASH_PIECES_LIMIT && /* a larger file is not a vocabulary */
 		 !(rc = hash_file(vocab, hex, e)) && !strcmp(hex, g->state.vocabulary_sha256))
 		rc = text_facts_adopt(c, c->corpus, recipe, e);
 	free(vocab);

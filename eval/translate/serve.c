@@ -16,7 +16,7 @@
 
 /* A request, and the line that it was parsed from. */
 struct serve_line {
-	const struct json *request; /* NULL: the line is no JSON */
+	const struct json *request; /* NULL: the line is not JSON */
 	const char *text;
 	size_t n;
 };
@@ -384,7 +384,7 @@ static int find_attention(struct serve_request *x, struct engine *g, const struc
 		       : 0;
 }
 
-/* Put the text before a part in front of the prefixes that lead to its alternatives. */
+/* Put the text before a part before the prefixes that lead to its alternatives. */
 static int add_earlier_text(struct serve_request *x, const char *text, size_t n, struct err *e)
 {
 	for (int32_t i = 0; i < x->n_alternatives && n; i++) {

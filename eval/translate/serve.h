@@ -8,7 +8,7 @@
  *	{"ready":true,"source_language":"en","target_language":"de","step":N,"beam":4,"alpha":0.6,
  *	 "keeps_lines":false,"decoder_layers":6,"heads":8}
  *
- * A request that fails gets {"id":...,"error":"a sentence"}; id is null if the line is no JSON object. So
+ * A request that fails gets {"id":...,"error":"a sentence"}; id is null if the line is not JSON object. So
  * does a request with an unknown member, or with invalid UTF-8. SIGTERM ends the service after the answer
  * to the open request.
  */

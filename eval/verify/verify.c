@@ -405,11 +405,11 @@ int verify_run(struct conf *c, struct err *e)
 
 	v.folder = folder;
 	if (!rc && !kind)
-		rc = err_set(
-			e, ERR_NOINPUT,
-			"%s is no run and no corpus of the workspace, and no folder of a model, "
-			"a run or a corpus",
-			name);
+		rc = err_set(e, ERR_NOINPUT,
+			     "%s is not a run or a corpus of the workspace, and not a folder of a "
+			     "model, "
+			     "a run or a corpus",
+			     name);
 	if (!rc)
 		rc = kind->check(&v, e);
 	if (!rc) {

@@ -27,7 +27,7 @@ double cores_cgroup_limit(const char *proc, const char *sys);
 void cores_mask(int64_t users[CORES_MAX]);
 
 /*
- * The share of one of so many processes of this host, in whole cores, at least 1. users: the sums of their masks. A core
+ * The share of one process, of `processes` of this host, in whole cores, at least 1. users: the sums of their masks. A core
  * that several of them may use is divided, a core of this process alone is not; the limit of the cgroup is divided.
  */
 int cores_share(const int64_t users[CORES_MAX], int processes);

@@ -93,7 +93,7 @@ static void walk_to(struct walk *w, int fd)
 	w->fd = fd;
 }
 
-/* Put the text of a link in front of the rest of the path. 0 or -1 with errno. */
+/* Put the text of a link before the rest of the path. 0 or -1 with errno. */
 static int walk_link(struct walk *w, const char *name)
 {
 	const int fd = openat(w->fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);

@@ -53,7 +53,7 @@ HASH_INLINE size_t hash_probe(size_t n_slots, uint64_t hash, hash_slot_ends *end
 
 /*
  * A slot holds the high half of an entry's hash and the entry's number + 1; 0: the slot is free.
- * The high half also chooses the slot, so that the index grows without a look at the entries.
+ * The high half also chooses the slot, so that the index grows without reading the entries.
  */
 struct hash_index {
 	uint64_t *slots; /* owned */

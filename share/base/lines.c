@@ -162,7 +162,7 @@ static const struct {
 	{ "\xFE\xFF", UTF_16, "convert it first: iconv -f UTF-16 -t UTF-8" },
 };
 
-/* Is the first line the beginning of a file that is no text? Then ERR_DATA, else 0. */
+/* Is the first line the beginning of a file that is not text? Then ERR_DATA, else 0. */
 static int refuse_other_formats(const struct lines *l, struct err *e)
 {
 	for (size_t i = 0; i < ARRAY_LEN(not_text) && l->number == 1; i++) {

@@ -91,9 +91,9 @@ int proc_start(struct proc *p, const char *const *argv, int flags, struct err *e
 	*p = (struct proc){ .pid = -1, .in = -1, .out = -1, .err = -1 };
 	for (int i = 0; i < 3 && !failed; i++)
 		if (flags & PROC_PIPE_IN << i && pipe2(pipes[i], O_CLOEXEC))
-			failed = err_set_errno(e, ERR_NOMEM, "%s: no pipe to be had", argv[0]);
+			failed = err_set_errno(e, ERR_NOMEM, "%s: cannot create a pipe", argv[0]);
 	if (!failed && pipe2(report, O_CLOEXEC))
-		failed = err_set_errno(e, ERR_NOMEM, "%s: no pipe to be had", argv[0]);
+		failed = err_set_errno(e, ERR_NOMEM, "%s: cannot create a pipe", argv[0]);
 	if (!failed) {
 		p->pid = fork();
 		if (p->pid == 0)

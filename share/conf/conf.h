@@ -123,7 +123,7 @@ int conf_set(struct conf *c, const char *name, const char *value, const char *or
  * recipe's folder if they exist there, else to the current folder;
  * ${NAME} in a value is replaced from the environment, and the origin of the value says so. Unset:
  * ERR_CONFIG; but the value is empty if it says where text comes from and the command is not prep.
- * A value may stand in "double quotes". Where nothing names the corpus, it is
+ * A value may be in "double quotes". Where nothing names the corpus, it is
  * called like the recipe. A recipe that conf_write_recipe() wrote keeps the
  * origins in its comments.
  */

@@ -92,7 +92,7 @@ bool json_boolean(const struct json *v, bool fallback);
 /*
  * The digits of a number as they stand in the text of n bytes that was parsed, which may have more
  * of them than int64_t and double can hold. Returns their length and sets *digits (borrowed from
- * text); 0: v is no number.
+ * text); 0: v is not a number.
  */
 size_t json_number_digits(const struct json *v, const char *text, size_t n, const char **digits);
 

@@ -130,7 +130,8 @@ int sandbox_child_report_end(struct sandbox_child *c, struct err *e)
 int sandbox_child_report_wrong(const struct sandbox_child *c, struct err *e)
 {
 	return err_set(e, ERR_DATA,
-		       "%s: the process that %s it gave a wrong answer: the file has attacked it, "
+		       "%s: the sandboxed process that %s it returned invalid data: the file has "
+		       "attacked it, "
 		       "or memory is damaged",
 		       c->path, c->verb);
 }

@@ -32,7 +32,7 @@ typedef void sandbox_child_run(int pipe, const void *with);
 
 /*
  * Start the child; path and verb must outlive it, `with` is used by the child only. Close it also after a failure.
- * ERR_NOMEM or ERR_UNAVAILABLE: no pipe or no process can be had.
+ * ERR_NOMEM or ERR_UNAVAILABLE: a pipe or a process cannot be created.
  */
 int sandbox_child_start(struct sandbox_child *c, const char *path, const char *verb,
 			sandbox_child_run *run, const void *with, struct err *e);

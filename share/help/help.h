@@ -34,7 +34,7 @@ void conf_explain(const char *name, struct buf *out);
 
 /* ---- completion of a command line ---- */
 
-/* A word that can stand at the end of a line; help is borrowed, "" for values. */
+/* A word that can be at the end of a line; help is borrowed, "" for values. */
 struct conf_candidate {
 	char word[CONF_NAME_MAX + 8];
 	const char *help;
@@ -43,7 +43,7 @@ struct conf_candidate {
 struct conf_candidates {
 	struct conf_candidate *items; /* owned */
 	size_t n, cap;
-	/* Names that can stand there too: runs, corpora, recipes or manifests. NULL: none. */
+	/* Names that can be there too: runs, corpora, recipes or manifests. NULL: none. */
 	const char *names;
 	bool is_value; /* the word is the value of an option; no items and names: any text */
 };

@@ -45,7 +45,7 @@ void conf_describe(const struct conf_option *o, struct buf *out);
 /* Text with a capital first and a full stop last. */
 void conf_sentence(const char *text, struct buf *out);
 
-/* The kind of names ("runs") that are values of an option; NULL: its values are no names. */
+/* The kind of names ("runs") that are values of an option; NULL: its values are not names. */
 const char *conf_names_of_option(const struct conf_option *o);
 
 /*

@@ -1,5 +1,5 @@
 /*
- * help_words.c - the words that can stand at the end of a command line; see help.h
+ * help_words.c - the words that can be at the end of a command line; see help.h
  *
  * The same answers as those of the completion scripts (help_complete.c), for the workbench.
  */

@@ -29,7 +29,7 @@ char *paths_shipped(const char *name, struct err *e);
 /*
  * The workspace folder: option (from -C; NULL: not given), else
  * $WERKBANK_HOME, else ./werkbank.d. It need not exist. Owned by the caller; NULL: ERR_NOINPUT (a
- * file that is no folder), ERR_NOMEM.
+ * file that is not a folder), ERR_NOMEM.
  */
 char *paths_workspace(const char *option, struct err *e);
 /* The same for commands that only read it. NULL, ERR_NOINPUT: the folder does not exist. */

@@ -77,7 +77,7 @@ says "no awk there" 69 'nodea has no program awk' "$wb" watch --plain --ssh "'$t
 says "a name that is none" 64 'expected ssh://' watch --plain ssh://-oProxyCommand=x/x
 says "no path" 64 'expected ssh://' watch --plain ssh://nodea
 says "a port that is none" 64 'the port must be' watch --plain ssh://nodea:0/x
-says "an address and a run" 64 'is no address' watch --plain "ssh://nodea$w" "done"
+says "an address and a run" 64 'is not an address' watch --plain "ssh://nodea$w" "done"
 touch "$tmp/gone-nodec"
 says "no sshd" 68 'no sshd listens' watch --plain "ssh://nodec$w"
 says "one of two hosts is away" 68 'nodec' watch --plain "ssh://nodea$w" "ssh://nodec$w"

@@ -83,7 +83,7 @@ faults() {
 says "verify: an intact run" 0 'files checked, all intact' "$wb" verify -C "$w" n
 says "verify: an intact corpus" 0 'corpus .*tiny: [0-9]+ files checked, all intact' "$wb" verify -C "$w" tiny
 says "verify: an intact model" 0 'model .*: [0-9]+ files checked, all intact' "$wb" verify "$w/runs/n/checkpoints/last"
-says "verify: nothing there" 66 'is no run and no corpus' "$wb" verify -C "$w" nosuch
+says "verify: nothing there" 66 'is not a run or a corpus' "$wb" verify -C "$w" nosuch
 find "$w" -type f -print0 | sort -z | xargs -0 sha256sum >"$tmp/sums"
 damage "$w/runs/n/checkpoints/4/optimizer.safetensors"
 rm "$w/runs/n/checkpoints/4/vocab.tsv"

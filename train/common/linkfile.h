@@ -6,7 +6,7 @@
  *	  "latency_s": one way, of a small message,
  *	  "allreduce": [{ "bytes", "seconds", "algbw_bytes_s", "busbw_bytes_s",
  *		"bf16_s", "2bit_s", "1bit_s" }, …], smallest first: seconds of a reduction of
- *		so many bytes of fp32 over all these hosts, one rank each, sent as fp32 and (if
+ *		this number of bytes of fp32 over all these hosts, one rank each, sent as fp32 and (if
  *		measured) in the other formats,
  *	  "beside": [{ "wire", "bytes", "seconds", "lost_s" }, …]: the same while all cores
  *		compute, and the delay of that computation,
@@ -46,7 +46,7 @@ struct link_curve {
 };
 
 /*
- * Seconds of a reduction of so many bytes of fp32. Between two measured sizes: interpolated as a
+ * Seconds of a reduction of `bytes` bytes of fp32. Between two measured sizes: interpolated as a
  * power of the size; below the smallest: its time; above the largest: in proportion. NAN: not
  * measured in this format.
  */

@@ -303,7 +303,7 @@ static void network_add_latency(const struct network_evidence *v, const struct n
 		100 * fmin(f->latency_s / f->exposed_s, 1));
 }
 
-/* Behind a rate: the link's speed, as far as it is known. */
+/* After a rate: the link's speed, as far as it is known. */
 static void network_add_link(const struct network_evidence *v, const struct network_cost *f,
 			     struct network_verdict *out)
 {

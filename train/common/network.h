@@ -22,7 +22,7 @@ double network_bytes_left(double bytes, double ranks, double hosts);
 double network_busbw(double bytes, double nodes, double seconds);
 /*
  * Seconds that latency alone costs a reduction in buckets (train/comm/reduce.h), whatever the link's
- * speed: NETWORK_DEPTH buckets at a time travel to the ranks that sum them and back, and after
+ * speed: NETWORK_DEPTH buckets at a time are sent to the ranks that sum them and back, and after
  * each pause TCP begins with NETWORK_WINDOW bytes and doubles them with each round trip, until the
  * link is full (link_bytes_s) or all bytes (of one host) are sent. link_bytes_s NAN: unknown.
  */

@@ -31,7 +31,7 @@ int64_t host_read(char *to, size_t room, const char *fmt, ...) PRINTF_LIKE(3, 4)
 bool host_read_number(double *value, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
 /*
- * Parse the unsigned number after blanks at *at, and move *at behind it. false: no number, or
+ * Parse the unsigned number after blanks at *at, and move *at after it. false: no number, or
  * it does not fit into 64 bits.
  */
 bool host_number(const char **at, uint64_t *value);

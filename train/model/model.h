@@ -125,7 +125,7 @@ struct model *model_new_mapped(const struct model_shape *shape, const struct ops
 void model_free(struct model *m);
 
 /*
- * Allocate activations for batches of at most so many tokens (of source and of target each) and
+ * Allocate activations for batches of at most `tokens` tokens (of source and of target each) and
  * sentences. Call one of the three once. For evaluation:
  */
 int model_reserve_forward(struct model *m, int32_t tokens, int32_t sentences, struct err *e);

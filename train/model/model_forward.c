@@ -53,7 +53,7 @@ struct sublayer model_sublayer(const struct model *m, enum model_stack stack, in
  * others, and further sites get numbers after all of these.
  */
 #define DROPOUT_STRIDE 6  /* sites of a layer in release 0.1.0: those of the first three kinds */
-#define DROPOUT_MORE   16 /* at most so many further sites */
+#define DROPOUT_MORE   16 /* at most this many further sites */
 #define DROPOUT_AFTER  (2 + 2 * MODEL_MAX_LAYERS * DROPOUT_STRIDE)
 
 /* The numbers 0 and 1 belong to the embeddings of encoder and decoder. */

@@ -4,7 +4,7 @@
  * Logits of a whole batch would need more memory than all other activations together. So
  * model_head() works on chunks of MODEL_HEAD_ROWS tokens: logits, loss, gradient of the logits,
  * and both products with this gradient. If the backend has ops->loss_rows, logits are computed in
- * smaller parts of so many rows, which stay in its cache; the products still read whole chunks.
+ * parts of loss_rows rows, which stay in its cache; the products still read whole chunks.
  * With ops->loss_in_place the gradient overwrites these logits.
  */
 #include "train/model/model_internal.h"

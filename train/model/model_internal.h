@@ -32,7 +32,7 @@
 
 #include "train/model/model.h"
 
-/* Tokens of a chunk in model_head(): as many bytes of dlogits in either type. */
+/* Tokens of a chunk in model_head(): such that dlogits takes equal bytes in fp32 and bf16. */
 #define MODEL_HEAD_ROWS(dtype) ((dtype) == DTYPE_BF16 ? 2048 : 1024)
 /* Upper bound of the calls of model_pass_options.ready in one backward pass. */
 #define MODEL_MAX_READY_CALLS (2 * MODEL_MAX_LAYERS + 3)
@@ -166,7 +166,7 @@ void *arena_plan_array(struct arena_plan *c, int64_t n, size_t size);
 /* Set the rows of every view to those of a batch. */
 void model_acts_set_rows(struct model_acts *a, int32_t n_source, int32_t n_target);
 
-/* model_batch.c: upper bound of the extents of batches of so many tokens and sentences. */
+/* model_batch.c: upper bound of the extents of batches of at most these tokens and sentences. */
 struct batch_extent model_max_extent(int32_t tokens, int32_t sentences, bool pad);
 /* The extent of a batch; max_tokens: that of the reserve. */
 struct batch_extent model_extent(const struct batch *b, int32_t max_tokens, bool pad);

@@ -27,13 +27,13 @@ struct ema *ema_open(struct model *m, double decay, const struct range *parts, s
 		     struct err *e);
 void ema_free(struct ema *a); /* may be NULL */
 
-/* Bytes of the average of so many floats. */
+/* Bytes of the average of a model of `floats` floats. */
 size_t ema_memory(size_t floats);
 
 /* average = the parts of arena, a flat array in the backend's memory. */
 void ema_set_from_arena(struct ema *a, const float *arena);
 
-/* Update the average after so many more steps, the last of which was step (from 1). */
+/* Update the average after `steps` more steps, the last of which was step (from 1). */
 void ema_update(struct ema *a, int64_t step, int64_t steps);
 
 /* Write the average to the parts of arena, a flat array in the backend's memory. */

@@ -25,7 +25,7 @@
 #define SIGNS_UNIGRAM	    0.7	 /* times ln V: a model that knows little but token frequencies */
 #define SIGNS_EARLY	    1.5	 /* epochs: too few to memorise training pairs */
 #define SIGNS_FOREIGN_GAP   1.0	 /* nats of the early gap: the two sets differ */
-#define SIGNS_OVERFIT_AFTER 3	 /* evaluations behind the lowest development NLL */
+#define SIGNS_OVERFIT_AFTER 3	 /* evaluations after the lowest development NLL */
 #define SIGNS_OVERFIT_GAP   0.5	 /* nats: a large gap */
 #define SIGNS_PEAK_LARGE    0.4	 /* largest rate times sqrt(d_model): certainly large ... */
 #define SIGNS_PEAK_USUAL    0.02 /* ... and below this certainly not */
@@ -35,7 +35,7 @@
 #define LEARNING_SMOOTH	 5   /* records of a median */
 #define LEARNING_SPIKE	 16  /* records before a spike, at most */
 #define LEARNING_HISTORY 256 /* records of the trend; every second one is dropped when it is full */
-#define LEARNING_AFTER	 64  /* newest evaluations behind the lowest development NLL */
+#define LEARNING_AFTER	 64  /* newest evaluations after the lowest development NLL */
 
 /* A training record. */
 struct learning_step {
@@ -83,9 +83,9 @@ struct learning_signs {
 	double travel;	    /* sum of the learning rates of all steps, times sqrt(d_model) */
 
 	/* Evaluations that have both the development NLL and that of training sentences. */
-	size_t n_evals, n_after; /* after: behind the lowest development NLL */
+	size_t n_evals, n_after; /* after: after the lowest development NLL */
 	double dev_first, dev_lowest, dev_lowest_step, dev_last, train_at_lowest, train_last;
-	double after; /* median development NLL behind the lowest */
+	double after; /* median development NLL after the lowest */
 	double gap;   /* development minus training NLL, median of the last 3 */
 	/* The gap of the last evaluation until SIGNS_EARLY, else of the first; its epoch or NAN. */
 	double early_gap, early_epoch;

@@ -6,10 +6,10 @@
 
 #include "share/base/text.h"
 
-#define LASTING_RECORDS 10   /* a divergence counts after so many records in a row ... */
-#define LASTING_STEPS	50   /* ... and so many steps: most jumps have recovered by then */
+#define LASTING_RECORDS 10   /* a divergence counts after this many records in a row ... */
+#define LASTING_STEPS	50   /* ... and this many steps: most jumps have recovered by then */
 #define RECOVERED	0.33 /* of the climb: the NLL is on its way back */
-#define PLATEAU_TIMES	2    /* a plateau must last so many times longer */
+#define PLATEAU_TIMES	2    /* a plateau must last this many times longer */
 #define AWAY_RECORDS	20   /* a sign that was away for so long may warn again */
 #define MUCH_WORSE	2    /* factor of the size at the last warning */
 #define NORM_EXPLODES	20   /* times the usual gradient norm */

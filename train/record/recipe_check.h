@@ -25,7 +25,7 @@ struct recipe_facts {
 /* Returns the number of warnings in out. */
 size_t recipe_check(const struct recipe_facts *f, struct learning_warning out[RECIPE_CHECKS]);
 
-/* Are so many training pairs in a development set of so many that its scores are too good? */
+/* Is the share of training pairs in a development set so large that its scores are too good? */
 bool recipe_has_dev_overlap(double dev_in_train, double dev_pairs);
 
 /*

@@ -15,6 +15,7 @@
 #include "share/base/mem.h"
 #include "share/base/text.h"
 #include "share/conf/text_facts.h"
+#include "share/workspace/model_files.h"
 #include "share/workspace/paths.h"
 #include "train/model/arena.h"
 #include "train/trainer/trainer_gpu.h"
@@ -59,6 +60,16 @@ static int copy_into_run(const struct trainer *t, const char *name, struct err *
 	free(from);
 	free(to);
 	return rc;
+}
+
+static int copy_files_into_run(const struct trainer *t, struct err *e)
+{
+	static const char *const names[] = { MODEL_FILE_NAMES SHORTLIST_FILE };
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		if (copy_into_run(t, names[i], e))
+			return e->code;
+	return 0;
 }
 
 /* ---- the model --------------------------------------------------------- */
@@ -303,10 +314,8 @@ int trainer_open(struct trainer *t, struct err *e)
 	t->folder = t->workspace ? file_path(e, "%s/runs/%s", t->workspace, c->run) : NULL;
 	if (!t->folder || trainer_open_corpus(t, e) || note_run_lock(t, e))
 		return e->code;
-	if (trainer_is_first(t) &&
-	    (file_make_folders(t->folder, e) || copy_into_run(t, "vocab.tsv", e) ||
-	     copy_into_run(t, "bpe.codes", e) || copy_into_run(t, "sentencepiece.model", e) ||
-	     copy_into_run(t, SHORTLIST_FILE, e) || run_records_open(&t->records, t->folder, e)))
+	if (trainer_is_first(t) && (file_make_folders(t->folder, e) || copy_files_into_run(t, e) ||
+				    run_records_open(&t->records, t->folder, e)))
 		return e->code;
 	if (trainer_open_heartbeat(t, e))
 		return e->code;

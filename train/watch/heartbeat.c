@@ -42,7 +42,7 @@
 #define ADDRESSES	8	  /* upper limit of the first rank's addresses */
 #define STEPS		32	  /* the median is that of the last STEPS steps */
 #define PERIOD_S	1.0	  /* between heartbeats; shorter if late_after_s is short */
-#define LOST_MESSAGES	5	  /* so many without an answer: search for an address again */
+#define LOST_MESSAGES	5	  /* this many without an answer: search for an address again */
 #define DRAIN_MOST	10000	  /* datagrams read in one round, in case of a flood */
 #define MANY_RANKS	64	  /* with more, datagrams are read at intervals, not one by one */
 #define MANY_BYTES	(4 << 20) /* receive buffer of the socket then */

@@ -56,7 +56,7 @@ bool heartbeat_message_read(struct heartbeat_message *w,
 /* ---- watchdog ------------------------------------------------------------- */
 
 #define WATCHDOG_MIN_HANG_S   60.0  /* default of hang_after_s: the longer of this … */
-#define WATCHDOG_HANG_STEPS   20.0  /* … and so many median steps */
+#define WATCHDOG_HANG_STEPS   20.0  /* … and this many median steps */
 #define WATCHDOG_FIRST_STEP_S 600.0 /* default until the first step has ended */
 /* Factors of the limits for long phases. */
 #define WATCHDOG_FACTOR_LONG	 10.0 /* PHASE_START, PHASE_SAVE */

@@ -23,7 +23,7 @@
 #include "share/base/text.h"
 #include "train/watch/heartbeat_internal.h"
 
-#define GAP_PERIODS	3.0  /* rounds further apart than so many periods: a gap … */
+#define GAP_PERIODS	3.0  /* rounds further apart than this many periods: a gap … */
 #define GAP_LEAST_S	2.0  /* … of at least so long */
 #define UNHEARD_S	30.0 /* a rank that was never heard is reported after this time */
 #define MAX_NAMED_RANKS 4    /* late ranks reported in one round; the others are counted */

@@ -126,7 +126,7 @@ void app_apply_pictures(struct app *a);
 
 /* The value of --notify (NULL: off). ERR_USAGE. */
 int app_choose_toast(const char *name, enum term_toast *kind, struct err *e);
-/* Whether a run ended between two looks at it. */
+/* Whether a run ended between two polls of it. */
 bool app_run_has_ended(enum run_state before, enum run_state now);
 /* Show title and progress of the chosen run, and a message at its end. */
 void app_show_notices(struct app *a);

@@ -97,7 +97,7 @@ unsigned app_key(struct app *a, int key)
 		bool leaves = !key_is_text(key) && key != 0x1B &&
 			      keys_action(&a->keymap, key, NULL) == ACTION_QUIT;
 
-		/* a key that is no text leaves in spite of a question, which is cancelled */
+		/* a key that is not text leaves in spite of a question, which is cancelled */
 		reaction =
 			prompt_reaction(a, prompt_key(&a->requests->prompt, leaves ? 0x1B : key));
 		if (leaves)

@@ -33,7 +33,7 @@ void app_undo_look(const struct app *a, int tab, enum action action, struct undo
 		const char *from = (const char *)a->tabs[tab].state + t->offset;
 
 		assert(n + toggle_bytes(t) <= sizeof(to->bytes));
-		/* of a filter its text, without the old bytes behind the end */
+		/* of a filter its text, without the old bytes after the end */
 		if (t->is_filter)
 			snprintf((char *)to->bytes + n, TEXT_FILTER_BYTES, "%s",
 				 ((const struct text_filter *)from)->text);

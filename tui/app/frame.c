@@ -15,7 +15,7 @@
 #include "tui/views/views.h"
 
 #define SHORT_TITLE 4  /* letters of a shortened tab title */
-#define NAME_ROOM   7  /* columns of the name of the run beside whole titles */
+#define NAME_ROOM   7  /* columns of the name of the run together with whole titles */
 #define STATE_ROOM  14 /* columns: two blanks, sign, blank, longest name of a state */
 
 const struct view *const view_tabs[TAB_COUNT] = {
@@ -139,7 +139,7 @@ void frame_draw_tabs(struct grid *g, struct rect r, const struct app_context *w,
 
 		if (at + width > r.cols)
 			break;
-		/* the blank behind the label belongs to the next tab */
+		/* the blank after the label belongs to the next tab */
 		if (i == front)
 			for (int k = 0; k <= width; k++)
 				grid_put(g, r.row, at + k, style, ' ');

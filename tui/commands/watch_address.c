@@ -213,7 +213,7 @@ struct watched_copy *watch_address_open(const struct conf *c, struct err *e)
 	for (int i = 0; i < c->n_arguments && !e->code; i++)
 		if (!is_ssh_address(c->arguments[i]))
 			err_set(e, ERR_USAGE,
-				"%.100s is no address; all arguments must begin with "
+				"%.100s is not an address; all arguments must begin with "
 				"ssh://, or none",
 				c->arguments[i]);
 		else if (text_has_password(c->arguments[i])) /* others see a process's arguments */

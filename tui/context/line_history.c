@@ -26,7 +26,7 @@ void line_history_read(struct edit *d, const char *path)
 		char *line = all.data + at, *end = memchr(line, '\n', all.len - at);
 
 		n = end ? (size_t)(end - line) : all.len - at;
-		line[n] = 0; /* file_read_all() adds a NUL behind the data */
+		line[n] = 0; /* file_read_all() adds a NUL after the data */
 		if (n <= LINE_HISTORY_LONGEST && strlen(line) == n && utf8_valid(line, n) &&
 		    !edit_set(&clean, line, &ignored))
 			edit_remember(d, edit_text(&clean), &ignored);

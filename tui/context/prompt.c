@@ -269,7 +269,7 @@ static int rows_wanted(const struct prompt *p, struct grid *g, int cols)
 	return words + 1 + (words > 0);
 }
 
-/* Place the line behind the title, which gets half of the row at most. */
+/* Place the line after the title, which gets half of the row at most. */
 static void place_small(const struct prompt *p, const struct grid *g, struct prompt_layout *at)
 {
 	int col = MIN(grid_text_width(g, p->title) + 1, g->cols / 2);

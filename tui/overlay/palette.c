@@ -12,7 +12,7 @@
 #include "tui/context/view.h"
 #include "tui/term/fuzzy.h"
 
-#define HISTORY_FILE "commands" /* beside the other state files of the user */
+#define HISTORY_FILE "commands" /* in the folder of the other state files of the user */
 
 enum {
 	SCORE_HELP = FUZZY_LETTER, /* a part of the line that only the help contains */

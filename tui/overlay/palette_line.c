@@ -16,7 +16,7 @@
 #define SCORE_PREFIX                                                                               \
 	(1000 * FUZZY_LETTER) /* a word that begins as typed comes before one that only fits */
 
-/* Append the word at *at to out, without quotes, and advance *at behind it. */
+/* Append the word at *at to out, without quotes, and advance *at after it. */
 static int read_word(const char **at, struct buf *out, struct err *e)
 {
 	char quote = 0;

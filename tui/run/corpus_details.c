@@ -14,7 +14,7 @@
 
 #define JSON_LIMIT   (64u << 20)
 #define VERDICTS_MAX 100  /* that are shown */
-#define FACTS_STEP   1000 /* pairs, or words of the table, between looks at the clock */
+#define FACTS_STEP   1000 /* pairs, or words of the table, between readings of the clock */
 
 static const struct {
 	const char *name, *does;

@@ -113,7 +113,7 @@ struct run_history {
 	struct history_mark *marks; /* owned (HISTORY_MARKS), sorted by step */
 	size_t n_marks;
 
-	/* the latest profile: of so many steps and seconds, the longest operation first */
+	/* the latest profile: its steps and seconds, the longest operation first */
 	struct history_op ops[HISTORY_OPS];
 	size_t n_ops;
 	double profile_steps, profile_seconds;
@@ -201,7 +201,7 @@ extern const struct history_quantity history_quantities[HISTORY_QUANTITIES];
 struct series *history_series(struct run_history *h, size_t quantity);
 
 /*
- * The training curve that belongs beside dev_nll: the NLL without label smoothing; the loss if the
+ * The training curve that belongs to dev_nll: the NLL without label smoothing; the loss if the
  * journal has nothing else, as that of an imported run.
  */
 const struct series *history_train_nll(const struct run_history *h);

@@ -45,7 +45,7 @@ void sample_history_free(struct sample_history *b)
 }
 
 /*
- * Copy a text of the record, owned by the caller; an ellipsis replaces what is behind SAMPLE_TEXT
+ * Copy a text of the record, owned by the caller; an ellipsis replaces what is after SAMPLE_TEXT
  * bytes.
  */
 static char *copy_record_text(const struct json *record, const char *key, struct err *e)

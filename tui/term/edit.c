@@ -207,7 +207,7 @@ static enum edit_result kill_text_range(struct edit *d, size_t start, size_t end
 	if (start >= end)
 		return EDIT_MOVED;
 	/*
-	 * Consecutive kills join: text killed before the cursor is prepended, text behind it
+	 * Consecutive kills join: text killed before the cursor is prepended, text after it
 	 * appended.
 	 */
 	if (was_killing && start >= d->at)
@@ -243,7 +243,7 @@ static enum edit_result insert_clean_text(struct edit *d, const char *text, size
 	d->text.len += n;
 	d->text.data[d->text.len] = 0;
 	d->at += n;
-	/* Marks that had no base now belong to the inserted character: move behind them. */
+	/* Marks that had no base now belong to the inserted character: move after them. */
 	if (d->at < d->text.len)
 		d->at = edit_after(d, edit_before(d, d->at));
 	return EDIT_CHANGED;

@@ -92,7 +92,7 @@ void edit_draw(struct edit *d, struct grid *g, struct rect r, enum style style, 
 /* Move the cursor to a mouse position (row, col) in a grid in which d was drawn into r. */
 void edit_point(struct edit *d, const struct grid *g, struct rect r, int row, int col);
 
-/* Rows of the text at that width, including room for the cursor behind its end; at least 1. */
+/* Rows of the text at that width, including room for the cursor after its end; at least 1. */
 int edit_rows(const struct edit *d, const struct grid *g, int width);
 
 #endif

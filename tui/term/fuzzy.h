@@ -1,7 +1,7 @@
 /*
  * fuzzy.h - rates how well typed letters fit a name, for lists that are searched while one types.
  *
- * The letters must occur in the name in the same order, others may stand between them: "gh" fits
+ * The letters must occur in the name in the same order, others may be between them: "gh" fits
  * "go-home". Letters at the start of a word, and letters that follow each other, rate higher.
  */
 #ifndef WERKBANK_TUI_TERM_FUZZY_H

@@ -66,11 +66,11 @@ void term_repaint(struct terminal *t);
 /* Wait for a key at most timeout_ms (0: do not wait), or until one of n fds is readable. */
 int term_key(struct terminal *t, int timeout_ms, const int *fds, size_t n);
 
-/* The event behind the last TERM_MOUSE. */
+/* The event after the last TERM_MOUSE. */
 struct mouse term_mouse(const struct terminal *t);
 
 /*
- * The text behind the last TERM_PASTE: valid UTF-8, lines end with \n. Borrowed until the next
+ * The text after the last TERM_PASTE: valid UTF-8, lines end with \n. Borrowed until the next
  * term_key().
  */
 const char *term_pasted(const struct terminal *t);

@@ -254,7 +254,7 @@ static int private_key_code(struct terminal *t, int code)
 	}
 }
 
-/* Skip the rest of an unknown sequence after ESC [ or ESC O: its characters are no keys. */
+/* Skip the rest of an unknown sequence after ESC [ or ESC O: its characters are not keys. */
 static bool skip_sequence(struct terminal *t, bool control)
 {
 	char text[41];
@@ -272,7 +272,7 @@ static bool skip_sequence(struct terminal *t, bool control)
 	return n > 0;
 }
 
-/* Esc with a key right behind it is Alt with that key. */
+/* Esc with a key right after it is Alt with that key. */
 static int after_escape(struct terminal *t)
 {
 	wint_t c;

@@ -44,7 +44,7 @@ static const char *source_label(const struct map_view *m, int col)
 	return col + 1 < m->n_cols ? m->a->source[col] : "</s>";
 }
 
-/* The column with the greatest weight of a row that is not in the list before it; -1: none. */
+/* The column with the greatest weight of a row that is not yet in `list`; -1: none. */
 static int greatest_column(const struct map_view *m, int row, const int *before, int n)
 {
 	int best = -1;

@@ -27,7 +27,7 @@
 struct document {
 	char *in, *out, *part; /* owned: paths */
 	char **sources;	       /* (n) owned: sentences */
-	char **before;	       /* (n) owned: blanks and line ends in front of each one */
+	char **before;	       /* (n) owned: blanks and line ends before each one */
 	char *tail;	       /* owned: after the last one */
 	char **chosen;	       /* (n) owned; NULL from n_chosen on */
 	size_t n, n_chosen;

@@ -275,7 +275,7 @@ static bool send_next(struct service *s, double now)
 			continue;
 		buf_clear(&s->out);
 		s->out_done = 0;
-		assert(slot->line.data[0] == '{'); /* n_best goes behind the brace */
+		assert(slot->line.data[0] == '{'); /* n_best goes after the brace */
 		/* The beam width is known only after the ready message. */
 		buf_printf(&s->out, "{\"n_best\":%d,",
 			   slot->n_best > 0 ? slot->n_best : s->model.beam);

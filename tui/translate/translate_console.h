@@ -175,7 +175,7 @@ int console_set_prefix(struct console *c, const char *prefix, double when, struc
 
 /* Show a pane and give it the keys, or hide it if it has them. */
 void console_toggle_extra(struct console *c, enum console_extra extra);
-/* The map of the next layer, or of the next head; behind the last head: the mean of all heads. */
+/* The map of the next layer, or of the next head; after the last head: the mean of all heads. */
 int console_next_layer(struct console *c, double now, struct err *e);
 int console_next_head(struct console *c, double now, struct err *e);
 

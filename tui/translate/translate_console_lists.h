@@ -14,7 +14,7 @@ void console_draw_earlier(struct console *c, struct grid *g, struct rect box);
  * the translation has the words of its target, else with a question mark.
  */
 void console_draw_terms(struct console *c, struct grid *g, struct rect box);
-/* The same in a row from column at to right. */
+/* Draw the terms into one row, columns at … right. */
 void console_draw_terms_row(const struct console *c, struct grid *g, int row, int at, int right);
 
 #endif

@@ -26,7 +26,7 @@ void console_layout(const struct console *c, const struct grid *g, struct rect b
 /* Draw all panes. now: as in console_update(). */
 void console_draw(struct console *c, struct grid *g, struct console_screen *s, double now);
 
-/* Style of a token by log probability, and a sign for it behind the percentage (0: none). */
+/* Style of a token by log probability, and a sign for it after the percentage (0: none). */
 enum style token_shade(double log_prob, char *sign);
 
 #endif

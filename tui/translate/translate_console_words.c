@@ -200,7 +200,7 @@ int console_other_words(const struct service_translation *t,
 	return n;
 }
 
-/* Columns of the words before the first change, with a blank behind them; 0: nothing changed. */
+/* Columns of the words before the first change, with a blank after them; 0: nothing changed. */
 static int columns_before_change(const struct grid *g, const char *text,
 				 const struct text_changes *changes)
 {
@@ -391,7 +391,7 @@ static void draw_targets(struct grid *g, struct rect r, int top, int first,
 		how->screen->n_spots = f->n;
 }
 
-/* Draw the cursor behind the last token if it is there. */
+/* Draw the cursor after the last token if it is there. */
 static void draw_end(struct grid *g, struct rect r, int top, int first, const struct token_flow *f,
 		     const struct console_words *how)
 {
@@ -428,7 +428,7 @@ void console_draw_words(struct grid *g, struct rect r, const struct service_answ
 		return;
 	token_flow(&source, g, a->source, a->n_source, MIN_SOURCE_COLS, r.cols);
 	token_flow(&target, g, t->tokens, t->n, MIN_TARGET_COLS, r.cols);
-	assert(how->token <= (int)t->n); /* the cursor is on a token or behind the last */
+	assert(how->token <= (int)t->n); /* the cursor is on a token or after the last */
 	first = SOURCE_ROWS * source.lines + 1;
 	all = first + TARGET_ROWS * target.lines;
 	if (how->token >= 0 && how->token < target.n)

@@ -39,7 +39,7 @@ static void press_list(struct translate_view *v, struct app_context *w, const st
 	}
 }
 
-/* The extra that the mouse is on; -1: none. */
+/* The side pane under the pointer; -1: none. */
 static int extra_at_mouse(const struct translate_view *v, const struct mouse *m)
 {
 	for (int i = 0; i < CONSOLE_EXTRAS; i++)

@@ -3,7 +3,7 @@
  * translate_console.h.
  *
  * The complete words before the cursor are the prefix of the next request. When its answer comes, the
- * words behind the cursor are replaced by those of the answer behind the prefix. A word that is being
+ * words behind the cursor are replaced by those of the answer after the prefix. A word that is being
  * typed stays; it takes the place of the next word of the answer, or is completed by it if that word
  * begins with it. Changes behind the cursor ask for nothing: so the user can cut the end off.
  */
@@ -120,7 +120,7 @@ enum edit_result console_revision_paste(struct console *c, const char *text, dou
 	return r;
 }
 
-/* The text behind the first n words. */
+/* The text after the first n words. */
 static const char *skip_text_words(const char *text, size_t n)
 {
 	text += strspn(text, " ");

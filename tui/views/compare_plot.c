@@ -58,7 +58,7 @@ bool compare_is_smoothed(const struct run_comparison *b, const struct plot_viewp
 
 /* The plot of the chosen runs, its title and the names of its lines. */
 struct compare_plot {
-	struct plot_line lines[2 * OPTION_DIFF_MAX_RUNS]; /* behind the first n: their tails */
+	struct plot_line lines[2 * OPTION_DIFF_MAX_RUNS]; /* after the first n: their tails */
 	size_t n;
 	size_t seeds[OPTION_DIFF_MAX_RUNS]; /* runs of a line */
 	double ends[OPTION_DIFF_MAX_RUNS];  /* where the longest of them ends */

@@ -167,7 +167,7 @@ static void draw_piece(struct grid *g, struct rect in, int row, const struct voc
 {
 	enum style style = chosen ? STYLE_SELECTED : STYLE_NORMAL;
 	char text[NUMBER_TEXT_BYTES];
-	/* entries are sorted by frequency, behind four special tokens */
+	/* entries are sorted by frequency, after four special tokens */
 	double most = vocab_size(v) > 4 ? (double)MAX(vocab_frequency(v, 4), 1) : 1;
 	int col = in.col + 2, right = in.col + in.cols;
 

@@ -98,7 +98,7 @@ enum home_column {
 	N_COLUMNS
 };
 
-/* width without the two blanks behind it; rank: columns of a higher rank are left out first. */
+/* width without the two blanks after it; rank: columns of a higher rank are left out first. */
 static const struct {
 	const char *head;
 	int width, rank;
@@ -126,7 +126,7 @@ static const struct {
 #define NAME_MORE  12
 #define CURVE_MORE 10
 #define NOTE_MORE  30 /* columns that a note of usual length needs above its least width */
-#define EXTRA_RANK 7  /* columns from this rank on are shown only beside a whole note */
+#define EXTRA_RANK 7  /* columns from this rank on are shown only together with a whole note */
 #define LAST_RANK  11
 
 /* Widths of the columns in a table of that width; 0: left out. */

@@ -78,7 +78,7 @@ static struct facts gather_host_facts(const struct fleet *f, int host)
 	return k;
 }
 
-/* Choose the columns that fit beside the names, of which the longest has so many columns. */
+/* Choose the columns that fit beside the names; names: columns of the longest one. */
 static struct table_widths choose_columns(int width, int longest)
 {
 	struct table_widths w;
@@ -371,7 +371,7 @@ static enum style verdict_style(const struct fleet *f)
 	return !strcmp(network, "unknown") ? STYLE_DIM : STYLE_BAD;
 }
 
-/* The answer of network_answer_name() as words that fit behind "bottleneck:". */
+/* The answer of network_answer_name() as words that fit after "bottleneck:". */
 static const char *verdict_words(const struct fleet *f)
 {
 	const char *network = f->verdict.network;

@@ -29,7 +29,7 @@ static void put_text_part(struct grid *g, const struct text_place *p, const char
 			       text, n, 0);
 }
 
-/* Put a word behind the text; one that is wider than a line fills several, as words of Chinese do. */
+/* Put a word after the text; one that is wider than a line fills several, as words of Chinese do. */
 static void put_sample_word(struct grid *g, struct text_place *p, const char *word,
 			    enum style style)
 {

@@ -14,7 +14,7 @@ struct svg_request {
 
 /*
  * Write the plot to a new file, as context_write_file() does. A smoothed line has its raw curve
- * behind, and the range of merged samples is a pale band.
+ * in a paler colour, and the range of merged samples is a pale band.
  */
 void svg_export_plot(struct app_context *w, const struct svg_request *r);
 

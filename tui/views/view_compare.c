@@ -230,7 +230,7 @@ static unsigned compare_mouse(void *state, struct app_context *w, const struct m
 
 /* ---- drawing ---- */
 
-/* The columns of numbers in a list of so many columns: raw values, and with room smoothed ones. */
+/* The columns of numbers in a list of `cols` columns: raw values, and with room smoothed ones. */
 static int list_numbers(const struct compare_view *c, int cols)
 {
 	bool has_room = cols >= LIST_WIDE || (isfinite(c->viewport.cursor) && cols >= LIST_NARROW);

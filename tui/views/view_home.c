@@ -261,7 +261,7 @@ static unsigned run_suggested_step(struct home *h, struct app_context *w)
 		h->moved = false;
 		return open_run_tab(w, s->run, s->tab);
 	}
-	/* the step stays chosen behind the question or the form, and after a no */
+	/* the step stays chosen after the question or the form, and after a no */
 	if (s->kind == NEXT_STEP_FORM)
 		open_form(h, w, s->argv[0]);
 	else

@@ -22,13 +22,13 @@
 #include "train/launch/remote/remote.h"
 
 #define LOOK_EVERY_S   1.0
-#define LOOK_SHARE     4   /* pause at least so many times as long as a look took */
+#define LOOK_SHARE     4   /* the pause is at least this many times as long as a poll */
 #define FIRST_ANSWER_S 30  /* from the start of ssh */
 #define ANSWER_S       30  /* without a byte while an answer is due */
 #define END_S	       2.0 /* for a shell to end after its output has ended */
 #define RETRY_LEAST_S  1.0
 #define RETRY_MOST_S   30.0
-#define LOOK_MOST      ((size_t)16 << 20) /* bytes of the answer to a look */
+#define LOOK_MOST      ((size_t)16 << 20) /* largest answer to one poll */
 #define READ_BYTES     65536
 #define STDERR_MOST    8192
 #define BATCH_FILES    200 /* small files that one request names */
@@ -44,11 +44,11 @@ enum { NO_FOLDER = 81, NO_WORKSPACE = 82, NO_RUN = 83, NO_TOOL = 84 };
  * The shell there: one line, because csh allows no line feed between quotes. %1: files that grow,
  * %2: files that are replaced, %3: the states.
  *
- *	look			lines that are new since the last look, lines that are gone after a
+ *	look			lines that are new since the last poll, lines that are gone after a
  *				"-", then ".". "alive": a process holds the lock of the run; where
  *				this user may not open the lock, the host looks in /proc/locks for
  *				its own processes, and believes state.json about other hosts.
- *	get FIRST COUNT FILE	a number, and so many bytes: COUNT or fewer from byte FIRST (1: the
+ *	get FIRST COUNT FILE	a number, and this number of bytes: COUNT or fewer from byte FIRST (1: the
  *				first one). NUL bytes, which a crash can leave in a file and which
  *				shells cannot hold, become blanks.
  *	all COUNT - FILE...	the first COUNT bytes of each file, as head shows several files:
@@ -81,7 +81,7 @@ enum follow_state { FOLLOW_CLOSED, FOLLOW_IDLE, FOLLOW_LOOKING, FOLLOW_GETTING }
 
 struct due_file {
 	struct copy_request request;
-	size_t batch; /* number of files, from this one on, in one answer; 0: an own answer */
+	size_t batch; /* number of files, from this one on, in one answer; 0: an answer of its own */
 };
 
 struct follow {
@@ -98,12 +98,12 @@ struct follow {
 	size_t n_due, due_cap, answered;
 	bool was_ready; /* the first line of standard output has been written */
 	double began, asked, heard,
-		next; /* clock_mono_s(): of ssh, look, last byte; next look or try */
+		next; /* clock_mono_s(): of ssh, poll, last byte; next poll or try */
 	double retry_s;
 	char trouble[400]; /* of the contact file; "?": none written yet */
 };
 
-/* ---- what the workbench is told ------------------------------------------------- */
+/* ---- what the workbench shows ------------------------------------------------- */
 
 /* Write FOLDER/contact-NUMBER.json if the trouble is another one than before; "": contact. */
 static int write_contact(struct follow *f, const char *trouble, struct err *e)
@@ -338,7 +338,7 @@ static void begin_look(struct follow *f)
 	f->state = FOLLOW_LOOKING;
 }
 
-/* All answers have arrived: the copy equals the other workspace as it was at the look. */
+/* All answers have arrived: the copy equals the other workspace as it was at the poll. */
 static int end_round(struct follow *f, struct err *e)
 {
 	double now = clock_mono_s();
@@ -369,7 +369,7 @@ static void drop_received(struct follow *f, size_t n)
 	buf_truncate(&f->from, f->from.len - n);
 }
 
-/* The answer to a look, once its last line "." is there. */
+/* The answer to a poll, once its last line "." is there. */
 static int read_look_answer(struct follow *f, struct err *e)
 {
 	char *text = f->from.data, *end = NULL, *line;
@@ -539,7 +539,7 @@ static void send_requests(struct follow *f)
 
 /* ---- the loop ---------------------------------------------------------------------- */
 
-/* Wait for bytes, for room in the pipe, or for the next look; then do what can be done. */
+/* Wait for bytes, for room in the pipe, or for the next poll; then do what can be done. */
 static int follow_turn(struct follow *f, struct err *e)
 {
 	struct pollfd on[3] = { { f->shell.out, POLLIN, 0 },

@@ -49,7 +49,7 @@ int64_t follow_copy_size(const struct copied_file *f)
 	return f->there;
 }
 
-/* ---- a look ------------------------------------------------------------------ */
+/* ---- a poll ------------------------------------------------------------------ */
 
 void follow_copy_begin(struct follow_copy *c)
 {
@@ -387,7 +387,7 @@ int follow_copy_add_bytes(struct follow_copy *c, struct copy_request *r, const c
 		else
 			discard_copy(f);
 	} else if (!n) {
-		return 0; /* the file is gone: the next look shows it */
+		return 0; /* the file is gone: the next poll shows it */
 	} else {
 		rc = append_to_copy(f, bytes, n, e);
 	}
@@ -418,7 +418,7 @@ static int write_unknown_state(struct copied_file *f, struct err *e)
 	}
 	buf_free(&text);
 	buf_free(&changed);
-	f->was[0] = 0; /* the next look asks for the true state again */
+	f->was[0] = 0; /* the next poll asks for the true state again */
 	return rc;
 }
 

@@ -42,13 +42,13 @@ void follow_copy_free(struct follow_copy *c);
 void follow_copy_add_patterns(struct buf *out, bool grow, const char *run);
 
 /*
- * What a connection says about the other workspace: begin with nothing; add the lines of each look; end
- * the look. A line is one of
+ * What a connection says about the other workspace: begin with nothing; add the lines of each poll; end
+ * the poll. A line is one of
  *
  *	INODE MODE LINKS USER GROUP SIZE … NAME		of "ls -lind", a file that grows
  *	CHECKSUM SIZE NAME				of "cksum", a file that is replaced
  *	alive runs/NAME					the launcher of the run lives
- *	-LINE						this line of an earlier look no longer holds
+ *	-LINE						this line of an earlier poll no longer holds
  *
  * Other lines are ignored. The end removes the copies of files that are gone.
  */
@@ -56,14 +56,14 @@ void follow_copy_begin(struct follow_copy *c);
 int follow_copy_add_line(struct follow_copy *c, const char *line, struct err *e);
 void follow_copy_end_look(struct follow_copy *c);
 
-/* The next bytes to ask for after a look; false: no more. */
+/* The next bytes to ask for after a poll; false: no more. */
 bool follow_copy_next_request(struct follow_copy *c, struct copy_request *r);
 /*
  * All answers have arrived: release the locks of runs that have ended. Now and then, and if `first`,
  * write down what the copies are copies of, so that the next process need not fetch them again.
  */
 int follow_copy_end_round(struct follow_copy *c, bool first, struct err *e);
-/* The bytes of the file when it was looked at last. */
+/* The bytes of the file at the last poll. */
 int64_t follow_copy_size(const struct copied_file *f);
 /* The path of a requested file, relative to the workspace on the other host; borrowed. */
 const char *follow_copy_name(const struct copied_file *f);

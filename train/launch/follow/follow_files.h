@@ -18,7 +18,7 @@ struct copied_file {
 	char *name; /* owned: there, relative to the workspace */
 	char *path; /* owned: here */
 	const struct copied_kind *kind;
-	bool is_seen;	       /* in this look */
+	bool is_seen;	       /* in this poll */
 	bool is_unchecked;     /* the bytes here are older than this process */
 	uint64_t inode;	       /* of a file that grows */
 	int64_t there, have;   /* its bytes */
@@ -28,7 +28,7 @@ struct copied_file {
 /* A run there with a living launcher. */
 struct live_run {
 	char name[101];
-	bool is_seen; /* in this look */
+	bool is_seen; /* in this poll */
 	int lock;     /* descriptor */
 };
 
@@ -45,7 +45,7 @@ struct follow_copy {
 
 /*
  * The kind of a file "runs/NAME/FILE" or "corpora/NAME/FILE"; NAME is written to name. NULL: such a
- * file is not copied, or NAME is no name.
+ * file is not copied, or NAME is not a name.
  */
 const struct copied_kind *copied_kind_find(const char *path, char *name, size_t room);
 

@@ -250,7 +250,7 @@ static void step_exchange_cost(const struct plan_job *job, const struct plan_set
 			out->latency_s += c.latency;
 		}
 	}
-	/* the sums of the loss travel beside the gradients */
+	/* the sums of the loss are sent at the same time as the gradients */
 	if (w->local_steps <= 1)
 		out->exposed_s = fmax(out->exposed_s, small);
 	out->control_s = small;

@@ -7,7 +7,7 @@
  *	exposed	time of the reduction after the end of backward. With local_steps: the average of
  *		the weights (in the format of --wire) and of both moments (fp32 or bf16), once in
  *		that many steps.
- *		At least one tiny all-reduce, that of the loss, which runs beside the gradients.
+ *		At least one tiny all-reduce, that of the loss, which runs at the same time as that of the gradients.
  *	control	between two steps, a tiny all-reduce of the requests to the run: 2 ceil(log2 hosts) a.
  *		It counts for tokens/s and hours, not for the time of a step, as in the journal.
  *	update	gradient norm and optimizer; 1/n of the optimizer with shard_optimizer

@@ -14,7 +14,7 @@ struct plan_run {
 	struct plan_job job;   /* price is 0 */
 	struct plan_setup way; /* of the run; link and latency are 0 */
 	int64_t ranks;
-	int64_t records;	  /* number of records "train" behind the medians */
+	int64_t records;	  /* number of records "train" of which the medians are */
 	double step_s;		  /* seconds: median of the first rank */
 	double exposed_s, wait_s; /* NAN: not in the journal */
 	double latency_s;	  /* between its hosts, as its ranks measured; NAN: unknown */

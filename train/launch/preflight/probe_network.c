@@ -52,7 +52,7 @@ static void put_cidr(struct json_writer *w, const struct ifaddrs *i)
 	}
 }
 
-/* A link-local IPv6 address is no use: it needs the name of an interface beside it. */
+/* A link-local IPv6 address is no use: it needs the name of an interface, too. */
 static bool is_usable_interface(const struct ifaddrs *i, int family)
 {
 	size_t n;

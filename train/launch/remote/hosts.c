@@ -322,7 +322,7 @@ static int parse_host_list(struct host_parser *p, struct err *e)
 
 /* ---- a file ---- */
 
-/* Parse KEY=VALUE, blanks around = allowed, and move *at behind it. *slots: only set by slots=. */
+/* Parse KEY=VALUE, blanks around = allowed, and move *at after it. *slots: only set by slots=. */
 static int parse_hostfile_key(const struct host_parser *p, const char **at, int64_t *slots,
 			      struct err *e)
 {

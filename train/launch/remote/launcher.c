@@ -41,7 +41,7 @@ static bool has_output_word(const struct buf *text, const char *word)
 	return false;
 }
 
-/* The program of Open MPI that stands beside mpirun. */
+/* The program of Open MPI in the folder of mpirun. */
 static void find_ompi_info(char path[PATH_MAX])
 {
 	char mpirun[PATH_MAX], *name;

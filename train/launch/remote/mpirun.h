@@ -26,7 +26,7 @@ struct mpirun_options {
 	int major;	      /* version of Open MPI: 4 or 5; 0: run mpirun --version */
 	bool oversubscribed;  /* more ranks than cores on a host: waiting ranks yield the CPU */
 	/*
-	 * When a rank is lost, mpirun sends SIGCONT to the others, SIGTERM so many seconds later, and
+	 * When a rank is lost, mpirun sends SIGCONT to the others, SIGTERM kill_after_s later, and
 	 * SIGKILL after as many seconds again: time for the first rank to save. 0: Open MPI's 1 s.
 	 * Open MPI 5 has no such option: it sends all three within half a second.
 	 */

@@ -22,12 +22,12 @@ struct lost_host {
 	enum lost_state state;
 	bool came_back;	  /* this job has it, the one before had not */
 	double back_at;	  /* begin of the last job that took it back; 0: none */
-	double wait_s;	  /* from its loss to the first look */
-	double pause_s;	  /* to the next look after one without an answer */
-	double look_at;	  /* next look */
+	double wait_s;	  /* from its loss to the first poll */
+	double pause_s;	  /* to the next poll after one without an answer */
+	double look_at;	  /* next poll */
 	int64_t saves;	  /* checkpoints of the job when it answered */
 	struct proc look; /* under way if its pid is not -1 */
-	double look_ends; /* deadline of this look */
+	double look_ends; /* deadline of this poll */
 };
 
 int host_return_open(struct host_return *r, const struct attempts *a, double wait_s, struct err *e)
@@ -113,7 +113,7 @@ void host_return_suspects(const struct host_return *r, bool *left_out)
 		left_out[i] = left_out[i] || r->all[i].came_back;
 }
 
-/* ---- looks ---- */
+/* ---- polls ---- */
 
 static void start_host_look(const struct host_return *r, struct lost_host *h,
 			    const struct host *host, double now)
@@ -141,7 +141,7 @@ static void miss_host_look(const struct host_return *r, struct lost_host *h, dou
 	h->pause_s = fmin(2 * h->pause_s, RETURN_LOOK_FACTOR * r->wait_s);
 }
 
-/* The end of a look. true: the host may be taken back now. */
+/* The end of a poll. true: the host may be taken back now. */
 static bool end_of_host_look(const struct host_return *r, struct lost_host *h, int64_t saves,
 			     double now)
 {
@@ -164,7 +164,7 @@ static bool end_of_host_look(const struct host_return *r, struct lost_host *h, i
 	return false;
 }
 
-/* Start a look if it is due. */
+/* Start a poll if it is due. */
 static void begin_due_look(const struct host_return *r, size_t i, int64_t saves, double now)
 {
 	struct lost_host *h = &r->all[i];

@@ -3,18 +3,18 @@
  *
  * States of a host of the run:
  *
- *	          a job begins without it               a look: it answers
+ *	          a job begins without it               a poll: it answers
  *	THERE ------------------------> LOST ----------------------------> ANSWERS
  *	  ^                              ^                                    |
- *	  |                              |  a look: no answer                 | the next checkpoint
- *	  |                              +--------------------------------- CONFIRM: look again
+ *	  |                              |  a poll: no answer                 | the next checkpoint
+ *	  |                              +--------------------------------- CONFIRM: poll again
  *	  |  a job begins with it                                             |
  *	  +-------------------------------------------------------------------+ it answers: true
  *
- * A look runs "true" on the host, in the background: the launcher never waits for it. The first
- * look comes 60 s after the loss, further ones after twice the time each, at most 10 minutes. A host
+ * A poll runs "true" on the host, in the background: the launcher never waits for it. The first
+ * poll comes 60 s after the loss, further ones after twice the time each, at most 10 minutes. A host
  * that is lost again soon (within RETURN_STABLE times its wait), or that answers but does not
- * come, waits twice as long for its first look, at most an hour: it cannot make the run restart
+ * come, waits twice as long for its first poll, at most an hour: it cannot make the run restart
  * again and again. $WERKBANK_RETURN: another number than 60.
  */
 #ifndef WERKBANK_TRAIN_LAUNCH_RUN_HOST_RETURN_H
@@ -27,8 +27,8 @@
 #include "train/launch/remote/hosts.h"
 #include "train/launch/run/attempts.h"
 
-#define RETURN_WAIT_S	   60.0	  /* from the loss of a host to the first look */
-#define RETURN_LOOK_FACTOR 10.0	  /* limit of the pause between two looks, times RETURN_WAIT_S */
+#define RETURN_WAIT_S	   60.0	  /* from the loss of a host to the first poll */
+#define RETURN_LOOK_FACTOR 10.0	  /* limit of the pause between two polls, times RETURN_WAIT_S */
 #define RETURN_MAX_WAIT_S  3600.0 /* limit of the wait of a host that comes and goes */
 #define RETURN_STABLE	   10.0
 
@@ -41,7 +41,7 @@ struct host_return {
 	double wait_s; /* RETURN_WAIT_S, or another number */
 };
 
-/* wait_s: of the first look. Call host_return_close() in any case. */
+/* wait_s: of the first poll. Call host_return_close() in any case. */
 int host_return_open(struct host_return *r, const struct attempts *a, double wait_s, struct err *e);
 void host_return_close(struct host_return *r);
 
@@ -55,7 +55,7 @@ void host_return_begin_job(struct host_return *r, const struct hosts *present, d
  */
 bool host_return_look(struct host_return *r, int64_t saves, double now, char news[200]);
 
-/* The job has ended, and so do the looks. */
+/* The job has ended, and so do the polls. */
 void host_return_end_job(struct host_return *r);
 
 /*

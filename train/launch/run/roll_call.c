@@ -12,7 +12,7 @@
 #include "train/launch/remote/remote.h"
 
 #define AT_ONCE	     128 /* hosts that are asked at the same time */
-#define LOGIN_FACTOR 5.0 /* a host may be so many times as slow as the slowest login before */
+#define LOGIN_FACTOR 5.0 /* a host may be this many times as slow as the slowest login before */
 #define LEAST_S	     5.0 /* but it always has so long */
 
 static int copy_selected_hosts(struct hosts *to, const struct hosts *from, const bool *wanted,

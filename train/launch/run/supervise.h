@@ -70,7 +70,7 @@ int supervise_run_job(struct supervisor *s, const char *const *argv, int *status
 /* Has a signal arrived that asks for a stop? supervise_pause() or the next job obeys it. */
 bool supervise_is_request_pending(void);
 
-/* Wait so many seconds; false: a stop request ended the pause. */
+/* Wait this number of seconds; false: a stop request ended the pause. */
 bool supervise_pause(struct supervisor *s, double seconds);
 
 /*
