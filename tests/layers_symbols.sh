@@ -12,14 +12,9 @@ if ! command -v nm >/dev/null; then
 	echo "layers_symbols.sh: no nm on this machine: skipped"
 	exit 77
 fi
-# Upward uses to be mended, "USER OWNER": the workbench names its views in tui/app.
-exceptions='tui/app tui/views
-tui/app tui/translate'
-
 # facts: "room FOLDER ALLOWED...", "interface ROOM ABOVE...", "object PATH", nm's lines after "PATH:", "header PATH", and declarations after "PATH:".
 facts() {
 	(cd "$srcdir" && srcdir=. sh tests/layers.sh rooms)
-	echo "$exceptions" | sed 's/^/except /'
 	(cd "$build" && find share kernels data train eval tui -name '*.o' -exec nm -A {} +) 2>/dev/null
 	[ "$1" = knots ] || (cd "$srcdir" && find share kernels data train eval tui -name '*.h' -exec grep -HE '^(extern|[a-z].*[ *][a-z_0-9]+\()' {} + |
 		grep -vE ':(static|typedef|#)')
@@ -45,7 +40,7 @@ function source_of(object, path, ending, line) {
 function room_of(path) { sub(/\/[^\/]*$/, "", path); return path }
 # FOLDER/... stands for all of its rooms.
 function may_use(user, owner, i, n, words, folder) {
-	if (user == owner || (user " " owner) in except) return 1
+	if (user == owner) return 1
 	n = split(allowed[user], words, " ")
 	for (i = 1; i <= n; i++) {
 		folder = words[i]
@@ -56,7 +51,6 @@ function may_use(user, owner, i, n, words, folder) {
 }
 $1 == "room" { room = $2; $1 = $2 = ""; allowed[room] = $0; n_rooms++; next }
 $1 == "interface" { for (i = 3; i <= NF; i++) above[$2 " " $i] = 1; next }
-$1 == "except" { except[$2 " " $3] = 1; next }
 # nm: "PATH:ADDRESS T NAME" or "PATH:         U NAME"
 /^[^ ]*\.o:/ {
 	path = source_of(substr($0, 1, index($0, ":") - 1))

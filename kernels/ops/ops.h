@@ -43,10 +43,10 @@ struct dev; /* an opened backend: threads or streams, scratch memory; opaque */
  * They are not options of a user: the best ways on real GPUs become the only ones.
  */
 struct gpu_ways {
-	bool fuses_bias;	    /* bias and ReLU of bf16 products by cuBLASLt's epilogue */
-	bool weights_aside;	    /* gradients of weights in a second stream: matmul_how.aside */
-	bool measures_products;	    /* the fastest algorithm of a few: see save_choices() */
-	bool dependent_launch;	    /* from sm_90 on: see kernel_begin() in cuda.cuh */
+	bool fuses_bias;	/* bias and ReLU of bf16 products by cuBLASLt's epilogue */
+	bool weights_aside;	/* gradients of weights in a second stream: matmul_how.aside */
+	bool measures_products; /* the fastest algorithm of a few: see save_choices() */
+	bool dependent_launch;	/* from sm_90 on: see kernel_begin() in cuda.cuh */
 };
 
 struct dev_options {

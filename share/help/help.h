@@ -49,7 +49,7 @@ struct conf_candidates {
 };
 
 /*
- * What can stand after the words of a line, as the completion scripts offer it: words[0] is the
+ * What can follow the words of a line, as the completion scripts offer it: words[0] is the
  * command, word the begin of the last word ("" or "-" …). Unknown commands and options give no
  * candidates. out is zeroed before; free it with conf_candidates_free(). ERR_NOMEM.
  */

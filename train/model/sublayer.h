@@ -28,13 +28,13 @@ struct sublayer {
 };
 
 struct sublayer_kind {
-	/* Lay out context and lse, for so many tokens; NULL: the kind needs only inner. */
+	/* Lay out context and lse, for `tokens` tokens; NULL: the kind needs only inner. */
 	void (*plan)(struct sublayer_act *act, const struct model_shape *s, int64_t tokens,
 		     struct arena_plan *c);
 	void (*forward)(const struct model_pass *p, const struct sublayer *at);
 	void (*backward)(const struct model_pass *p, const struct sublayer *at);
 	size_t inner_rate; /* offset in struct model_pass_options: rate of the inner dropout */
-	int32_t kernels;   /* of a GPU: at most so many, forward, backward and residual */
+	int32_t kernels;   /* of a GPU: upper bound for forward, backward and residual */
 };
 
 #define SUBLAYER(name) extern const struct sublayer_kind sublayer_##name;

@@ -81,7 +81,7 @@ enum follow_state { FOLLOW_CLOSED, FOLLOW_IDLE, FOLLOW_LOOKING, FOLLOW_GETTING }
 
 struct due_file {
 	struct copy_request request;
-	size_t batch; /* number of files, from this one on, in one answer; 0: an answer of its own */
+	size_t batch; /* files in one answer, from this one on; 0: an answer of its own */
 };
 
 struct follow {

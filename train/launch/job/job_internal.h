@@ -41,7 +41,7 @@ int job_write_k8s(const struct job *j, struct buf *out, struct err *e); /* job_k
 
 #define JOB_HOST_EXTRA_MB 1024 /* programs, libraries and buffers of a host */
 
-/* Memory of a host with so many slots in MiB, a fifth more than the forecast; 0: unknown. */
+/* Memory of a host in MiB, by its slots, a fifth more than the forecast; 0: unknown. */
 static inline int64_t job_host_mb(const struct job *j, int32_t slots)
 {
 	const int64_t ranks_mb = j->rank_mb * slots;
