@@ -1,5 +1,5 @@
 /*
- * decode.c - workers, options and results of the decoder; see decode.h
+ * decode.c - the decoder, its options, and the shares of its workers; see decode.h
  *
  * Sources are sorted by length, so that sentences decoded together end at about the same time. Each
  * worker decodes a stream of sentences (sentence_stream.c) with one thread: it takes the next sources
@@ -8,42 +8,14 @@
 #include "eval/decode/decode.h"
 
 #include <assert.h>
-#include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "eval/decode/beam_internal.h"
 #include "eval/decode/decode_internal.h"
-#include "eval/decode/sampling.h"
 #include "share/base/flow.h"
 #include "share/base/mem.h"
-
-static void worker_free(struct decode_worker *w)
-{
-	for (int32_t i = 0; i < w->n_models; i++)
-		incremental_free(w->decoders[i]);
-	batch_free(&w->batch);
-	free(w->slots);
-	free(w->ints);
-	shortlist_candidates_free(&w->candidates);
-	free(w->constraints);
-	free(w->all);
-	free(w->next_model_all);
-	*w = (struct decode_worker){ .model = NULL };
-}
-
-static int worker_init(struct decode_worker *w, struct model *const *models, int32_t n,
-		       int32_t capacity, struct err *e)
-{
-	w->model = models[0];
-	for (; w->n_models < n; w->n_models++) {
-		w->decoders[w->n_models] = incremental_new(models[w->n_models], e);
-		if (!w->decoders[w->n_models])
-			return e->code;
-	}
-	return batch_alloc(&w->batch, MAX(1, capacity / 2), capacity, e) ? e->code : 0;
-}
 
 struct decoder *decoder_new_ensemble(struct model *const *models, int32_t n, int32_t capacity,
 				     int32_t workers, struct err *e)
@@ -56,7 +28,7 @@ struct decoder *decoder_new_ensemble(struct model *const *models, int32_t n, int
 		d->base_models[d->n_models] = models[d->n_models];
 	d->capacity = capacity;
 	d->n_workers = MAX(1, workers);
-	if (worker_init(&d->main_worker, models, n, capacity, e)) {
+	if (decode_worker_init(&d->main_worker, models, n, capacity, e)) {
 		decoder_free(d);
 		return NULL;
 	}
@@ -71,7 +43,7 @@ struct decoder *decoder_new(struct model *m, int32_t capacity, int32_t workers, 
 static void free_workers(struct decoder *d)
 {
 	for (int32_t i = 0; d->workers && i < d->n_workers; i++)
-		worker_free(&d->workers[i]);
+		decode_worker_free(&d->workers[i]);
 	for (int32_t i = 0; d->models && i < d->n_workers * d->n_models; i++)
 		model_free(d->models[i]);
 	free(d->workers);
@@ -84,7 +56,7 @@ void decoder_free(struct decoder *d)
 {
 	if (!d)
 		return;
-	worker_free(&d->main_worker);
+	decode_worker_free(&d->main_worker);
 	free_workers(d);
 	free(d);
 }
@@ -106,7 +78,7 @@ static int make_workers(struct decoder *d, struct err *e)
 			goto fail;
 	}
 	for (int32_t i = 0; i < d->n_workers; i++)
-		if (worker_init(&d->workers[i], &d->models[i * n], n, d->capacity, e))
+		if (decode_worker_init(&d->workers[i], &d->models[i * n], n, d->capacity, e))
 			goto fail;
 	return 0;
 fail:
@@ -139,19 +111,6 @@ int decode_options_from_conf(struct decode_options *o, const struct conf *c, str
 	return 0;
 }
 
-void decode_results_free(struct decode_result *results, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		for (int32_t h = 0; results[i].hypotheses && h < results[i].n; h++) {
-			free(results[i].hypotheses[h].tokens);
-			free(results[i].hypotheses[h].aligned);
-			free(results[i].hypotheses[h].log_probs);
-		}
-		free(results[i].hypotheses);
-		memset(&results[i], 0, sizeof(results[i]));
-	}
-}
-
 /* Longest first; equal lengths in the caller's order. */
 static int by_length(const void *a, const void *b)
 {
@@ -160,75 +119,6 @@ static int by_length(const void *a, const void *b)
 	if (x->n != y->n)
 		return x->n < y->n ? 1 : -1;
 	return x->index > y->index ? 1 : -1;
-}
-
-int decode_reserve(struct decode_worker *d, int32_t sentences, int32_t rows, struct err *e)
-{
-	size_t n = (size_t)rows, need;
-	int32_t *at;
-
-	if (mem_grow(&d->slots, &d->cap_slots, (size_t)sentences, sizeof(*d->slots), e))
-		return e->code;
-	if (rows <= d->cap_rows)
-		return 0;
-	if (!mem_mul(n, 8 + 2 * INCREMENTAL_MAX_K, &need))
-		return err_set(e, ERR_NOMEM,
-			       "cannot decode %d hypotheses at once: lower --decode-tokens", rows);
-	free(d->ints);
-	d->cap_rows = 0;
-	at = d->ints = mem_alloc(need, sizeof(*at), e);
-	if (!at)
-		return e->code;
-	d->rows.sentence = at;
-	d->rows.parent = at + n;
-	d->rows.token = at + 2 * n;
-	d->next.sentence = at + 3 * n;
-	d->next.parent = at + 4 * n;
-	d->next.token = at + 5 * n;
-	d->found.aligned = at + 6 * n;
-	d->new_slots = at + 7 * n;
-	d->found.ids = at + 8 * n;
-	d->found.values = (float *)(at + (8 + INCREMENTAL_MAX_K) * n);
-	d->cap_rows = rows;
-	return 0;
-}
-
-int decode_ensemble_step(struct decode_worker *d, struct incremental_output *found, struct err *e)
-{
-	const int32_t vocabulary = model_get_shape(d->model)->vocabulary,
-		      n_real = model_get_shape(d->model)->real_vocabulary;
-	const size_t floats = (size_t)d->rows.n * (size_t)vocabulary;
-
-	if (mem_grow(&d->all, &d->cap_all, floats, sizeof(*d->all), e) ||
-	    (d->n_models > 1 && mem_grow(&d->next_model_all, &d->cap_next_model_all, floats,
-					 sizeof(*d->next_model_all), e)))
-		return e->code;
-	for (int32_t i = 0; i < d->n_models; i++) {
-		found->all = i ? d->next_model_all : d->all;
-		if (incremental_step(d->decoders[i], &d->rows, 0, found, e))
-			return e->code;
-		found->aligned = NULL; /* alignments come from the first model */
-		for (int32_t r = 0; i && r < d->rows.n; r++)
-			sampling_log_add(d->all + (int64_t)r * vocabulary,
-					 d->next_model_all + (int64_t)r * vocabulary, n_real);
-	}
-	for (int32_t r = 0; d->n_models > 1 && r < d->rows.n; r++)
-		sampling_shift(d->all + (int64_t)r * vocabulary, n_real, -log(d->n_models));
-	return 0;
-}
-
-int decode_hypothesis_alloc(struct decode_hypothesis *h, int32_t n, const struct decode_options *o,
-			    struct err *e)
-{
-	const size_t room = (size_t)MAX(n, 1);
-
-	h->n = n;
-	h->tokens = mem_alloc(room, sizeof(*h->tokens), e);
-	if (!h->tokens ||
-	    (o->alignments && !(h->aligned = mem_alloc(room, sizeof(*h->aligned), e))) ||
-	    (o->token_scores && !(h->log_probs = mem_alloc(room, sizeof(*h->log_probs), e))))
-		return e->code;
-	return 0;
 }
 
 /* The result of a source without tokens: one empty hypothesis. */

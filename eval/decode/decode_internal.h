@@ -1,4 +1,4 @@
-/* decode_internal.h - the decoder and its workers, for decode.c, sentence_stream.c, alternatives.c. */
+/* decode_internal.h - the decoder and its workers, for the files that run streams of sentences. */
 #ifndef WERKBANK_EVAL_DECODE_DECODE_INTERNAL_H
 #define WERKBANK_EVAL_DECODE_DECODE_INTERNAL_H
 
@@ -81,6 +81,13 @@ void decode_stream_limits(struct decode_job *job);
 /* Decodes sentences until no source is left. */
 int decode_stream_run(struct decode_job *job, struct decode_worker *w, struct err *e);
 
+/*
+ * decode_worker.c: a worker with a decoder for each of n borrowed models, for sources of up to capacity
+ * tokens. After a failure, too, free it.
+ */
+int decode_worker_init(struct decode_worker *w, struct model *const *models, int32_t n,
+		       int32_t capacity, struct err *e);
+void decode_worker_free(struct decode_worker *w);
 /* Makes room for these numbers of sentences and rows. */
 int decode_reserve(struct decode_worker *d, int32_t sentences, int32_t rows, struct err *e);
 

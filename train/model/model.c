@@ -70,24 +70,6 @@ static int alloc_rounded(struct model *m, struct err *e)
 	return 0;
 }
 
-void model_refresh_rounded(struct model *m)
-{
-	if (m->rounded && m->rounded_is_stale)
-		m->ops->copy(m->dev,
-			     (struct tensor){ m->rounded, 1, m->floats, m->floats, DTYPE_BF16 },
-			     tensor_f32(m->param, 1, m->floats));
-	m->rounded_is_stale = false;
-}
-
-void model_discard_rounded(struct model *m)
-{
-	if (!m->rounded)
-		return;
-	m->ops->release(m->dev, m->rounded);
-	m->rounded = NULL;
-	model_set_views(&m->weights, m->params, m->n_params, m->param, NULL);
-}
-
 struct model *model_new(const struct model_shape *shape, const struct ops *ops,
 			const struct dev_options *o, struct err *e)
 {

@@ -26,32 +26,6 @@
 #include "train/model/sublayer.h"
 
 /*
- * A GPU may compute dweight concurrently with the ops that follow (matmul_how.aside). Its inputs last
- * long enough: acts.branch and acts.wide_grad are read here in turns, and each is overwritten only
- * after the next call of this function.
- */
-void model_product_grad(const struct model_pass *p, struct tensor din, struct tensor dweight,
-			struct tensor dout, struct tensor in, struct tensor weight)
-{
-	const struct model *m = p->m;
-
-	m->ops->matmul(
-		m->dev, dweight, dout, in,
-		(struct matmul_how){ .a_transposed = true, .accumulate = true, .aside = true });
-	m->ops->matmul(m->dev, din, dout, weight, (struct matmul_how){ 0 });
-}
-
-struct tensor model_inner_grad(const struct model_pass *p, struct tensor inner)
-{
-	struct tensor t = p->m->acts.wide_grad;
-
-	assert(inner.cols <= t.cols);
-	t.rows = inner.rows;
-	t.cols = t.stride = inner.cols;
-	return t;
-}
-
-/*
  * The gradients from the tensor first on are final. If the caller has a hook, a piece of the graph
  * ends here; the last piece ends with the last report.
  */

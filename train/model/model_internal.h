@@ -3,10 +3,13 @@
  *
  *	model_params.c        shapes, the list of tensors, initial weights
  *	model.c               allocation of a model, memory of a run
- *	model_pack.c          weights packed for decoding
+ *	model_pack.c          copies of weights: in bf16 for products, packed for decoding
+ *	arena_plan.c          an arena divided into arrays
  *	model_plan.c          one arena for all activations, sized before the run
  *	model_batch.c         batches sent to the backend, padded to few shapes for CUDA graphs
  *	sublayer.h            what a sublayer is; sublayers.def lists the kinds
+ *	sublayer_table.c      all kinds, and the sublayer at a place of a stack
+ *	sublayer_parts.c      what several kinds need: dropout, gradients of products
  *	sublayer_attention.c  self attention and cross attention
  *	sublayer_ffn.c        feed-forward
  *	sublayer_residual.c   what is around each sublayer: sum, dropout, norm
@@ -161,10 +164,13 @@ void model_acts_free(struct model_acts *a);
 /* Lay out all activations for batches of at most this extent. False: sizes overflow. */
 bool model_acts_plan(struct model_acts *a, const struct model_shape *s,
 		     const struct batch_extent *most, enum model_use use, struct arena_plan *c);
-/* The next n elements of the arena, 64-byte aligned; NULL while only counting. */
-void *arena_plan_array(struct arena_plan *c, int64_t n, size_t size);
 /* Set the rows of every view to those of a batch. */
 void model_acts_set_rows(struct model_acts *a, int32_t n_source, int32_t n_target);
+
+/* arena_plan.c: the next n elements of the arena, 64-byte aligned; NULL while only counting. */
+void *arena_plan_array(struct arena_plan *c, int64_t n, size_t size);
+/* A tensor of floats. */
+struct tensor model_plan_floats(struct arena_plan *c, int64_t rows, int64_t cols);
 
 /* model_batch.c: upper bound of the extents of batches of at most these tokens and sentences. */
 struct batch_extent model_max_extent(int32_t tokens, int32_t sentences, bool pad);
@@ -193,9 +199,9 @@ void model_head_sums(const struct model_pass *p);
 /* Set the losses and tokens in acts.tally to 0. */
 void model_discard_sums(struct model *m);
 
-/* model.c: make the bf16 copy of the weights again if they may have changed. */
+/* model_pack.c: make the bf16 copy of the weights again if they may have changed. */
 void model_refresh_rounded(struct model *m);
-/* model.c: free the bf16 copy; products read the weights themselves again. */
+/* Free the bf16 copy; products read the weights themselves again. */
 void model_discard_rounded(struct model *m);
 
 /* A tensor of floats, (1, n) or longer, as the pointer that ops take. */

@@ -31,52 +31,10 @@ void model_acts_free(struct model_acts *a)
 	*a = (struct model_acts){ 0 };
 }
 
-void *arena_plan_array(struct arena_plan *c, int64_t n, size_t size)
-{
-	size_t bytes, end;
-	void *p = c->base ? c->base + c->used : NULL;
-
-	if (!mem_mul((size_t)n, size, &bytes) || bytes > SIZE_MAX / 2 ||
-	    __builtin_add_overflow(c->used, (bytes + 63) / 64 * 64, &end) || end > SIZE_MAX / 2) {
-		c->overflow = true;
-		return NULL;
-	}
-	c->used = end;
-	return p;
-}
-
-static struct tensor plan_tensor_of(struct arena_plan *c, int64_t rows, int64_t cols,
-				    enum dtype dtype)
-{
-	size_t n;
-
-	assert(rows >= 0 && cols > 0);
-	if (!mem_mul((size_t)rows, (size_t)cols, &n) || n > INT64_MAX)
-		c->overflow = true;
-	return (struct tensor){
-		.data = c->overflow ? NULL : arena_plan_array(c, rows * cols, dtype_bytes(dtype)),
-		.rows = rows,
-		.cols = cols,
-		.stride = cols,
-		.dtype = dtype,
-	};
-}
-
-/* A tensor of floats. */
-static struct tensor plan_tensor_f32(struct arena_plan *c, int64_t rows, int64_t cols)
-{
-	return plan_tensor_of(c, rows, cols, DTYPE_F32);
-}
-
-struct tensor model_plan_tensor(struct arena_plan *c, int64_t rows, int64_t cols)
-{
-	return plan_tensor_of(c, rows, cols, c->dtype);
-}
-
 static struct norm_point plan_norm_point(struct arena_plan *c, int64_t tokens, int64_t d_model)
 {
 	return (struct norm_point){
-		.sum = plan_tensor_f32(c, tokens, d_model),
+		.sum = model_plan_floats(c, tokens, d_model),
 		.out = model_plan_tensor(c, tokens, d_model),
 		.mean = arena_plan_array(c, tokens, sizeof(float)),
 		.rstd = arena_plan_array(c, tokens, sizeof(float)),
@@ -134,7 +92,7 @@ static void plan_logits(struct model_acts *a, const struct model_shape *s, int64
 		a->logits = with_rows(a->dlogits, part);
 		return;
 	}
-	a->logits = plan_tensor_f32(c, part, s->vocabulary);
+	a->logits = model_plan_floats(c, part, s->vocabulary);
 	a->dlogits = has_act_type ? model_plan_tensor(c, rows, s->vocabulary) : a->logits;
 }
 
@@ -158,11 +116,11 @@ bool model_acts_plan(struct model_acts *a, const struct model_shape *s,
 	if (use == MODEL_USE_ENCODE)
 		return !c->overflow;
 	plan_logits(a, s, tokens, training, c);
-	a->losses = plan_tensor_f32(c, 2, tokens);
+	a->losses = model_plan_floats(c, 2, tokens);
 	a->tally = arena_plan_array(c, 1, sizeof(*a->tally));
 	if (training) {
 		a->dmemory_kv = model_plan_tensor(c, tokens, memory);
-		a->dsum = plan_tensor_f32(c, tokens, D);
+		a->dsum = model_plan_floats(c, tokens, D);
 		a->dout = model_plan_tensor(c, tokens, D);
 		a->wide_grad = model_plan_tensor(c, tokens, widest_inner(a));
 	}

@@ -40,13 +40,13 @@ struct sublayer_kind {
 #define SUBLAYER(name) extern const struct sublayer_kind sublayer_##name;
 #include "train/model/sublayers.def"
 
-/* model_forward.c: all kinds. */
+/* sublayer_table.c: all kinds. */
 extern const struct sublayer_kind *const sublayer_kinds[N_SUBLAYER_KINDS];
 
 /* Sublayer number i of a stack, 0 … n - 1. */
 struct sublayer model_sublayer(const struct model *m, enum model_stack stack, int32_t i);
 
-/* The sites of dropout in a sublayer: attention weights or hidden units, and the branch. */
+/* sublayer_parts.c: the sites of dropout in a sublayer: attention weights or hidden units, and the branch. */
 enum dropout_site { DROPOUT_INNER, DROPOUT_BRANCH };
 struct dropout model_dropout(const struct model_pass *p, const struct sublayer *at,
 			     enum dropout_site site);
@@ -59,13 +59,13 @@ void model_residual_backward(const struct model_pass *p, const struct sublayer *
 /* Where the backward pass of a stack ends: the gradients of point 0. */
 void model_stack_end_backward(const struct model_pass *p, enum model_stack stack);
 
-/* model_backward.c: for out = in weight^T: din = dout weight, dweight += dout^T in. */
+/* sublayer_parts.c: for out = in weight^T: din = dout weight, dweight += dout^T in. */
 void model_product_grad(const struct model_pass *p, struct tensor din, struct tensor dweight,
 			struct tensor dout, struct tensor in, struct tensor weight);
 /* acts.wide_grad with the shape of inner. */
 struct tensor model_inner_grad(const struct model_pass *p, struct tensor inner);
 
-/* model_plan.c: a tensor that products read or write: floats or bf16. */
+/* arena_plan.c: a tensor that products read or write: floats or bf16. */
 struct tensor model_plan_tensor(struct arena_plan *c, int64_t rows, int64_t cols);
 
 #endif
