@@ -169,11 +169,6 @@ static int64_t profiled_count_slow_products(const struct dev *d)
 	return profiled->ops->count_slow_products(profiled->dev);
 }
 
-static void profiled_wait_aside(struct dev *d)
-{
-	profiled_dev_of(d)->ops->wait_aside(profiled_dev_of(d)->dev);
-}
-
 static char *profiled_save_choices(const struct dev *d, size_t *n, struct err *e)
 {
 	const struct profiled_dev *profiled = (const struct profiled_dev *)(const void *)d;
@@ -226,7 +221,6 @@ struct profile *profile_new(const struct ops *ops, struct err *e)
 		.prefers_bf16_weights = ops->prefers_bf16_weights,
 		.count_slow_products =
 			ops->count_slow_products ? profiled_count_slow_products : NULL,
-		.wait_aside = ops->wait_aside ? profiled_wait_aside : NULL,
 		.save_choices = ops->save_choices ? profiled_save_choices : NULL,
 		.load_choices = ops->load_choices ? profiled_load_choices : NULL,
 		.count_choices = ops->count_choices ? profiled_count_choices : NULL,

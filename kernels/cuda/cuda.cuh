@@ -119,11 +119,10 @@ enum cuda_scratch {
 	CUDA_SCRATCH_SUMS, /* partial sums */
 	CUDA_SCRATCH_A,	   /* inputs of a product, converted */
 	CUDA_SCRATCH_B,
-	CUDA_SCRATCH_OUT,	 /* output of a product before conversion; logits of linear_top_k */
-	CUDA_SCRATCH_BLAS,	 /* workspace of cuBLASLt */
-	CUDA_SCRATCH_BLAS_ASIDE, /* the same for products aside */
-	CUDA_SCRATCH_BIAS,	 /* a bias in bf16 */
-	CUDA_SCRATCH_SORT,	 /* keys of embed_grad */
+	CUDA_SCRATCH_OUT,  /* output of a product before conversion; logits of linear_top_k */
+	CUDA_SCRATCH_BLAS, /* workspace of cuBLASLt */
+	CUDA_SCRATCH_BIAS, /* a bias in bf16 */
+	CUDA_SCRATCH_SORT, /* keys of embed_grad */
 	CUDA_SCRATCH_FREQUENCIES, /* of the position encoding */
 	CUDA_SCRATCH_ATTENTION,
 	CUDA_SCRATCH_COUNT
@@ -166,14 +165,6 @@ struct dev {
 		cudaEvent_t copy_event; /* owned; after the copies made before the last swap */
 	} staging[2];
 	int next_staging;
-	/* products aside, cuda_aside.cu */
-	struct {
-		cudaStream_t stream; /* owned; NULL: products aside run in order */
-		cudaEvent_t called;  /* owned; just before the last side-stream product */
-		cudaEvent_t done[2]; /* owned, used in turns; after a side-stream product */
-		uint64_t n;	     /* products since the last wait */
-		bool is_current;     /* d->stream is aside.stream for now */
-	} aside;
 	int64_t frequencies_width;	/* width for which CUDA_SCRATCH_FREQUENCIES is filled */
 	struct cuda_products *products; /* owned; NULL: not opened yet */
 	struct cuda_graphs *graphs;	/* owned; NULL: graphs are off */
@@ -199,12 +190,6 @@ bool cuda_kernels_fit(void);
 /* cuda_product.cu: load and open cuBLASLt. */
 void cuda_products_open(struct dev *d);
 void cuda_products_close(struct cuda_products *p); /* p may be NULL */
-/* cuda_aside.cu: the second stream of products. */
-void cuda_aside_open(struct dev *d);
-void cuda_aside_close(struct dev *d);
-/* From here to cuda_aside_end(), ops are enqueued in the second stream, after the ops so far. */
-void cuda_aside_begin(struct dev *d);
-void cuda_aside_end(struct dev *d);
 /* cuda_graph.cu: switch graphs on; discard all graphs, because memory they use has moved. */
 int cuda_graphs_open(struct dev *d, struct err *e);
 void cuda_graphs_drop(struct dev *d);

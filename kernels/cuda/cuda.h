@@ -14,7 +14,6 @@
  *	cuda_attention_any.cu	attention for other widths and types
  *	cuda_decode.cu		ops of incremental decoding: attention, row copies, top k
  *	cuda_dev.cu		opened backend: stream, memory, copies, errors
- *	cuda_aside.cu		a second stream for gradients of weights
  *	cuda_graph.cu		CUDA graphs: capture and replay
  *	cuda_queue.cu		a second stream, concurrent with the ops, for NCCL (cuda_queue.h)
  *	cuda_compress.cu	compressed gradients
@@ -52,7 +51,6 @@ int cuda_to_host_and_sync(struct dev *d, void *to, const void *from, size_t byte
 int cuda_reserve(struct dev *d, const struct dev_limits *limits, struct err *e);
 struct dev_memory cuda_memory_needs(const struct dev_limits *limits);
 int64_t cuda_count_slow_products(const struct dev *d);
-void cuda_wait_aside(struct dev *d);
 char *cuda_save_choices(const struct dev *d, size_t *n, struct err *e);
 int cuda_load_choices(struct dev *d, const char *text, size_t n, struct err *e);
 int64_t cuda_count_choices(const struct dev *d, int64_t *measured);

@@ -154,7 +154,6 @@ int cuda_sync(struct dev *d, struct err *e)
 {
 	int rc;
 
-	cuda_wait_aside(d);
 	cuda_check(d, cudaStreamSynchronize(d->stream), "waiting for kernels");
 	rc = d->fault.code;
 	if (rc) {
@@ -201,8 +200,6 @@ static void prepare_device(struct dev *d)
 			d,
 			cudaEventCreateWithFlags(&d->staging[i].copy_event, cudaEventDisableTiming),
 			"creating an event");
-	if (d->ways.weights_aside)
-		cuda_aside_open(d);
 }
 
 struct dev *cuda_open(const struct dev_options *options, struct err *e)
@@ -235,9 +232,7 @@ void cuda_close(struct dev *d)
 {
 	if (!d)
 		return;
-	cuda_wait_aside(d);
 	cuda_graphs_close(d);
-	cuda_aside_close(d);
 	cuda_products_close(d->products);
 	for (int i = 0; i < CUDA_SCRATCH_COUNT; i++)
 		(void)cudaFree(d->scratch[i].data);
@@ -477,8 +472,6 @@ static void scratch_upper_bounds(const struct dev_limits *limits, size_t bytes[C
 	bytes[CUDA_SCRATCH_SUMS] =
 		multiply_saturated(tokens / 32 + 3072, (size_t)width * sizeof(float));
 	bytes[CUDA_SCRATCH_BLAS] = CUDA_BLAS_BYTES;
-	if (limits->ways.weights_aside)
-		bytes[CUDA_SCRATCH_BLAS_ASIDE] = CUDA_BLAS_BYTES;
 	if (limits->ways.fuses_bias)
 		bytes[CUDA_SCRATCH_BIAS] = multiply_saturated(width, sizeof(uint16_t));
 	bytes[CUDA_SCRATCH_SORT] =

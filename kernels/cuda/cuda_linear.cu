@@ -217,18 +217,7 @@ static void multiply_matrices(struct dev *d, struct product p)
 extern "C" void cuda_matmul(struct dev *d, struct tensor out, struct tensor a, struct tensor b,
 			    struct matmul_how how)
 {
-	const struct product p = { out, a, b, how, NULL, NULL, false, 0 };
-	const enum dtype type = d->bf16 ? DTYPE_BF16 : DTYPE_F32;
-
-	/* only without conversions, whose scratch memory belongs to the other stream */
-	if (!how.aside || !d->aside.stream || a.dtype != type || b.dtype != type ||
-	    out.dtype != DTYPE_F32) {
-		multiply_matrices(d, p);
-		return;
-	}
-	cuda_aside_begin(d);
-	multiply_matrices(d, p);
-	cuda_aside_end(d);
+	multiply_matrices(d, { out, a, b, how, NULL, NULL, false, 0 });
 }
 
 /* ---- packing ---------------------------------------------------------------------------------------- */
@@ -463,8 +452,8 @@ extern "C" void cuda_linear(struct dev *d, struct tensor out, struct tensor a, s
 	if (tensor_is_packed(packed))
 		linear_packed(d, out, a, packed, { bias, relu });
 	else
-		multiply_matrices(
-			d, { out, a, packed, { false, true, false, false }, bias, NULL, relu, 0 });
+		multiply_matrices(d,
+				  { out, a, packed, { false, true, false }, bias, NULL, relu, 0 });
 }
 
 extern "C" void cuda_linear_top_k(struct dev *d, float *values, int32_t *ids, struct tensor a,

@@ -384,9 +384,7 @@ static const cublasLtMatmulAlgo_t *algorithm_for(struct dev *d, const struct pro
 bool cuda_product_by_library(struct dev *d, const struct product *p)
 {
 	struct cuda_products *all = cuda_products_of(d);
-	const enum cuda_scratch which =
-		d->aside.is_current ? CUDA_SCRATCH_BLAS_ASIDE : CUDA_SCRATCH_BLAS;
-	void *workspace = all ? cuda_get_scratch(d, which, 1, CUDA_BLAS_BYTES) : NULL;
+	void *workspace = all ? cuda_get_scratch(d, CUDA_SCRATCH_BLAS, 1, CUDA_BLAS_BYTES) : NULL;
 	const cublasLtMatmulAlgo_t *algorithm;
 	struct product_kind exact;
 	cublasLtMatmulAlgo_t own;

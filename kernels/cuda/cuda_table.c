@@ -29,7 +29,6 @@ const struct ops *ops_cuda(void)
 		.loss_in_place = true,
 		.open_queue = cuda_queue_open,
 		.count_slow_products = cuda_count_slow_products,
-		.wait_aside = cuda_wait_aside,
 		.save_choices = cuda_save_choices,
 		.load_choices = cuda_load_choices,
 		.count_choices = cuda_count_choices,

@@ -3,7 +3,7 @@
 # May use: kernels/ops, share.
 # nvcc compiles the .cu files; for tests without a GPU the host compiler does, see tests/cudasim.
 cuda_sources = \
-	%D%/cuda_aside.cu %D%/cuda_attention.cu %D%/cuda_attention_any.cu %D%/cuda_attention_grad.cu \
+	%D%/cuda_attention.cu %D%/cuda_attention_any.cu %D%/cuda_attention_grad.cu \
 	%D%/cuda_choices.cu %D%/cuda_decode.cu %D%/cuda_dev.cu %D%/cuda_embed.cu %D%/cuda_few_rows.cu %D%/cuda_graph.cu %D%/cuda_linear.cu %D%/cuda_loss.cu \
 	%D%/cuda_norm.cu %D%/cuda_point.cu %D%/cuda_product.cu %D%/cuda_queue.cu %D%/cuda_compress.cu
 cuda_headers = %D%/cuda.cuh %D%/cuda_attention.cuh %D%/cuda_attention_tiles.cuh %D%/cuda_product.cuh %D%/cuda.h kernels/ops/adam_factor.h %D%/cuda_blas.h \

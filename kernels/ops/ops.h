@@ -44,7 +44,6 @@ struct dev; /* an opened backend: threads or streams, scratch memory; opaque */
  */
 struct gpu_ways {
 	bool fuses_bias;	/* bias and ReLU of bf16 products by cuBLASLt's epilogue */
-	bool weights_aside;	/* gradients of weights in a second stream: matmul_how.aside */
 	bool measures_products; /* the fastest algorithm of a few: see save_choices() */
 	bool dependent_launch;	/* from sm_90 on: see kernel_begin() in cuda.cuh */
 };
@@ -79,12 +78,6 @@ struct matmul_how {
 	bool a_transposed; /* a is (K, M) */
 	bool b_transposed; /* b is (N, K), as weights are stored */
 	bool accumulate;   /* out += instead of out = */
-	/*
-	 * The product may run concurrently with later ops. Its output is complete after the next
-	 * wait_aside(). Its inputs must not change before that, or before the next product aside
-	 * has been called.
-	 */
-	bool aside;
 };
 
 /*
@@ -234,8 +227,6 @@ struct ops {
 	 * them, about 100 times slower. NULL: the backend needs no library.
 	 */
 	int64_t (*count_slow_products)(const struct dev *d);
-	/* Ops called from now on see the results of all products aside. NULL: nothing runs aside. */
-	void (*wait_aside)(struct dev *d);
 	/*
 	 * With gpu_ways.measures_products each kind of product gets the fastest of a few algorithms,
 	 * measured when the kind first occurs. Other algorithms add in another order, so a resumed

@@ -11,11 +11,10 @@
  */
 static const struct train_variant variants[] = {
 	{ "usual", { 0 }, false },
-	{ "weights-aside", { .weights_aside = true }, false },
 	{ "measured-products", { .measures_products = true }, false },
 	{ "dependent-launch", { .dependent_launch = true }, false },
-	{ "all-of-these",
-	  { .weights_aside = true, .measures_products = true, .dependent_launch = true },
+	{ "measured-and-dependent",
+	  { .measures_products = true, .dependent_launch = true },
 	  false },
 	{ "no-relu-dropout", { 0 }, true },
 	{ "no-relu-dropout-fused-bias", { .fuses_bias = true }, true },

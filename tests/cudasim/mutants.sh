@@ -199,11 +199,6 @@ mutant barrier-wire-numbers cuda_compress cuda_wire '/y\[at.i + k\] = v\[k\];/,/
 mutant barrier-wire-codes cuda_compress cuda_wire '/codes\[WIRE_BLOCK + threadIdx.x\] = 0;/,/__syncthreads/s/__syncthreads();//'
 mutant sum-wire-lanes cuda_compress cuda_wire 's/k < WIRE_LANES; k++/k < WIRE_LANES - 1; k++/'
 mutant index-wire-own cuda_compress nccl_sums 's/y >= p.own_piece ? y + 1 : y/y > p.own_piece ? y + 1 : y/'
-mutant event-aside-follows cuda_aside cuda_two_streams '/^void cuda_aside_begin/,/^}/s/cuda_check(d, cudaStreamWaitEvent(d->aside.stream.*/;/; /^void cuda_aside_begin/,/^}/s/ "waiting for an event");/;/'
-mutant event-aside-inputs cuda_aside cuda_two_streams '/^void cuda_aside_end/,/^}/s/if (d->aside.n > 0)/if (0)/'
-mutant event-aside-joins cuda_aside cuda_graphs_of_two_streams '/^extern "C" void cuda_wait_aside/,/^}/s/if (d->aside.n > 0)/if (0)/'
-mutant aside-workspace cuda_product cuda_two_streams 's/d->aside.is_current ? CUDA_SCRATCH_BLAS_ASIDE : CUDA_SCRATCH_BLAS;/CUDA_SCRATCH_BLAS;/'
-mutant aside-not-ready train/model/model_backward cuda_graphs_of_two_streams 's/m->ops->wait_aside \&\& (p->how->ready || from == 0)/0/'
 
 # ---- algorithms of products ----------------------------------------------------------------
 mutant choice-not-measured cuda_product cuda_choices_are_measured 's/measures ? CANDIDATES : 1/1/'

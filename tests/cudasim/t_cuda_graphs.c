@@ -15,7 +15,6 @@ enum { TOKENS = 76, SENTENCES = 9, STEPS = 5 };
 struct setting {
 	bool bf16, wide; /* wide: one head of 64 columns, for tensor cores */
 	bool graphs;
-	bool aside;	  /* gradients of weights in a second stream */
 	bool reads;	  /* every other step registers a callback for gradients that are ready */
 	int micro, kinds; /* micro-batches of a step; kinds of batches */
 	uint64_t seed;	  /* sim_seed() */
@@ -42,9 +41,7 @@ struct fixture {
 static bool set_up(struct fixture *f, const struct setting *is)
 {
 	struct model_shape shape = { 16, 24, 2, 1, 1, 32, 29 };
-	struct dev_options options = { .bf16 = is->bf16,
-				       .graphs = is->graphs,
-				       .ways.weights_aside = is->aside };
+	struct dev_options options = { .bf16 = is->bf16, .graphs = is->graphs };
 	struct err e = { 0 };
 
 	sim_seed(is->seed);
@@ -182,7 +179,7 @@ static void compare(const struct setting *is)
 	struct left a, b;
 	uint64_t before;
 
-	plain.graphs = plain.aside = false;
+	plain.graphs = false;
 	plain.seed++;
 	if (!train(&a, &plain))
 		return;
@@ -225,42 +222,6 @@ TEST(cuda_graphs_train_to_the_bit)
 TEST(cuda_graphs_train_to_the_bit_on_tensor_cores)
 {
 	compare_graphs(true);
-}
-
-static void compare_two_streams(bool graphs, int order)
-{
-	compare(&(struct setting){ .bf16 = order,
-				   .graphs = graphs,
-				   .aside = true,
-				   .reads = order == 2,
-				   .micro = 2,
-				   .kinds = graphs ? 1 : 3,
-				   .seed = (graphs ? 60 : 80) + 7 * (uint64_t)order });
-}
-
-/* With two streams in a graph, in several orders; and with pieces of graphs. */
-TEST(cuda_graphs_of_two_streams)
-{
-	compare_two_streams(true, 0);
-	compare_two_streams(true, 1);
-}
-
-TEST(cuda_graphs_of_two_streams_in_pieces)
-{
-	compare_two_streams(true, 2);
-}
-
-/* The same without graphs. */
-TEST(cuda_two_streams)
-{
-	compare_two_streams(false, 0);
-	compare_two_streams(false, 1);
-}
-
-TEST(cuda_two_streams_in_pieces)
-{
-	compare_two_streams(false, 2);
-	compare_two_streams(false, 3);
 }
 
 TEST(cuda_graphs_end_where_something_is_ready)

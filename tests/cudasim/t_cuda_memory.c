@@ -68,9 +68,7 @@ TEST(cuda_memory_is_what_was_said)
 	for (size_t i = 0; i < ARRAY_LEN(shapes); i++)
 		for (int bf16 = 0; bf16 < 2; bf16++)
 			for (int32_t tokens = 10; tokens <= 76; tokens += 66) {
-				const struct dev_options o = { .threads = 1,
-							       .bf16 = bf16,
-							       .ways.weights_aside = i == 1 };
+				const struct dev_options o = { .threads = 1, .bf16 = bf16 };
 				const struct model_size s = { &shapes[i], ops_cuda(), &o, tokens,
 							      SMALL_SENTENCES };
 

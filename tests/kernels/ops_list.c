@@ -19,7 +19,7 @@
 static void run_matmul(struct run *r, const struct op_case *c)
 {
 	struct matmul_how how = { c->flags & A_TRANSPOSED, c->flags & B_TRANSPOSED,
-				  c->flags & ACCUMULATE, false };
+				  c->flags & ACCUMULATE };
 	const enum role role = how.accumulate ? CHANGED : OUTPUT;
 	struct tensor out = how.a_transposed ? run_tensor(r, role, c->rows, c->cols)
 					     : run_halves(r, role, c->rows, c->cols);

@@ -335,7 +335,7 @@ TEST(cuda_graphs_step)
 	sim_forget();
 }
 
-/* Kernels and copies that a step of the model starts without graphs, products by cuBLASLt aside. */
+/* Kernels and copies that a step of the model starts without graphs, products by cuBLASLt not counted. */
 static void check_launches(enum dtype packed, int few_rows, uint64_t kernels)
 {
 	struct model *m = complete() ? open_model(ONE_BY_ONE, packed, few_rows) : NULL;

@@ -233,24 +233,12 @@ TEST(cuda_training_with_other_heads_near_cpu)
 	compare_training(&what, MIN(COMPARED_STEPS, 2), 2e-5);
 }
 
-/* Two streams: the same bits. */
-TEST(cuda_training_on_two_streams)
-{
-	const struct training usual = wide_training();
-	struct training other = usual;
-
-	other.ways.weights_aside = true;
-	check_same_training(&usual, &other);
-}
-
 TEST(cuda_training_with_dependent_launches)
 {
 	const struct training usual = wide_training();
 	struct training other = usual;
 
 	other.ways.dependent_launch = true;
-	check_same_training(&usual, &other);
-	other.ways.weights_aside = true;
 	check_same_training(&usual, &other);
 }
 
@@ -300,14 +288,6 @@ TEST(cuda_training_repeats_on_tensor_cores)
 	const struct training wide = wide_training();
 
 	train_repeatedly(&wide);
-}
-
-TEST(cuda_training_repeats_in_two_streams)
-{
-	struct training aside = wide_training();
-
-	aside.ways.weights_aside = true;
-	train_repeatedly(&aside);
 }
 
 /* ---- translation ------------------------------------------------------------------------ */

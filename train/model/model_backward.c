@@ -34,8 +34,6 @@ static void report_gradients_ready(const struct model_pass *p, struct tensor fir
 	struct model *m = p->m;
 	const int64_t from = (const float *)first.data - m->grad;
 
-	if (m->ops->wait_aside && (p->how->ready || from == 0))
-		m->ops->wait_aside(m->dev);
 	if (p->graph && from == 0)
 		m->ops->graph_end(m->dev);
 	if (!p->how->ready)

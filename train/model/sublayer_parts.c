@@ -54,19 +54,13 @@ struct dropout model_embedding_dropout(const struct model_pass *p, enum model_st
 	return dropout_at(p, offsetof(struct model_pass_options, dropout), (uint32_t)stack);
 }
 
-/*
- * A GPU may compute dweight concurrently with the ops that follow (matmul_how.aside). Its inputs last
- * long enough: acts.branch and acts.wide_grad are read here in turns, and each is overwritten only
- * after the next call of this function.
- */
 void model_product_grad(const struct model_pass *p, struct tensor din, struct tensor dweight,
 			struct tensor dout, struct tensor in, struct tensor weight)
 {
 	const struct model *m = p->m;
 
-	m->ops->matmul(
-		m->dev, dweight, dout, in,
-		(struct matmul_how){ .a_transposed = true, .accumulate = true, .aside = true });
+	m->ops->matmul(m->dev, dweight, dout, in,
+		       (struct matmul_how){ .a_transposed = true, .accumulate = true });
 	m->ops->matmul(m->dev, din, dout, weight, (struct matmul_how){ 0 });
 }
 
