@@ -4,7 +4,7 @@
  *	replay				all targets: kept inputs of $srcdir/tests/fuzz/corpus, then mutations
  *	replay TARGET [FILE...]		one target, these files
  *
- * WERKBANK_FUZZ_ROUNDS: mutations a target. They are the same in every run. An input that
+ * FUZZ_ROUNDS: mutations a target. They are the same in every run. An input that
  * ends the program is left in the file fuzz-TARGET.input. See fuzz.h.
  */
 #include <dirent.h>
@@ -268,7 +268,7 @@ static int run_files(const char *name, char **files, int n)
 int main(int argc, char **argv)
 {
 	static const int fatal[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGALRM };
-	const char *asked = getenv("WERKBANK_FUZZ_ROUNDS");
+	const char *asked = getenv("FUZZ_ROUNDS");
 	int64_t rounds = ROUNDS;
 	int passed = 0, failed = 0;
 
