@@ -354,8 +354,7 @@ void profile_json(struct json_writer *w, struct profile *p, double seconds, int6
 		put_short(w, "roof_gflops", roof->flops * 1e-9);
 		put_short(w, "roof_gbs", roof->bytes * 1e-9);
 	}
-	json_key(w, "ops");
-	json_open(w, '[');
+	json_put_open(w, "ops", '[');
 	for (size_t i = 0; i < n; i++) {
 		char name[64];
 

@@ -459,8 +459,7 @@ static int bandwidth_run_parts(struct measuring *m, struct err *e)
 
 	for (size_t i = 0; !rc && i < ARRAY_LEN(parts); i++) {
 		if (bandwidth_is_first(m)) {
-			json_key(&m->w, parts[i].name);
-			json_open(&m->w, '[');
+			json_put_open(&m->w, parts[i].name, '[');
 		}
 		rc = parts[i].measure(m, e);
 		if (bandwidth_is_first(m))

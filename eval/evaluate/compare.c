@@ -119,8 +119,7 @@ static void compare_print_json(const struct comparison *x, struct buf *out)
 	json_key(&w, "test");
 	json_str(&w, x->test == TEST_BOOTSTRAP ? "paired bootstrap"
 					       : "paired approximate randomisation");
-	json_key(&w, "systems");
-	json_open(&w, '[');
+	json_put_open(&w, "systems", '[');
 	for (size_t i = 0; i < x->n; i++) {
 		json_open(&w, '{');
 		json_put_str(&w, "system", x->systems[i].name);

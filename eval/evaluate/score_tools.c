@@ -17,8 +17,7 @@
 
 static void write_integers(struct json_writer *w, const char *key, const int64_t *values, int n)
 {
-	json_key(w, key);
-	json_open(w, '[');
+	json_put_open(w, key, '[');
 	for (int i = 0; i < n; i++)
 		json_int(w, values[i]);
 	json_close(w, ']');
@@ -33,8 +32,7 @@ void score_tools_bleu_json(struct json_writer *w, const struct bleu_score *s)
 {
 	write_integers(w, "counts", s->counts, BLEU_ORDER);
 	write_integers(w, "totals", s->totals, BLEU_ORDER);
-	json_key(w, "precisions");
-	json_open(w, '[');
+	json_put_open(w, "precisions", '[');
 	for (int i = 0; i < BLEU_ORDER; i++)
 		json_real(w, s->precisions[i]);
 	json_close(w, ']');
@@ -56,8 +54,7 @@ void score_tools_bleu_text(struct buf *out, const struct bleu_score *s, int widt
 
 void score_tools_confidence_json(struct json_writer *w, const struct score_confidence *c)
 {
-	json_key(w, "confidence");
-	json_open(w, '{');
+	json_put_open(w, "confidence", '{');
 	json_put_real(w, "mean", c->mean);
 	json_put_real(w, "interval", c->interval);
 	json_close(w, '}');

@@ -210,8 +210,7 @@ static void put_answer(struct json_writer *w, const struct answer *a)
 	if (a->is_inapplicable)
 		json_put_bool(w, "applies", false);
 	json_put_str(w, "sentence", a->sentence);
-	json_key(w, "evidence");
-	json_open(w, '[');
+	json_put_open(w, "evidence", '[');
 	for (size_t k = 0; k < a->n_facts; k++)
 		put_fact(w, &a->facts[k]);
 	json_close(w, ']');
@@ -234,8 +233,7 @@ static void put_test_score(struct json_writer *w, const struct page_score *s)
 {
 	if (isnan(s->bleu))
 		return;
-	json_key(w, "test");
-	json_open(w, '{');
+	json_put_open(w, "test", '{');
 	json_put_real(w, "bleu", s->bleu);
 	put_known_text(w, "tok", s->tok);
 	put_known_number(w, "step", s->step);
@@ -248,8 +246,7 @@ static void put_test_score(struct json_writer *w, const struct page_score *s)
 
 static void put_result(struct json_writer *w, const struct page_one *p)
 {
-	json_key(w, "result");
-	json_open(w, '{');
+	json_put_open(w, "result", '{');
 	put_known_number(w, "bleu", p->dev.bleu);
 	put_known_text(w, "tok", p->dev.tok);
 	put_known_number(w, "step", p->dev.step);
@@ -265,8 +262,7 @@ static void put_result(struct json_writer *w, const struct page_one *p)
 
 static void put_page_samples(struct json_writer *w, const struct run_samples *s)
 {
-	json_key(w, "samples");
-	json_open(w, '[');
+	json_put_open(w, "samples", '[');
 	for (size_t i = 0; i < MIN(s->n, PAGE_SAMPLES); i++) {
 		json_open(w, '{');
 		json_put_int(w, "id", json_integer(json_get(s->all[i], "id"), (int64_t)i));
@@ -280,8 +276,7 @@ static void put_page_samples(struct json_writer *w, const struct run_samples *s)
 
 static void put_next(struct json_writer *w, const struct page_one *p)
 {
-	json_key(w, "next");
-	json_open(w, '{');
+	json_put_open(w, "next", '{');
 	json_put_str(w, "command", p->command);
 	json_put_str(w, "why", p->command_why);
 	json_close(w, '}');
@@ -301,8 +296,7 @@ void report_json(const struct report_content *c, struct buf *out)
 		put_next(&w, c->page);
 		put_known_text(&w, "early", a->early);
 	}
-	json_key(&w, "answers");
-	json_open(&w, '[');
+	json_put_open(&w, "answers", '[');
 	for (size_t i = 0; i < a->n; i++)
 		if (!a->all[i].is_hidden)
 			put_answer(&w, &a->all[i]);

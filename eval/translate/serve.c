@@ -48,8 +48,7 @@ static void write_error(struct json_writer *w, const struct serve_line *line, co
 static void write_token_pieces(struct json_writer *w, const struct engine *g, const char *key,
 			       const int32_t *ids, int32_t n)
 {
-	json_key(w, key);
-	json_open(w, '[');
+	json_put_open(w, key, '[');
 	for (int32_t i = 0; i < n; i++)
 		json_str(w, vocab_piece(pipeline_vocab(g->pipeline), ids[i]));
 	json_close(w, ']');
@@ -100,13 +99,11 @@ static void write_hypothesis(struct json_writer *w, const struct engine *g,
 	json_put_real(w, "score", y->score);
 	json_put_real(w, "log_prob", y->log_prob);
 	write_token_pieces(w, g, "tokens", y->tokens, y->n);
-	json_key(w, "token_log_probs");
-	json_open(w, '[');
+	json_put_open(w, "token_log_probs", '[');
 	for (int32_t i = 0; i < y->n; i++)
 		json_real(w, (double)y->log_probs[i]);
 	json_close(w, ']');
-	json_key(w, "alignment");
-	json_open(w, '[');
+	json_put_open(w, "alignment", '[');
 	for (int32_t i = 0; i < y->n; i++)
 		json_int(w, y->aligned[i]);
 	json_close(w, ']');
@@ -132,8 +129,7 @@ static void write_alternatives(struct json_writer *w, const struct engine *g,
 			       const struct serve_request *x)
 {
 	json_put_int(w, "at", x->at);
-	json_key(w, "alternatives");
-	json_open(w, '[');
+	json_put_open(w, "alternatives", '[');
 	for (int32_t i = 0; i < x->n_alternatives; i++) {
 		const struct word_suggestion *s = &x->alternatives[i];
 
@@ -168,8 +164,7 @@ static void write_translation(struct json_writer *w, const struct engine *g,
 	if (x->n_alternatives >= 0)
 		write_alternatives(w, g, x);
 	if (x->options.n_best > 1) {
-		json_key(w, "n_best");
-		json_open(w, '[');
+		json_put_open(w, "n_best", '[');
 		for (int32_t h = 0; h < t->result.n; h++) {
 			json_open(w, '{');
 			write_hypothesis(w, g, t, h, &x->attention);

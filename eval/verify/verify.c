@@ -381,8 +381,7 @@ static void put_faults(const struct verified_folder *v, const char *kind, struct
 	json_put_str(&w, "folder", v->folder);
 	json_put_int(&w, "files", v->files);
 	json_put_bool(&w, "intact", v->n == 0);
-	json_key(&w, "faults");
-	json_open(&w, '[');
+	json_put_open(&w, "faults", '[');
 	for (size_t i = 0; i < v->n; i++) {
 		json_open(&w, '{');
 		json_put_str(&w, "text", v->faults[i].text);

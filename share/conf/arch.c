@@ -51,8 +51,7 @@ const struct arch_row *arch_difference(const struct model_shape *a, const struct
 void arch_put_shape(struct json_writer *w, const struct model_shape *s)
 {
 	format_put_version(w, &arch_checkpoint_format, NULL);
-	json_key(w, "shape");
-	json_open(w, '{');
+	json_put_open(w, "shape", '{');
 	for (size_t i = 0; i < ARRAY_LEN(arch_rows); i++)
 		json_put_int(w, arch_rows[i].name, arch_value(s, &arch_rows[i]));
 	json_close(w, '}');

@@ -15,8 +15,7 @@ void format_put_version(struct json_writer *w, const struct file_format *f,
 	json_put_str(w, "program", PACKAGE_VERSION);
 	if (!needs || !*needs)
 		return;
-	json_key(w, "needs");
-	json_open(w, '[');
+	json_put_open(w, "needs", '[');
 	for (; *needs; needs++)
 		json_str(w, *needs);
 	json_close(w, ']');

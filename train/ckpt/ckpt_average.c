@@ -143,8 +143,7 @@ static int write_origin(const struct averaging *a, struct err *e)
 
 	json_open(&w, '{');
 	json_put_int(&w, "v", 1);
-	json_key(&w, "models");
-	json_open(&w, '[');
+	json_put_open(&w, "models", '[');
 	for (size_t i = 0; i < a->n; i++) {
 		json_open(&w, '{');
 		json_put_str(&w, "folder", a->parts[i].folder);

@@ -66,8 +66,7 @@ static void runs_json(const struct side_by_side *s, struct buf *out)
 	struct json_writer w = { .out = out };
 
 	json_open(&w, '{');
-	json_key(&w, "runs");
-	json_open(&w, '[');
+	json_put_open(&w, "runs", '[');
 	for (size_t k = 0; k < s->n; k++) {
 		const struct run_status *r = &s->status[k];
 
@@ -90,13 +89,11 @@ static void runs_json(const struct side_by_side *s, struct buf *out)
 		json_close(&w, '}');
 	}
 	json_close(&w, ']');
-	json_key(&w, "differ");
-	json_open(&w, '[');
+	json_put_open(&w, "differ", '[');
 	for (size_t i = 0; i < s->differ.n; i++) {
 		json_open(&w, '{');
 		json_put_str(&w, "option", s->differ.rows[i].option);
-		json_key(&w, "values");
-		json_open(&w, '[');
+		json_put_open(&w, "values", '[');
 		for (size_t k = 0; k < s->n; k++)
 			if (s->differ.rows[i].values[k])
 				json_str(&w, s->differ.rows[i].values[k]);
@@ -223,8 +220,7 @@ static void version_json(struct json_writer *w, const struct sample_version *v, 
 	json_open(w, '{');
 	write_count_or_null(w, "step", v->step);
 	json_put_str(w, "hypothesis", v->hypothesis);
-	json_key(w, "new_words");
-	json_open(w, '[');
+	json_put_open(w, "new_words", '[');
 	for (size_t i = 0; i < n; i++)
 		if (parts[i].differs)
 			json_int(w, (int64_t)i);
@@ -238,8 +234,7 @@ static void sentence_json(struct json_writer *w, const struct sample_sentence *s
 	write_count_or_null(w, "id", s->id);
 	json_put_str(w, "source", s->source);
 	json_put_str(w, "reference", s->reference);
-	json_key(w, "checkpoints");
-	json_open(w, '[');
+	json_put_open(w, "checkpoints", '[');
 	for (size_t v = 0; v < s->n; v++)
 		version_json(w, &s->versions[v], v ? s->versions[v - 1].hypothesis : NULL);
 	json_close(w, ']');

@@ -506,8 +506,7 @@ static int show_all(const struct workspace_names *l, size_t first, size_t last,
 		json_open(&w, '{');
 		json_put_int(&w, "v", 1);
 		json_put_str(&w, "workspace", workspace);
-		json_key(&w, "runs");
-		json_open(&w, '[');
+		json_put_open(&w, "runs", '[');
 	}
 	for (size_t i = first; i < last; i++) {
 		int rc = status_read(&s, workspace, l->items[i], e);

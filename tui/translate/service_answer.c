@@ -12,8 +12,7 @@ static void write_terms(struct json_writer *w, const char *key, const char *cons
 {
 	if (!n)
 		return;
-	json_key(w, key);
-	json_open(w, '[');
+	json_put_open(w, key, '[');
 	for (size_t i = 0; i < n; i++)
 		json_str(w, terms[i]);
 	json_close(w, ']');
@@ -25,8 +24,7 @@ static void write_glossary(struct json_writer *w, const struct service_request *
 
 	if (!n)
 		return;
-	json_key(w, "terms");
-	json_open(w, '{');
+	json_put_open(w, "terms", '{');
 	for (size_t i = 0; i < n; i++)
 		json_put_str(w, r->glossary->terms[found[i]].source,
 			     r->glossary->terms[found[i]].target);
@@ -56,8 +54,7 @@ int service_request_write(const struct service_request *r, int64_t id, struct bu
 		json_put_int(&w, "at", r->at);
 	}
 	if (r->attention) {
-		json_key(&w, "attention");
-		json_open(&w, '{');
+		json_put_open(&w, "attention", '{');
 		if (r->layer > 0)
 			json_put_int(&w, "layer", r->layer);
 		if (r->head > 0)
