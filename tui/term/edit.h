@@ -52,8 +52,8 @@ struct edit {
 		size_t at;
 	} undo[EDIT_UNDO]; /* owned */
 	size_t n_undo;
-	size_t first; /* in one row: bytes scrolled out at the left */
-	int top;      /* in several rows: rows scrolled out at the top */
+	size_t first; /* field of one row: first visible byte */
+	int top;      /* field of several rows: first visible row */
 };
 
 /* Free the contents; leaves an empty, usable editor. */
