@@ -9,8 +9,8 @@
  * data is NULL while the buffer is empty and unused; after the first addition it is
  * NUL-terminated (len does not count the NUL). buf_text() never returns NULL.
  */
-#ifndef WERKBANK_BASE_BUF_H
-#define WERKBANK_BASE_BUF_H
+#ifndef WERKBANK_SHARE_BASE_BUF_H
+#define WERKBANK_SHARE_BASE_BUF_H
 
 #include <stdbool.h>
 #include <stddef.h>

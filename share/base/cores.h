@@ -4,8 +4,8 @@
  * A host may have more cores than a process may use: taskset, mpirun or Slurm set an affinity mask, and a container or a
  * unit of systemd has a limit in its cgroup. More threads than that only wait for each other.
  */
-#ifndef WERKBANK_BASE_CORES_H
-#define WERKBANK_BASE_CORES_H
+#ifndef WERKBANK_SHARE_BASE_CORES_H
+#define WERKBANK_SHARE_BASE_CORES_H
 
 #include <stdint.h>
 

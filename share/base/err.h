@@ -10,8 +10,8 @@
  * A text is one sentence without capital, full stop or "error:", names the
  * thing (file, line, option) and says what was expected and what to do.
  */
-#ifndef WERKBANK_BASE_ERR_H
-#define WERKBANK_BASE_ERR_H
+#ifndef WERKBANK_SHARE_BASE_ERR_H
+#define WERKBANK_SHARE_BASE_ERR_H
 
 #include <stdbool.h>
 

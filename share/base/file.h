@@ -23,8 +23,8 @@
  *	a folder	refused
  * /dev/stdout and /dev/fd/N are the streams of this process, whatever they are.
  */
-#ifndef WERKBANK_BASE_FILE_H
-#define WERKBANK_BASE_FILE_H
+#ifndef WERKBANK_SHARE_BASE_FILE_H
+#define WERKBANK_SHARE_BASE_FILE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* file_internal.h - what file_write.c and file_folder.c share; see file.h */
-#ifndef WERKBANK_BASE_FILE_INTERNAL_H
-#define WERKBANK_BASE_FILE_INTERNAL_H
+#ifndef WERKBANK_SHARE_BASE_FILE_INTERNAL_H
+#define WERKBANK_SHARE_BASE_FILE_INTERNAL_H
 
 #include <limits.h>
 #include <stdbool.h>

@@ -18,8 +18,8 @@
  * The result does not depend on the number of threads. After a failure every item before it was
  * consumed and none after it; of several failures the one of the earliest item is reported.
  */
-#ifndef WERKBANK_BASE_FLOW_H
-#define WERKBANK_BASE_FLOW_H
+#ifndef WERKBANK_SHARE_BASE_FLOW_H
+#define WERKBANK_SHARE_BASE_FLOW_H
 
 #include <stddef.h>
 

@@ -1,8 +1,8 @@
 /*
  * hash.h - SHA-256 (through OpenSSL) for files, MD5 for published checksums, and a fast 64-bit hash.
  */
-#ifndef WERKBANK_BASE_HASH_H
-#define WERKBANK_BASE_HASH_H
+#ifndef WERKBANK_SHARE_BASE_HASH_H
+#define WERKBANK_SHARE_BASE_HASH_H
 
 #include <stddef.h>
 #include <stdint.h>

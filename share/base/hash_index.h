@@ -8,8 +8,8 @@
  * Searches are inlined together with the caller's comparison: pass static functions, no pointers
  * that vary. At least half of the slots stay free, so that every search ends soon.
  */
-#ifndef WERKBANK_BASE_HASH_INDEX_H
-#define WERKBANK_BASE_HASH_INDEX_H
+#ifndef WERKBANK_SHARE_BASE_HASH_INDEX_H
+#define WERKBANK_SHARE_BASE_HASH_INDEX_H
 
 #include <assert.h>
 #include <stdbool.h>

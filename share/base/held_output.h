@@ -11,8 +11,8 @@
  * which renames it. Whatever the child did not commit is removed when it ends. The parent passes on
  * signals and ends as the child does.
  */
-#ifndef WERKBANK_BASE_HELD_OUTPUT_H
-#define WERKBANK_BASE_HELD_OUTPUT_H
+#ifndef WERKBANK_SHARE_BASE_HELD_OUTPUT_H
+#define WERKBANK_SHARE_BASE_HELD_OUTPUT_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -12,8 +12,8 @@
  * their errors are those of lines.h, with the same messages. The output does not depend on the
  * number of threads, not even after a failure.
  */
-#ifndef WERKBANK_BASE_LINE_FLOW_H
-#define WERKBANK_BASE_LINE_FLOW_H
+#ifndef WERKBANK_SHARE_BASE_LINE_FLOW_H
+#define WERKBANK_SHARE_BASE_LINE_FLOW_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -12,8 +12,8 @@
  * that names file and line, unless repair is set: then U+FFFD replaces it.
  * These rules hold for every source of bytes.
  */
-#ifndef WERKBANK_BASE_LINES_H
-#define WERKBANK_BASE_LINES_H
+#ifndef WERKBANK_SHARE_BASE_LINES_H
+#define WERKBANK_SHARE_BASE_LINES_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -4,8 +4,8 @@
  * Sizes are multiplied only here, so that no product of two counts from a
  * file can overflow. All memory is released with free().
  */
-#ifndef WERKBANK_BASE_MEM_H
-#define WERKBANK_BASE_MEM_H
+#ifndef WERKBANK_SHARE_BASE_MEM_H
+#define WERKBANK_SHARE_BASE_MEM_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,8 +1,8 @@
 /*
  * proc.h - child processes: start, wait, stop.
  */
-#ifndef WERKBANK_BASE_PROC_H
-#define WERKBANK_BASE_PROC_H
+#ifndef WERKBANK_SHARE_BASE_PROC_H
+#define WERKBANK_SHARE_BASE_PROC_H
 
 #include <stdbool.h>
 #include <stddef.h>

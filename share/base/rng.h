@@ -8,8 +8,8 @@
  * "Parallel random numbers: as easy as 1, 2, 3"). Inline, because the CPU and
  * the GPU kernels share this code.
  */
-#ifndef WERKBANK_BASE_RNG_H
-#define WERKBANK_BASE_RNG_H
+#ifndef WERKBANK_SHARE_BASE_RNG_H
+#define WERKBANK_SHARE_BASE_RNG_H
 
 #include <stdint.h>
 

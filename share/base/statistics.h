@@ -3,8 +3,8 @@
  *
  * Every function returns NAN if there are too few numbers. None of them allocates memory.
  */
-#ifndef WERKBANK_BASE_STATISTICS_H
-#define WERKBANK_BASE_STATISTICS_H
+#ifndef WERKBANK_SHARE_BASE_STATISTICS_H
+#define WERKBANK_SHARE_BASE_STATISTICS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -4,8 +4,8 @@
  * Input is untrusted bytes until utf8_valid() has accepted it. Nothing here
  * allocates or depends on the locale.
  */
-#ifndef WERKBANK_BASE_TEXT_H
-#define WERKBANK_BASE_TEXT_H
+#ifndef WERKBANK_SHARE_BASE_TEXT_H
+#define WERKBANK_SHARE_BASE_TEXT_H
 
 #include <stdbool.h>
 #include <stddef.h>

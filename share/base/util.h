@@ -1,6 +1,6 @@
 /* util.h - the few macros everybody may use. */
-#ifndef WERKBANK_BASE_UTIL_H
-#define WERKBANK_BASE_UTIL_H
+#ifndef WERKBANK_SHARE_BASE_UTIL_H
+#define WERKBANK_SHARE_BASE_UTIL_H
 
 #define ARRAY_LEN(a)	  (sizeof(a) / sizeof((a)[0]))
 #define CEIL_DIV(n, d)	  (((n) + (d)-1) / (d))

@@ -9,8 +9,8 @@
  * it refuse these files instead of reading them as something else. "v" grows only if the layout of
  * all files changes.
  */
-#ifndef WERKBANK_BASE_FORMAT_VERSION_H
-#define WERKBANK_BASE_FORMAT_VERSION_H
+#ifndef WERKBANK_SHARE_FORMAT_FORMAT_VERSION_H
+#define WERKBANK_SHARE_FORMAT_FORMAT_VERSION_H
 
 #include "share/base/err.h"
 #include "share/format/json.h"

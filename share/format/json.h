@@ -14,8 +14,8 @@
  * wrong type and then return the fallback. Texts are UTF-8 without NUL bytes.
  * Access to a member or element is O(position).
  */
-#ifndef WERKBANK_BASE_JSON_H
-#define WERKBANK_BASE_JSON_H
+#ifndef WERKBANK_SHARE_FORMAT_JSON_H
+#define WERKBANK_SHARE_FORMAT_JSON_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -9,8 +9,8 @@
  * Groups (wire 3 and 4, deprecated) count as damage. The reader trusts nothing: it checks every
  * length against the bytes that are left. Source: protobuf.dev, "Encoding".
  */
-#ifndef WERKBANK_BASE_PROTO_H
-#define WERKBANK_BASE_PROTO_H
+#ifndef WERKBANK_SHARE_FORMAT_PROTO_H
+#define WERKBANK_SHARE_FORMAT_PROTO_H
 
 #include <stddef.h>
 #include <stdint.h>

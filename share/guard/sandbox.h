@@ -16,8 +16,8 @@
  * its rights and nothing fails: "werkbank doctor" says so. If a single rule cannot be added, no
  * file is refused at all, because a user's file must not be refused by mistake.
  */
-#ifndef WERKBANK_BASE_SANDBOX_H
-#define WERKBANK_BASE_SANDBOX_H
+#ifndef WERKBANK_SHARE_GUARD_SANDBOX_H
+#define WERKBANK_SHARE_GUARD_SANDBOX_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -9,8 +9,8 @@
  *	while (sandbox_child_take(&c, &head, sizeof(head))) ...
  *	sandbox_child_close(&c);
  */
-#ifndef WERKBANK_BASE_SANDBOX_CHILD_H
-#define WERKBANK_BASE_SANDBOX_CHILD_H
+#ifndef WERKBANK_SHARE_GUARD_SANDBOX_CHILD_H
+#define WERKBANK_SHARE_GUARD_SANDBOX_CHILD_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -10,8 +10,8 @@
  * pipe holds data and stays as it is. The program's own control sequences (a progress bar) go
  * through terminal_send_control().
  */
-#ifndef WERKBANK_BASE_TERMINAL_TEXT_H
-#define WERKBANK_BASE_TERMINAL_TEXT_H
+#ifndef WERKBANK_SHARE_GUARD_TERMINAL_TEXT_H
+#define WERKBANK_SHARE_GUARD_TERMINAL_TEXT_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -72,8 +72,8 @@
  * absent. samples.jsonl beside it: {"v":1,"kind":"sample","t":…,"step":N,
  * "id":I,"source":…,"reference":…,"hypothesis":…}.
  */
-#ifndef WERKBANK_BASE_JOURNAL_H
-#define WERKBANK_BASE_JOURNAL_H
+#ifndef WERKBANK_SHARE_WORKSPACE_JOURNAL_H
+#define WERKBANK_SHARE_WORKSPACE_JOURNAL_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -5,8 +5,8 @@
  * owner only, and for the group if the folder may be written by the group: nobody else can hold it.
  * Others see in /proc/locks whether a process of their own host holds it.
  */
-#ifndef WERKBANK_BASE_LOCK_FILE_H
-#define WERKBANK_BASE_LOCK_FILE_H
+#ifndef WERKBANK_SHARE_WORKSPACE_LOCK_FILE_H
+#define WERKBANK_SHARE_WORKSPACE_LOCK_FILE_H
 
 #include <stdbool.h>
 #include <sys/types.h>

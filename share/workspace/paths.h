@@ -1,8 +1,8 @@
 /*
  * paths.h - paths of the other programs, of shipped files, of the workspace and of models.
  */
-#ifndef WERKBANK_BASE_PATHS_H
-#define WERKBANK_BASE_PATHS_H
+#ifndef WERKBANK_SHARE_WORKSPACE_PATHS_H
+#define WERKBANK_SHARE_WORKSPACE_PATHS_H
 
 #include "share/base/err.h"
 

@@ -4,8 +4,8 @@
  * The trainer writes the reason into the record "stop" of the journal. All other programs read it
  * from there, so that each of them prints the same words: "finished: 42 minutes are over".
  */
-#ifndef WERKBANK_BASE_RUN_END_H
-#define WERKBANK_BASE_RUN_END_H
+#ifndef WERKBANK_SHARE_WORKSPACE_RUN_END_H
+#define WERKBANK_SHARE_WORKSPACE_RUN_END_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -9,8 +9,8 @@
  * The names of folders that are valid names of runs or corpora (paths_check_name()), sorted by
  * bytes. A workspace that is empty or missing gives an empty list.
  */
-#ifndef WERKBANK_BASE_WORKSPACE_NAMES_H
-#define WERKBANK_BASE_WORKSPACE_NAMES_H
+#ifndef WERKBANK_SHARE_WORKSPACE_WORKSPACE_NAMES_H
+#define WERKBANK_SHARE_WORKSPACE_WORKSPACE_NAMES_H
 
 #include <stddef.h>
 
