@@ -15,9 +15,9 @@ include %D%/shard/local.mk
 include %D%/judge/local.mk
 include %D%/prep/local.mk
 include %D%/inspect/local.mk
-libdata_a_CPPFLAGS = $(AM_CPPFLAGS) $(PCRE2_CFLAGS) $(ARCHIVE_CFLAGS) $(INFLATE_CFLAGS) $(CURL_CFLAGS) \
+libdata_a_CPPFLAGS = $(AM_CPPFLAGS) $(PCRE2_CFLAGS) $(ARCHIVE_CFLAGS) $(ZLIB_CFLAGS) $(CURL_CFLAGS) \
 	$(ICU_CFLAGS)
-data_libs = libdata.a $(PCRE2_LIBS) $(ARCHIVE_LIBS) $(INFLATE_LIBS) $(CURL_LIBS) $(ICU_LIBS)
+data_libs = libdata.a $(PCRE2_LIBS) $(ARCHIVE_LIBS) $(ZLIB_LIBS) $(CURL_LIBS) $(ICU_LIBS)
 
 bin_PROGRAMS += werkbank-data
 werkbank_data_SOURCES = %D%/main.c

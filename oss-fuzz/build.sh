@@ -3,7 +3,7 @@
 # $CC, $CFLAGS, $LIB_FUZZING_ENGINE, $OUT: see OSS-Fuzz. libfuzzer.c finds the target by the program's name.
 ./autogen.sh
 ./configure CC="$CC" CXX="$CXX" CFLAGS="$CFLAGS" LDFLAGS="${LDFLAGS:-} $CFLAGS" --without-cuda --without-mpi --without-nccl \
-	--without-isal --without-curses --disable-vector-variants --enable-asserts
+	--without-curses --disable-vector-variants --enable-asserts
 make -j"$(nproc)" tests/fuzz_search FUZZ_ENGINE="$LIB_FUZZING_ENGINE"
 # shared libraries that the image that runs the targets lacks
 mkdir -p "$OUT/lib"

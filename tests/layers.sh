@@ -122,8 +122,7 @@ only nccl       train/comm/comm_nccl
 only cuda       kernels/cuda/
 only curl       data/source/fetch
 only archive    data/source/archive.c
-only zlib.h     data/source/inflate_zlib.c
-only isa-l      data/source/inflate_isal.c
+only zlib.h     data/source/gunzip.c
 only pcre2      data/text/rewrite.c
 only openssl    share/base/hash.c
 only seccomp    share/guard/sandbox_calls.c

@@ -24,27 +24,18 @@
 struct pair_facts {
 	char *folder;	    /* owned */
 	struct json *stats; /* owned: names of texts and sets */
-	struct clean_options options;
-	bool drop_duplicates, drop_overlap;
-	int64_t total, done;
+	struct pair_counts counts;
 	/* the text being read */
 	size_t n_texts, text;
 	struct column_pair sides; /* closed between texts */
 	int64_t line;
 	FILE *verdicts; /* owned */
 	bool is_complete;
-	/* counts of all pairs read */
-	int64_t of_rule[CLEAN_N_RULES];
-	int64_t bins[PAIR_HISTOGRAMS][PAIR_BINS][CLEAN_N_RULES];
-	int64_t density[2][PAIR_GRID][PAIR_GRID]; /* [is dropped][source][target] */
 	struct repeat_counter repeats[PAIR_REPEATS];
 	/* facts of single pairs */
 	struct pair_fact *sample, *dropped; /* owned */
-	size_t n_sample, cap_sample, n_dropped, cap_dropped;
-	/* held-out sets */
-	int n_sets;
-	struct held_out held[PAIR_SETS_MAX];
-	struct pair_leaks leaks[PAIR_SETS_MAX];
+	size_t cap_sample, n_dropped, cap_dropped;
+	struct held_out held[PAIR_SETS_MAX]; /* (counts.n_sets) */
 };
 
 static const double bin_limits[PAIR_HISTOGRAMS][PAIR_BINS] = {
@@ -70,9 +61,9 @@ static int facts_read_recipe(struct pair_facts *f, struct err *e)
 	if (!rc)
 		rc = conf_load_recipe(&c, path, e);
 	if (!rc) {
-		f->options = pair_rules_options(&c);
-		f->drop_duplicates = c.drop_duplicates;
-		f->drop_overlap = c.overlap == OVERLAP_DROP;
+		f->counts.options = pair_rules_options(&c);
+		f->counts.drop_duplicates = c.drop_duplicates;
+		f->counts.drop_overlap = c.overlap == OVERLAP_DROP;
 	}
 	conf_free(&c);
 	free(path);
@@ -82,7 +73,7 @@ static int facts_read_recipe(struct pair_facts *f, struct err *e)
 /* Read a held-out set whose names can be file names; one that cannot be read has no leaks. */
 static void facts_read_set(struct pair_facts *f, const struct json *set, const char *languages[2])
 {
-	struct pair_leaks *leaks = &f->leaks[f->n_sets];
+	struct pair_leaks *leaks = &f->counts.leaks[f->counts.n_sets];
 	const char *name = json_text(json_get(set, "set"), "");
 	struct err ignored = { 0 };
 	bool fits = !paths_check_name("set", name, &ignored) && strlen(name) < sizeof(leaks->set);
@@ -96,14 +87,14 @@ static void facts_read_set(struct pair_facts *f, const struct json *set, const c
 	}
 	if (!fits)
 		return;
-	if (held_out_read(&f->held[f->n_sets], f->folder, name, languages[0], languages[1],
+	if (held_out_read(&f->held[f->counts.n_sets], f->folder, name, languages[0], languages[1],
 			  &ignored)) {
-		held_out_free(&f->held[f->n_sets]);
+		held_out_free(&f->held[f->counts.n_sets]);
 		return;
 	}
 	snprintf(leaks->set, sizeof(leaks->set), "%s", name);
-	leaks->n_lines = (int64_t)f->held[f->n_sets].n;
-	f->n_sets++;
+	leaks->n_lines = (int64_t)f->held[f->counts.n_sets].n;
+	f->counts.n_sets++;
 }
 
 static int facts_read_stats(struct pair_facts *f, struct err *e)
@@ -118,8 +109,8 @@ static int facts_read_stats(struct pair_facts *f, struct err *e)
 	}
 	free(path);
 	f->n_texts = json_len(json_get(f->stats, "texts"));
-	f->total = json_integer(json_get(json_get(f->stats, "pairs"), "read"), -1);
-	if (!f->n_texts || f->n_texts > TEXTS_LIMIT || f->total < 0)
+	f->counts.total = json_integer(json_get(json_get(f->stats, "pairs"), "read"), -1);
+	if (!f->n_texts || f->n_texts > TEXTS_LIMIT || f->counts.total < 0)
 		return err_set(e, ERR_DATA,
 			       "%s/stats.json: does not say how many pairs of which texts were "
 			       "read; prepare the corpus again with --force",
@@ -130,7 +121,7 @@ static int facts_read_stats(struct pair_facts *f, struct err *e)
 		if (paths_check_name("language", languages[i], e))
 			return e->code;
 	sets = json_get(f->stats, "held_out");
-	for (size_t i = 0; i < json_len(sets) && f->n_sets < PAIR_SETS_MAX; i++)
+	for (size_t i = 0; i < json_len(sets) && f->counts.n_sets < PAIR_SETS_MAX; i++)
 		facts_read_set(f, json_at(sets, i), languages);
 	return 0;
 }
@@ -145,11 +136,11 @@ static int facts_open_verdicts(struct pair_facts *f, struct err *e)
 		err_set(e, ERR_NOINPUT,
 			"the corpus was prepared without its work folder: prepare it again with "
 			"--keep-work yes to see its pairs");
-	} else if (file_size(path) != f->total) {
+	} else if (file_size(path) != f->counts.total) {
 		err_set(e, ERR_DATA,
 			"%s: has %lld verdicts, but %lld pairs were read; prepare the corpus "
 			"again with --force",
-			path, (long long)file_size(path), (long long)f->total);
+			path, (long long)file_size(path), (long long)f->counts.total);
 	} else {
 		f->verdicts = file_open_stream(path, e);
 	}
@@ -181,7 +172,7 @@ void pair_facts_free(struct pair_facts *f)
 		fclose(f->verdicts);
 	for (int i = 0; i < PAIR_REPEATS; i++)
 		repeat_counter_free(&f->repeats[i]);
-	for (int i = 0; i < f->n_sets; i++)
+	for (int i = 0; i < f->counts.n_sets; i++)
 		held_out_free(&f->held[i]);
 	json_free(f->stats);
 	free(f->folder);
@@ -229,10 +220,10 @@ static void facts_count_pair(struct pair_facts *f, const struct pair_fact *p)
 	};
 
 	for (int h = 0; h < PAIR_HISTOGRAMS; h++)
-		f->bins[h][bin_of_value((enum pair_histogram)h, values[h])][p->rule]++;
-	f->of_rule[p->rule]++;
-	f->density[p->rule != CLEAN_KEEP][MIN(s->words, PAIR_GRID - 1u)]
-		  [MIN(t->words, PAIR_GRID - 1u)]++;
+		f->counts.in_bin[h][bin_of_value((enum pair_histogram)h, values[h])][p->rule]++;
+	f->counts.of_rule[p->rule]++;
+	f->counts.density[p->rule != CLEAN_KEEP][MIN(s->words, PAIR_GRID - 1u)]
+			 [MIN(t->words, PAIR_GRID - 1u)]++;
 }
 
 static void facts_count_leaks(struct pair_facts *f, const struct pair_fact *p)
@@ -240,8 +231,8 @@ static void facts_count_leaks(struct pair_facts *f, const struct pair_fact *p)
 	const uint64_t keys[HELD_OUT_PARTS] = { pair_rules_key(p->sides[0].hash, p->sides[1].hash),
 						p->sides[0].hash, p->sides[1].hash };
 
-	for (int set = 0; set < f->n_sets; set++) {
-		struct pair_leaks *l = &f->leaks[set];
+	for (int set = 0; set < f->counts.n_sets; set++) {
+		struct pair_leaks *l = &f->counts.leaks[set];
 		bool has_example = false;
 
 		for (int part = 0; part < HELD_OUT_PARTS; part++) {
@@ -277,12 +268,13 @@ static int facts_count_kept(struct pair_facts *f, const struct pair_fact *p, str
 /* Keep every pair while there is room, then each of the pairs so far with equal probability. */
 static int facts_keep_sample(struct pair_facts *f, const struct pair_fact *p, struct err *e)
 {
-	uint64_t place = (uint64_t)f->done;
+	uint64_t place = (uint64_t)f->counts.done;
 
-	if (f->n_sample < PAIR_FACTS_MAX) {
-		if (mem_grow(&f->sample, &f->cap_sample, f->n_sample + 1, sizeof(*f->sample), e))
+	if (f->counts.n_sample < PAIR_FACTS_MAX) {
+		if (mem_grow(&f->sample, &f->cap_sample, (size_t)f->counts.n_sample + 1,
+			     sizeof(*f->sample), e))
 			return e->code;
-		f->sample[f->n_sample++] = *p;
+		f->sample[f->counts.n_sample++] = *p;
 	} else {
 		struct rng_block r = rng_block_at(rng_key_make(1, RNG_SAMPLE, 0, 0), place);
 
@@ -309,7 +301,7 @@ static int facts_add_pair(struct pair_facts *f, const struct token_column_line l
 	if (rule == EOF && ferror(f->verdicts))
 		return err_set_errno(e, ERR_IO, "%s/work/verdicts.final: cannot be read",
 				     f->folder);
-	if (rule == EOF || rule >= CLEAN_N_RULES || f->done >= f->total)
+	if (rule == EOF || rule >= CLEAN_N_RULES || f->counts.done >= f->counts.total)
 		return err_set(e, ERR_DATA,
 			       "%s/work/verdicts.final: does not fit the texts; prepare the corpus "
 			       "again with --force",
@@ -318,7 +310,7 @@ static int facts_add_pair(struct pair_facts *f, const struct token_column_line l
 	facts_count_pair(f, &p);
 	if (facts_keep_sample(f, &p, e) || (!rule && facts_count_kept(f, &p, e)))
 		return e->code;
-	f->done++;
+	f->counts.done++;
 	return 0;
 }
 
@@ -349,71 +341,30 @@ int pair_facts_read(struct pair_facts *f, int64_t n, struct err *e)
 	}
 	if (f->text < f->n_texts)
 		return 1;
-	if (f->done != f->total)
+	if (f->counts.done != f->counts.total)
 		return err_set(e, ERR_DATA,
 			       "%s/work: has %lld pairs, but %lld were read; prepare the corpus "
 			       "again with --force",
-			       f->folder, (long long)f->done, (long long)f->total);
+			       f->folder, (long long)f->counts.done, (long long)f->counts.total);
 	f->is_complete = true;
 	return 0;
 }
 
 /* ---- answers ---- */
 
-int64_t pair_facts_total(const struct pair_facts *f)
+const struct pair_counts *pair_facts_counts(const struct pair_facts *f)
 {
-	return f->total;
-}
-
-int64_t pair_facts_done(const struct pair_facts *f)
-{
-	return f->done;
+	return &f->counts;
 }
 
 bool pair_facts_are_whole(const struct pair_facts *f)
 {
-	return f->is_complete && f->total <= PAIR_FACTS_MAX;
-}
-
-int64_t pair_facts_of_rule(const struct pair_facts *f, enum clean_rule rule)
-{
-	return f->of_rule[rule];
-}
-
-int64_t pair_facts_in_bin(const struct pair_facts *f, enum pair_histogram h, int bin,
-			  enum clean_rule rule)
-{
-	return f->bins[h][bin][rule];
-}
-
-int64_t pair_facts_density(const struct pair_facts *f, int source, int target, bool dropped)
-{
-	return f->density[dropped][source][target];
-}
-
-const struct clean_options *pair_facts_options(const struct pair_facts *f)
-{
-	return &f->options;
-}
-
-bool pair_facts_drop_duplicates(const struct pair_facts *f)
-{
-	return f->drop_duplicates;
-}
-
-bool pair_facts_drop_overlap(const struct pair_facts *f)
-{
-	return f->drop_overlap;
-}
-
-int64_t pair_facts_n(const struct pair_facts *f)
-{
-	return (int64_t)f->n_sample;
+	return f->is_complete && f->counts.total <= PAIR_FACTS_MAX;
 }
 
 const struct pair_fact *pair_facts_at(const struct pair_facts *f, int64_t i)
 {
-	assert(i >= 0 && (size_t)i < f->n_sample);
+	assert(i >= 0 && i < f->counts.n_sample);
 	return &f->sample[i];
 }
 
@@ -421,7 +372,7 @@ bool pair_facts_is_held_out(const struct pair_facts *f, const struct pair_fact *
 {
 	uint64_t key = pair_rules_key(p->sides[0].hash, p->sides[1].hash);
 
-	for (int set = 0; set < f->n_sets; set++)
+	for (int set = 0; set < f->counts.n_sets; set++)
 		if (held_out_find(&f->held[set], HELD_OUT_PAIR, key))
 			return true;
 	return false;
@@ -479,14 +430,4 @@ int pair_facts_repeat_examples(const struct pair_facts *f, enum pair_repeat what
 			       struct pair_repeat_example *out, int max)
 {
 	return repeat_counter_examples(&f->repeats[what], out, max);
-}
-
-int pair_facts_n_sets(const struct pair_facts *f)
-{
-	return f->n_sets;
-}
-
-const struct pair_leaks *pair_facts_leaks(const struct pair_facts *f, int set)
-{
-	return &f->leaks[set];
 }

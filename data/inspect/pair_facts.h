@@ -79,6 +79,20 @@ struct pair_leaks {
 	int n_examples;
 };
 
+/* The recipe's rules, and counts of the pairs read so far. */
+struct pair_counts {
+	struct clean_options options; /* the limits of the recipe */
+	bool drop_duplicates, drop_overlap;
+	int64_t total, done;		/* training pairs of the corpus; of them read so far */
+	int64_t of_rule[CLEAN_N_RULES]; /* pairs by verdict; CLEAN_KEEP: the kept ones */
+	int64_t in_bin[PAIR_HISTOGRAMS][PAIR_BINS][CLEAN_N_RULES];
+	/* by number of words (the last: or more): [is dropped][source][target] */
+	int64_t density[2][PAIR_GRID][PAIR_GRID];
+	int64_t n_sample; /* pairs whose facts are kept */
+	int n_sets;
+	struct pair_leaks leaks[PAIR_SETS_MAX]; /* (n_sets) */
+};
+
 struct pair_facts;
 
 struct pair_facts *pair_facts_open(const char *folder, struct err *e); /* NULL: failure */
@@ -86,24 +100,11 @@ void pair_facts_free(struct pair_facts *f);
 /* Read up to n pairs: 1: there are more; 0: all are read; < 0: failure. */
 int pair_facts_read(struct pair_facts *f, int64_t n, struct err *e);
 
-int64_t pair_facts_total(const struct pair_facts *f); /* training pairs of the corpus */
-int64_t pair_facts_done(const struct pair_facts *f);  /* of them read so far */
+/* Borrowed until pair_facts_free(); pair_facts_read() goes on counting in it. */
+const struct pair_counts *pair_facts_counts(const struct pair_facts *f);
 /* Are the facts of every pair of the corpus in memory? */
 bool pair_facts_are_whole(const struct pair_facts *f);
-/* Pairs read so far by verdict; CLEAN_KEEP: the kept ones. */
-int64_t pair_facts_of_rule(const struct pair_facts *f, enum clean_rule rule);
-/* Pairs of a bin by verdict. */
-int64_t pair_facts_in_bin(const struct pair_facts *f, enum pair_histogram h, int bin,
-			  enum clean_rule rule);
-/* Pairs by number of words (0 ... PAIR_GRID - 1, the last: or more), kept or dropped. */
-int64_t pair_facts_density(const struct pair_facts *f, int source, int target, bool dropped);
-/* The limits of the recipe, and its other rules that matter for a trial. */
-const struct clean_options *pair_facts_options(const struct pair_facts *f);
-bool pair_facts_drop_duplicates(const struct pair_facts *f);
-bool pair_facts_drop_overlap(const struct pair_facts *f);
-
-/* The sample: fact i of pair_facts_n(). */
-int64_t pair_facts_n(const struct pair_facts *f);
+/* Fact i of the sample. */
 const struct pair_fact *pair_facts_at(const struct pair_facts *f, int64_t i);
 /* Is the pair with these hashes in a held-out set that was read? */
 bool pair_facts_is_held_out(const struct pair_facts *f, const struct pair_fact *p);
@@ -117,8 +118,5 @@ struct pair_estimate pair_facts_repeats(const struct pair_facts *f, enum pair_re
 /* The most frequent keys, at most max of them, most frequent first. Returns their number. */
 int pair_facts_repeat_examples(const struct pair_facts *f, enum pair_repeat what,
 			       struct pair_repeat_example *out, int max);
-
-int pair_facts_n_sets(const struct pair_facts *f);
-const struct pair_leaks *pair_facts_leaks(const struct pair_facts *f, int set);
 
 #endif

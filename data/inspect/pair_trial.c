@@ -48,13 +48,13 @@ static void trial_count(struct pair_trial *t, const struct pair_fact *p, enum cl
 int pair_trial_run(struct pair_trial *t, const struct pair_facts *f, const struct clean_options *o,
 		   struct err *e)
 {
-	struct pair_rules_memory memory = { .drop_overlap = pair_facts_drop_overlap(f) };
-	int64_t n = pair_facts_n(f);
+	struct pair_rules_memory memory = { .drop_overlap = pair_facts_counts(f)->drop_overlap };
+	int64_t n = pair_facts_counts(f)->n_sample;
 
 	*t = (struct pair_trial){ .n = n,
-				  .total = pair_facts_total(f),
+				  .total = pair_facts_counts(f)->total,
 				  .is_exact = pair_facts_are_whole(f) };
-	if (t->is_exact && pair_facts_drop_duplicates(f) &&
+	if (t->is_exact && pair_facts_counts(f)->drop_duplicates &&
 	    hash_set_reserve(&memory.seen, (size_t)MAX(n, 1), e))
 		return e->code;
 	for (int64_t i = 0; i < n; i++) {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "data/text/chars.h"
 #include "data/text/icu.h"
 #include "share/base/mem.h"
 #include "share/base/text.h"
@@ -61,14 +62,14 @@ int word_marks_open(struct word_marks *m, bool is_escaped, struct err *e)
 	size_t cap = 0;
 
 	*m = (struct word_marks){ .is_escaped = is_escaped };
-	for (size_t row = 0; row < ARRAY_LEN(languages); row++)
-		for (const char *at = languages[row].words; *at; at += strspn(at, " ")) {
-			const size_t n = strcspn(at, " ");
+	for (size_t row = 0; row < ARRAY_LEN(languages); row++) {
+		const char *at = languages[row].words, *end = at + strlen(at), *word;
+		size_t n;
 
-			if (add_frequent_word(m, at, n, row, &cap, e))
+		while ((word = chars_next_word(&at, end, &n)) != NULL)
+			if (add_frequent_word(m, word, n, row, &cap, e))
 				return e->code;
-			at += n;
-		}
+	}
 	return 0;
 }
 

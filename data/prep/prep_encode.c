@@ -8,12 +8,12 @@
  */
 #include <assert.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "data/prep/prep_pairs.h"
 #include "data/prep/prep_pieces.h"
 #include "data/prep/word_ids.h"
 #include "data/subword/pipeline.h"
+#include "data/text/chars.h"
 #include "data/words/vocab.h"
 #include "share/base/file.h"
 #include "share/base/mem.h"
@@ -51,16 +51,12 @@ static int word_add_piece(struct piece_encoder *q, const char *text, size_t n, s
 static int encode_add_word(void *context, int32_t word, const char *pieces, size_t n, struct err *e)
 {
 	struct piece_encoder *q = context;
-	const char *end = pieces + n, *stop;
-	size_t before = q->n_numbers;
+	const char *end = pieces + n, *piece;
+	size_t before = q->n_numbers, n_piece;
 
-	for (; pieces < end; pieces = stop + 1) {
-		stop = memchr(pieces, ' ', (size_t)(end - pieces));
-		if (!stop)
-			stop = end;
-		if (stop > pieces && word_add_piece(q, pieces, (size_t)(stop - pieces), e))
+	while ((piece = chars_next_word(&pieces, end, &n_piece)) != NULL)
+		if (word_add_piece(q, piece, n_piece, e))
 			return e->code;
-	}
 	/* a length for now; encode_all_words() sums up, since words without a count are skipped */
 	assert(word >= 0 && word < q->n_words);
 	q->words.start[word + 1] = (uint32_t)(q->n_numbers - before);

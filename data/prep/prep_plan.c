@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "data/prep/prep_pieces.h"
+#include "data/text/chars.h"
 #include "share/base/clock.h"
 #include "share/base/file.h"
 #include "share/base/text.h"
@@ -16,15 +17,6 @@
 #include "share/conf/text_facts.h"
 
 /* ---- "depends" and the key of a stage ---- */
-
-/* The next word of a blank-separated list; advances *list. false: the end. */
-static bool next_list_word(const char **list, const char **word, size_t *n)
-{
-	*word = *list + strspn(*list, " ");
-	*n = strcspn(*word, " ");
-	*list = *word + *n;
-	return *n > 0;
-}
 
 /* No member for an option without a value: keys of corpora that are older than the option stay valid. */
 static void depends_add_option(struct json_writer *w, const struct conf *c, const char *name)
@@ -42,7 +34,7 @@ static void depends_add_options(struct json_writer *w, const struct conf *c,
 				const struct prep_stage *s)
 {
 	const struct text_fact *f;
-	const char *word, *list = s->options;
+	const char *word, *list = s->options, *end = list + strlen(list);
 	char name[64];
 	size_t n;
 
@@ -50,7 +42,7 @@ static void depends_add_options(struct json_writer *w, const struct conf *c,
 	for (size_t i = 0; (f = text_fact_at(i)) != NULL; i++)
 		if (!strcmp(f->stage, s->name) && text_fact_counts(c, f))
 			depends_add_option(w, c, f->option);
-	while (next_list_word(&list, &word, &n)) {
+	while ((word = chars_next_word(&list, end, &n)) != NULL) {
 		snprintf(name, sizeof(name), "%.*s", (int)n, word);
 		depends_add_option(w, c, name);
 	}
@@ -105,12 +97,12 @@ static struct prep_step *find_step(struct prep_plan *plan, const char *name, siz
 
 static void depends_add_inputs(struct json_writer *w, struct prep_plan *plan, const char *list)
 {
-	const char *word;
+	const char *word, *end = list + strlen(list);
 	char name[64];
 	size_t n;
 
 	json_put_open(w, "inputs", '{');
-	while (next_list_word(&list, &word, &n)) {
+	while ((word = chars_next_word(&list, end, &n)) != NULL) {
 		const struct prep_step *input = find_step(plan, word, n);
 
 		assert(input && input->key[0]); /* inputs come before the stages that read them */

@@ -7,6 +7,7 @@
 #include "data/prep/prep_plan.h"
 #include "data/source/manifest.h"
 #include "data/subword/pipeline.h"
+#include "data/text/chars.h"
 #include "share/base/file.h"
 #include "share/base/flow.h"
 #include "share/base/mem.h"
@@ -103,14 +104,11 @@ int prep_files_add_stage(const struct prep *p, const struct prep_stage *stage, b
 			 struct prep_files *files, struct err *e)
 {
 	struct file_pattern q = { .also_empty = also_empty };
-	const char *s = stage->outputs;
+	const char *at = stage->outputs, *end = at + strlen(at);
 
-	for (; *(s += strspn(s, " ")); s += q.n) {
-		q.text = s;
-		q.n = strcspn(s, " ");
+	while ((q.text = chars_next_word(&at, end, &q.n)) != NULL)
 		if (files_add_pattern(p, &q, files, e))
 			return e->code;
-	}
 	return 0;
 }
 

@@ -4,12 +4,7 @@
 libdata_a_SOURCES += \
 	%D%/archive.c %D%/archive.h %D%/bars.c %D%/bars.h %D%/corpus.c %D%/corpus.h \
 	%D%/fetch.c %D%/fetch.h %D%/fetch_part.c %D%/fetch_part.h \
-	%D%/fetch_transfer.c %D%/fetch_transfer.h %D%/gunzip.c %D%/gunzip.h %D%/inflate.h \
+	%D%/fetch_transfer.c %D%/fetch_transfer.h %D%/gunzip.c %D%/gunzip.h \
 	%D%/manifest.c %D%/manifest.h %D%/manifest_internal.h %D%/manifest_parse.c %D%/manifest_read.c %D%/obtain.c %D%/obtain.h %D%/progress.c %D%/progress.h \
 	%D%/progress_file.c %D%/receipt.c %D%/receipt.h %D%/unpacker.c %D%/unpacker.h %D%/text_format.c %D%/text_format.h %D%/texts.c %D%/texts.h \
 	%D%/texts_demo.c
-if HAVE_ISAL
-libdata_a_SOURCES += %D%/inflate_isal.c
-else
-libdata_a_SOURCES += %D%/inflate_zlib.c
-endif

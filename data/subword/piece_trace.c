@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "data/text/chars.h"
 #include "share/base/file.h"
 #include "share/base/mem.h"
 #include "share/workspace/model_files.h"
@@ -49,36 +50,21 @@ static bool piece_tracer_is_bpe(const struct piece_tracer *s)
 	return s->conf.segmentation == SEGMENTATION_BPE;
 }
 
-/* The next word at or after *at, between blanks; false: none. */
-static bool next_blank_field(const struct buf *b, size_t *at, size_t *start, size_t *len)
-{
-	const char *text = buf_text(b), *end;
-
-	while (*at < b->len && text[*at] == ' ')
-		++*at;
-	if (*at >= b->len)
-		return false;
-	end = memchr(text + *at, ' ', b->len - *at);
-	*start = *at;
-	*len = (end ? (size_t)(end - text) : b->len) - *at;
-	*at += *len;
-	return true;
-}
-
 static int tracer_add_pieces(struct piece_tracer *s, struct line_pieces *out, size_t from,
 			     struct err *e)
 {
 	const struct vocab *v = pipeline_vocab(s->tools);
-	size_t start, len;
+	const char *text = buf_text(&out->pieces), *at = text + from, *piece;
+	size_t len;
 
-	while (next_blank_field(&out->pieces, &from, &start, &len)) {
-		int32_t id = vocab_id(v, buf_text(&out->pieces) + start, len);
+	while ((piece = chars_next_word(&at, text + out->pieces.len, &len)) != NULL) {
+		int32_t id = vocab_id(v, piece, len);
 
 		if (mem_grow(&out->piece, &out->cap_pieces, out->n_pieces + 1, sizeof(*out->piece),
 			     e))
 			return e->code;
-		out->piece[out->n_pieces++] =
-			(struct line_piece){ start, len, id, vocab_frequency(v, id) };
+		out->piece[out->n_pieces++] = (struct line_piece){ (size_t)(piece - text), len, id,
+								   vocab_frequency(v, id) };
 	}
 	return 0;
 }
@@ -102,7 +88,8 @@ static int tracer_add_word(struct piece_tracer *s, struct line_pieces *out, size
 int piece_tracer_encode_line(struct piece_tracer *s, enum pipeline_side side, const char *line,
 			     size_t n, struct line_pieces *out, struct err *e)
 {
-	size_t at = 0, start, len;
+	const char *text, *at, *word;
+	size_t len;
 
 	out->n_words = out->n_pieces = 0;
 	buf_clear(&out->tokens);
@@ -110,8 +97,9 @@ int piece_tracer_encode_line(struct piece_tracer *s, enum pipeline_side side, co
 	if (pipeline_tokenize(s->tools, side, line, n, &out->tokens, e) ||
 	    buf_check(&out->tokens, e))
 		return e->code;
-	while (next_blank_field(&out->tokens, &at, &start, &len))
-		if (tracer_add_word(s, out, start, len, e))
+	text = at = buf_text(&out->tokens);
+	while ((word = chars_next_word(&at, text + out->tokens.len, &len)) != NULL)
+		if (tracer_add_word(s, out, (size_t)(word - text), len, e))
 			return e->code;
 	return 0;
 }

@@ -4,10 +4,10 @@
 #include <assert.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "data/subword/bpe.h"
 #include "data/subword/sp.h"
+#include "data/text/chars.h"
 #include "data/text/tokenize.h"
 #include "share/base/file.h"
 #include "share/base/mem.h"
@@ -136,17 +136,13 @@ int pipeline_word_pieces(struct pipeline *p, const char *word, size_t n, struct 
 int pipeline_pieces_to_ids(const struct vocab *v, const char *pieces, size_t n, int32_t **ids,
 			   size_t *n_ids, size_t *cap, struct err *e)
 {
-	const char *end = pieces + n, *stop;
+	const char *end = pieces + n, *piece;
+	size_t n_piece;
 
-	for (; pieces < end; pieces = stop + 1) {
-		stop = memchr(pieces, ' ', (size_t)(end - pieces));
-		if (!stop)
-			stop = end;
-		if (stop == pieces)
-			continue;
+	while ((piece = chars_next_word(&pieces, end, &n_piece)) != NULL) {
 		if (mem_grow(ids, cap, *n_ids + 1, sizeof(**ids), e))
 			return e->code;
-		(*ids)[(*n_ids)++] = vocab_id(v, pieces, (size_t)(stop - pieces));
+		(*ids)[(*n_ids)++] = vocab_id(v, piece, n_piece);
 	}
 	return 0;
 }

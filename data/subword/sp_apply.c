@@ -17,6 +17,7 @@
 #include "data/subword/bpe_line.h"
 #include "data/subword/sp.h"
 #include "data/subword/sp_model.h"
+#include "data/text/chars.h"
 #include "share/base/file.h"
 #include "share/base/mem.h"
 #include "share/base/text.h"
@@ -391,14 +392,11 @@ static int sp_add_word(struct sp *s, const char *word, size_t n, struct buf *out
 static int sp_add_words(struct sp *s, const char *line, size_t n, struct buf *out,
 			bool *needs_lookahead, struct err *e)
 {
-	size_t start = out->len;
+	size_t start = out->len, n_word;
+	const char *end = line + n, *word;
 
-	for (const char *end = line + n, *stop; line < end; line = stop + 1) {
-		stop = memchr(line, ' ', (size_t)(end - line));
-		if (!stop)
-			stop = end;
-		if (stop > line &&
-		    sp_add_word(s, line, (size_t)(stop - line), out, start, needs_lookahead, e))
+	while ((word = chars_next_word(&line, end, &n_word)) != NULL) {
+		if (sp_add_word(s, word, n_word, out, start, needs_lookahead, e))
 			return e->code;
 		if (*needs_lookahead) {
 			buf_truncate(out, start);
@@ -480,6 +478,8 @@ static void undo_piece(struct undoing *u, const char *piece, size_t n)
 int sp_undo_line(struct sp *s, const char *line, size_t n, struct buf *out, struct err *e)
 {
 	struct undoing u = { .m = &s->model, .out = out, .start = out->len, .is_at_start = true };
+	const char *end = line + n, *piece;
+	size_t n_piece;
 	int rc;
 
 	if (s->model.has_denormalizer) {
@@ -487,13 +487,8 @@ int sp_undo_line(struct sp *s, const char *line, size_t n, struct buf *out, stru
 		u.out = &s->normalized;
 		u.start = 0;
 	}
-	for (const char *end = line + n, *stop; line < end; line = stop + 1) {
-		stop = memchr(line, ' ', (size_t)(end - line));
-		if (!stop)
-			stop = end;
-		if (stop > line)
-			undo_piece(&u, line, (size_t)(stop - line));
-	}
+	while ((piece = chars_next_word(&line, end, &n_piece)) != NULL)
+		undo_piece(&u, piece, n_piece);
 	flush_bytes(&u);
 	rc = buf_check(&u.bytes, e);
 	buf_free(&u.bytes);

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "data/text/rewrite.h"
 #include "share/base/err.h"
@@ -43,5 +44,23 @@ static inline bool chars_is_blank(uint32_t c)
 
 /* Is well-formed text all blank? Empty text: true. */
 bool chars_all_blank(const char *text, size_t n);
+
+/*
+ * The next word of a text whose words are separated by ' ': *n gets its bytes, and *at, where the
+ * search begins, moves to the end of the word. NULL: no word before end.
+ */
+static inline const char *chars_next_word(const char **at, const char *end, size_t *n)
+{
+	const char *word = *at, *blank;
+
+	while (word < end && *word == ' ')
+		word++;
+	if (word == end)
+		return NULL;
+	blank = memchr(word, ' ', (size_t)(end - word));
+	*at = blank ? blank : end;
+	*n = (size_t)(*at - word);
+	return word;
+}
 
 #endif

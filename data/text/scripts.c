@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "data/text/chars.h"
 #include "data/text/icu.h"
 #include "share/base/mem.h"
 #include "share/base/text.h"
@@ -51,15 +52,12 @@ static const struct {
 
 static bool is_among(const char *list, const char *language)
 {
-	size_t n = strlen(language);
+	const char *end = list + strlen(list), *word;
+	size_t n;
 
-	while (*list) {
-		size_t m = strcspn(list, " ");
-
-		if (m == n && !memcmp(list, language, n))
+	while ((word = chars_next_word(&list, end, &n)) != NULL)
+		if (n == strlen(language) && !memcmp(word, language, n))
 			return true;
-		list += m + (list[m] == ' ');
-	}
 	return false;
 }
 

@@ -109,16 +109,6 @@ AC_DEFUN([WERKBANK_WITH_CURSES], [
   AM_CONDITIONAL([HAVE_CURSES], [test $werkbank_curses = yes])
 ])
 
-# Both unpack gzip: one of them is needed.
-AC_DEFUN([WERKBANK_WITH_ISAL], [
-  AC_ARG_WITH([isal], [AS_HELP_STRING([--without-isal], [zlib unpacks .gz, not the faster ISA-L])], [], [with_isal=check])
-  found=no
-  AS_IF([test "x$with_isal" != xno], [PKG_CHECK_MODULES([INFLATE], [libisal >= 2.30], [found=yes], [found=no])])
-  WERKBANK_VERDICT([isal], [$found])
-  AS_IF([test $werkbank_isal = no], [PKG_CHECK_MODULES([ZLIB], [zlib]); INFLATE_CFLAGS=$ZLIB_CFLAGS; INFLATE_LIBS=$ZLIB_LIBS])
-  AM_CONDITIONAL([HAVE_ISAL], [test $werkbank_isal = yes])
-])
-
 # Leak checks of sanitizers stop and read their own process, which the sandbox refuses.
 AC_DEFUN([WERKBANK_WITH_SECCOMP], [
   AC_ARG_WITH([seccomp], [AS_HELP_STRING([--without-seccomp], [system calls are not limited while foreign bytes are read])],

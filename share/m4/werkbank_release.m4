@@ -12,9 +12,8 @@ AC_DEFUN([WERKBANK_REPRODUCIBLE_DIST], [
 # WERKBANK_SBOM: SBOM_LIBRARIES = "NAME=VERSION ...": all libraries that the programs are linked with.
 AC_DEFUN([WERKBANK_SBOM], [
   SBOM_LIBRARIES=
-  werkbank_modules="libpcre2-8 libarchive libcurl libcrypto icu-uc"
+  werkbank_modules="libpcre2-8 libarchive zlib libcurl libcrypto icu-uc"
   AS_IF([test $werkbank_curses = yes], [werkbank_modules="$werkbank_modules ncursesw"])
-  AS_IF([test $werkbank_isal = yes], [werkbank_modules="$werkbank_modules libisal"], [werkbank_modules="$werkbank_modules zlib"])
   AS_IF([test $werkbank_seccomp = yes], [werkbank_modules="$werkbank_modules libseccomp"])
   AS_IF([test $werkbank_mpi = yes], [AS_IF([$PKG_CONFIG --exists ompi-c],
     [werkbank_modules="$werkbank_modules ompi-c"], [werkbank_modules="$werkbank_modules mpich"])])

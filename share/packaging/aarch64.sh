@@ -36,6 +36,6 @@ lib=$to/root/usr/lib/$host
 cd "$to/build"
 PKG_CONFIG_LIBDIR=$lib/pkgconfig:$to/root/usr/share/pkgconfig PKG_CONFIG_SYSROOT_DIR=$to/root \
 	"$source/configure" -q --host=$host --without-cuda --without-mpi --without-nccl --without-curses \
-	--without-isal CC="$host-gcc --sysroot=$to/root" CFLAGS="-O2 -g" LDFLAGS="-Wl,--as-needed -Wl,-rpath-link,$lib"
+	CC="$host-gcc --sysroot=$to/root" CFLAGS="-O2 -g" LDFLAGS="-Wl,--as-needed -Wl,-rpath-link,$lib"
 make -j"${JOBS:-2}" werkbank-eval
 $host-readelf -d werkbank-eval | sed -n 's/.*(NEEDED).*\[\(.*\)\]/needs \1/p'

@@ -166,23 +166,23 @@ TEST(pair_facts_count_what_judge_decided)
 	judge_corpus(&x);
 	f = read_facts(&x);
 	for (int rule = CLEAN_KEEP + 1; rule < CLEAN_N_RULES; rule++)
-		check_int(pair_facts_of_rule(f, (enum clean_rule)rule), x.p.numbers.dropped[rule]);
+		check_int(pair_facts_counts(f)->of_rule[rule], x.p.numbers.dropped[rule]);
 	check(x.p.numbers.dropped[CLEAN_LONG] > 0 && x.p.numbers.dropped[CLEAN_RATIO] > 0);
 	for (int h = 0; h < PAIR_HISTOGRAMS; h++) {
 		sum = 0;
 		for (int bin = 0; bin < PAIR_BINS; bin++)
 			for (int rule = 0; rule < CLEAN_N_RULES; rule++)
-				sum += pair_facts_in_bin(f, (enum pair_histogram)h, bin,
-							 (enum clean_rule)rule);
+				sum += pair_facts_counts(f)->in_bin[h][bin][rule];
 		check_int(sum, N_PAIRS);
 	}
 	/* every pair that max-ratio dropped is in a bin above 4 */
 	for (int bin = 0; bin < PAIR_BINS; bin++)
 		if (pair_bin_limit(PAIR_WORD_RATIO, bin) <= 4)
-			check_int(pair_facts_in_bin(f, PAIR_WORD_RATIO, bin, CLEAN_RATIO), 0);
+			check_int(pair_facts_counts(f)->in_bin[PAIR_WORD_RATIO][bin][CLEAN_RATIO],
+				  0);
 	for (int s = 0; s < PAIR_GRID; s++)
 		for (int t = 0; t < PAIR_GRID; t++)
-			cells += pair_facts_density(f, s, t, true);
+			cells += pair_facts_counts(f)->density[true][s][t];
 	check_int(cells, N_PAIRS - x.p.numbers.pairs[0]);
 	pair_facts_free(f);
 	end_facts(&x);
@@ -205,8 +205,8 @@ TEST(pair_facts_find_repeats_and_leaks)
 	check_int(best[0].n, N_PAIRS / 50);
 	check_int(best[0].first.line, 50);
 	/* a set in another folder and one without files are left out */
-	check_int(pair_facts_n_sets(f), 1);
-	l = pair_facts_leaks(f, 0);
+	check_int(pair_facts_counts(f)->n_sets, 1);
+	l = &pair_facts_counts(f)->leaks[0];
 	check_str(l->set, "dev");
 	check_int(l->n[0], N_PAIRS / 50);
 	check_int(l->n_lines, 2);
@@ -247,7 +247,7 @@ TEST(pair_trial_decides_as_judge)
 		x.c.overlap = mode ? OVERLAP_DROP : OVERLAP_WARN;
 		judge_corpus(&x);
 		f = read_facts(&x);
-		o = *pair_facts_options(f);
+		o = pair_facts_counts(f)->options;
 		check_int(pair_trial_run(&t, f, &o, &e), 0);
 		check(t.is_exact && !t.n_dropped && !t.n_kept);
 		kept = x.p.numbers.pairs[0];
@@ -255,10 +255,11 @@ TEST(pair_trial_decides_as_judge)
 		for (size_t i = 0; i < ARRAY_LEN(tries); i++) {
 			char recipe[32];
 
-			pair_limit_text(pair_facts_options(f), tries[i].limit, recipe);
-			o = *pair_facts_options(f);
+			pair_limit_text(&pair_facts_counts(f)->options, tries[i].limit, recipe);
+			o = pair_facts_counts(f)->options;
 			check_int(pair_limit_set(&o, tries[i].limit, tries[i].value, &e), 0);
-			check(!pair_limits_equal(&o, pair_facts_options(f), tries[i].limit));
+			check(!pair_limits_equal(&o, &pair_facts_counts(f)->options,
+						 tries[i].limit));
 			check_int(pair_trial_run(&t, f, &o, &e), 0);
 			set_limit(&x.c, tries[i].limit, tries[i].value);
 			check_int(prep_filter_pairs(&x.p, &e), 0);

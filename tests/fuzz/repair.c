@@ -6,8 +6,8 @@
  */
 #include <stdio.h>
 #include <string.h>
+#include <zlib.h>
 
-#include "data/source/inflate.h"
 #include "share/base/hash.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -81,50 +81,27 @@ static void put_le32(uint8_t *at, uint32_t value)
 		at[i] = (uint8_t)(value >> 8 * i);
 }
 
-static uint32_t add_crc(uint32_t crc, const uint8_t *bytes, size_t n)
-{
-	crc = ~crc;
-	for (size_t i = 0; i < n; i++) {
-		crc ^= bytes[i];
-		for (int bit = 0; bit < 8; bit++)
-			crc = crc >> 1 ^ (crc & 1 ? 0xedb88320 : 0);
-	}
-	return ~crc;
-}
-
 /* CRC of what `n` bytes of deflate hold, as far as they are right, and its length. */
 static uint32_t crc_of_deflated(const uint8_t *bytes, size_t n, size_t *length)
 {
 	static unsigned char out[1 << 16];
-	const struct {
-		const uint8_t *at;
-		size_t n;
-	} parts[] = { { gzip_head, GZIP_HEAD }, { bytes, n } };
-	struct err e = { 0 };
-	struct inflate *z = inflate_new(&e);
-	uint32_t crc = 0;
-	int rc = INFLATE_MORE;
+	z_stream z = { .next_in = (Bytef *)bytes, .avail_in = (uInt)n };
+	uLong crc = 0;
+	int rc = inflateInit2(&z, -MAX_WBITS); /* no header and trailer of gzip */
 
 	*length = 0;
-	for (size_t i = 0; z && i < 2 && rc == INFLATE_MORE; i++) {
-		struct inflate_io io = { .in = parts[i].at, .n_in = parts[i].n };
-		size_t got = 1;
+	while (rc == Z_OK && *length < MAX_CONTENT) {
+		size_t got;
 
-		while ((io.n_in || got) && rc == INFLATE_MORE && *length < MAX_CONTENT) {
-			const size_t before = io.n_in;
-
-			io.out = out;
-			io.room = sizeof(out);
-			rc = inflate_step(z, &io, &e);
-			got = sizeof(out) - io.room;
-			crc = add_crc(crc, out, got);
-			*length += got;
-			if (!got && before == io.n_in)
-				break;
-		}
+		z.next_out = out;
+		z.avail_out = sizeof(out);
+		rc = inflate(&z, Z_NO_FLUSH); /* Z_BUF_ERROR: no more input */
+		got = sizeof(out) - z.avail_out;
+		crc = crc32(crc, out, (uInt)got);
+		*length += got;
 	}
-	inflate_free(z);
-	return crc;
+	inflateEnd(&z);
+	return (uint32_t)crc;
 }
 
 /* Of a file with one member, without a name in its head. */
@@ -161,7 +138,7 @@ static void repair_zip(uint8_t *bytes, size_t n)
 		if (from > n || packed > n - from)
 			continue;
 		if (get_le(head + 8, 2) == 0)
-			crc = add_crc(0, bytes + from, packed);
+			crc = (uint32_t)crc32(0, bytes + from, (uInt)packed);
 		else
 			crc = crc_of_deflated(bytes + from, packed, &length);
 		put_le32(bytes + at + 14, crc);

@@ -49,7 +49,7 @@ for row in 'fedora|ID=fedora|dnf install gcc glibc-devel make .*pcre2-devel .*li
 	'Rocky Linux|ID=rocky ID_LIKE="rhel centos fedora"|dnf install gcc glibc-devel make ' \
 	'Arch|ID=arch|pacman -S gcc glibc make .*pcre2 .*openssl' \
 	'openSUSE|ID=opensuse-tumbleweed ID_LIKE=suse|zypper install gcc .*libopenssl-devel' \
-	'Alpine|ID=alpine|apk add gcc musl-dev make .*pcre2-dev .*isa-l-dev libseccomp-dev$' \
+	'Alpine|ID=alpine|apk add gcc musl-dev make .*pcre2-dev .*libseccomp-dev$' \
 	'Debian|ID=debian|apt-get install gcc libc6-dev make .*libpcre2-dev .*libseccomp-dev$' \
 	'a system like Ubuntu|ID=mint ID_LIKE=ubuntu|apt-get install gcc '; do
 	ids=${row#*|}
@@ -61,7 +61,7 @@ system ID=alpine
 install_compilers
 says "everything is there: it builds" 0 'left out: training on several hosts or ranks. To add it: (sudo )?apk add openmpi-dev openmpi, then ./quickstart build' \
 	quickstart "$tree" ./quickstart build
-says "what is optional is offered" 0 'going on without optional packages; to add them: (sudo )?apk add isa-l-dev' \
+says "what is optional is offered" 0 'going on without optional packages; to add them: (sudo )?apk add libseccomp-dev' \
 	quickstart "$tree" ./quickstart build
 same "configured once" "$(wc -l <"$tree/build/times" | tr -d ' ')" 1
 echo ompi-c >>"$tmp/modules"

@@ -70,7 +70,7 @@ static void dropped_reason(const struct corpus_details *b, const struct drop_row
 		return;
 	p = pair_facts_find(b->facts, r->file.text, r->file.n, number);
 	if (p && p->rule == r->rule)
-		pair_limit_reason(p, r->rule, pair_facts_options(b->facts), out, size);
+		pair_limit_reason(p, r->rule, &pair_facts_counts(b->facts)->options, out, size);
 }
 
 static void draw_dropped_whole(struct grid *g, struct rect box, const struct corpus_details *b,

@@ -29,7 +29,8 @@ void data_draw_no_facts(struct grid *g, struct rect in, const struct corpus_deta
 const char *data_facts_extent(const struct corpus_details *b, char *out, size_t size)
 {
 	char n[NUMBER_TEXT_BYTES];
-	int64_t done = pair_facts_done(b->facts), total = pair_facts_total(b->facts);
+	int64_t done = pair_facts_counts(b->facts)->done,
+		total = pair_facts_counts(b->facts)->total;
 
 	format_count(n, total);
 	if (done == total)
@@ -75,7 +76,7 @@ static void bin_counts(const struct pair_facts *f, enum pair_histogram h, int bi
 {
 	*all = *dropped = 0;
 	for (int rule = 0; rule < CLEAN_N_RULES; rule++) {
-		int64_t n = pair_facts_in_bin(f, h, bin, (enum clean_rule)rule);
+		int64_t n = pair_facts_counts(f)->in_bin[h][bin][rule];
 
 		*all += n;
 		if (rule && (chosen == CLEAN_KEEP || rule == (int)chosen))
@@ -146,7 +147,7 @@ static int density_limit(const struct pair_facts *f)
 
 	for (int x = 0; x < PAIR_GRID; x++)
 		for (int y = 0; y < PAIR_GRID; y++)
-			by_length[MAX(x, y)] += pair_facts_density(f, x, y, false);
+			by_length[MAX(x, y)] += pair_facts_counts(f)->density[false][x][y];
 	for (int x = 0; x < PAIR_GRID; x++)
 		all += by_length[x];
 	while (limit < PAIR_GRID - 1 && (double)(sum += by_length[limit]) < SHOWN_LEN * (double)all)
@@ -175,7 +176,7 @@ static int64_t density_of_cell(const struct pair_facts *f, struct cell_span x, s
 
 	for (int s = x.first; s <= x.last; s++)
 		for (int t = y.first; t <= y.last; t++)
-			sum += pair_facts_density(f, s, t, dropped);
+			sum += pair_facts_counts(f)->density[dropped][s][t];
 	return sum;
 }
 
@@ -241,8 +242,8 @@ static void draw_density(struct grid *g, struct rect box, const struct pair_fact
 	for (int x = 0; x < PAIR_GRID; x++)
 		for (int y = 0; y < PAIR_GRID; y++)
 			if (x > limit || y > limit)
-				beyond += pair_facts_density(f, x, y, false) +
-					  pair_facts_density(f, x, y, true);
+				beyond += pair_facts_counts(f)->density[false][x][y] +
+					  pair_facts_counts(f)->density[true][x][y];
 	snprintf(title, sizeof(title), "target words (up) by source words%s",
 		 zoomed ? "" : "; z zooms");
 	draw_box(g, box, title, false);
@@ -283,7 +284,7 @@ void data_draw_pairs(struct grid *g, struct rect r, const struct corpus_details 
 	struct rect rows[3], cols[4];
 	char text[160], extent[80];
 
-	if (!b->facts || !pair_facts_done(b->facts)) {
+	if (!b->facts || !pair_facts_counts(b->facts)->done) {
 		draw_box(g, r, "pairs", true);
 		data_draw_no_facts(g, layout_inside(r), b);
 		return;

@@ -47,7 +47,7 @@ static void add_repeats(const struct corpus_details *b, struct data_view_state *
 	struct pair_estimate x = pair_facts_repeats(b->facts, what);
 	struct pair_repeat_example examples[REPEAT_EXAMPLES];
 	char n[NUMBER_TEXT_BYTES], margin[NUMBER_TEXT_BYTES], place[90];
-	int64_t kept = pair_facts_of_rule(b->facts, CLEAN_KEEP);
+	int64_t kept = pair_facts_counts(b->facts)->of_rule[CLEAN_KEEP];
 	int found = pair_facts_repeat_examples(b->facts, what, examples, REPEAT_EXAMPLES);
 
 	if (x.is_exact)
@@ -95,8 +95,9 @@ static void add_dropped_repeats(const struct corpus_details *b, struct data_view
 	char n[NUMBER_TEXT_BYTES];
 
 	add_repeat_row(s, STYLE_DIM, "dropped by the rule duplicate: %s%s",
-		       format_count(n, pair_facts_of_rule(b->facts, CLEAN_DUPLICATE)),
-		       pair_facts_drop_duplicates(b->facts) ? "" : " (drop-duplicates is off)");
+		       format_count(n, pair_facts_counts(b->facts)->of_rule[CLEAN_DUPLICATE]),
+		       pair_facts_counts(b->facts)->drop_duplicates ? ""
+								    : " (drop-duplicates is off)");
 }
 
 static void add_dropped_overlap(const struct corpus_details *b, struct data_view_state *s)
@@ -104,8 +105,8 @@ static void add_dropped_overlap(const struct corpus_details *b, struct data_view
 	char n[NUMBER_TEXT_BYTES];
 
 	add_repeat_row(s, STYLE_DIM, "dropped by the rule overlap: %s%s",
-		       format_count(n, pair_facts_of_rule(b->facts, CLEAN_OVERLAP)),
-		       pair_facts_drop_overlap(b->facts) ? "" : " (overlap = drop is off)");
+		       format_count(n, pair_facts_counts(b->facts)->of_rule[CLEAN_OVERLAP]),
+		       pair_facts_counts(b->facts)->drop_overlap ? "" : " (overlap = drop is off)");
 }
 
 void data_update_repeats(struct corpus_details *b, struct data_view_state *s)
@@ -122,9 +123,9 @@ void data_update_repeats(struct corpus_details *b, struct data_view_state *s)
 		add_repeats(b, s, (enum pair_repeat)i);
 	add_dropped_repeats(b, s);
 	add_repeat_row(s, STYLE_TITLE, "Held-out sentences among the kept training pairs");
-	for (int i = 0; i < pair_facts_n_sets(b->facts); i++)
-		add_leaks(b, s, pair_facts_leaks(b->facts, i));
-	if (!pair_facts_n_sets(b->facts))
+	for (int i = 0; i < pair_facts_counts(b->facts)->n_sets; i++)
+		add_leaks(b, s, &pair_facts_counts(b->facts)->leaks[i]);
+	if (!pair_facts_counts(b->facts)->n_sets)
 		add_repeat_row(s, STYLE_DIM, "no held-out set can be read");
 	add_dropped_overlap(b, s);
 	for (size_t i = 0; i < s->n_repeat_rows && n < PAIR_TEXTS_MAX; i++)

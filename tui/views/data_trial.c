@@ -35,7 +35,7 @@ void data_update_trial(struct corpus_details *b, struct data_view_state *s)
 	if (!b->facts)
 		return;
 	if (!data_has_limits(s)) {
-		s->tried = *pair_facts_options(b->facts);
+		s->tried = pair_facts_counts(b->facts)->options;
 		s->trial_is_late = true;
 	}
 	/* while pairs are read, a trial of each part would take the time of the reading */
@@ -53,7 +53,7 @@ void data_trial_recipe(const struct corpus_details *b, const struct data_view_st
 	char value[32];
 
 	for (int l = 0; b->facts && data_has_limits(s) && l < PAIR_N_LIMITS; l++)
-		if (!pair_limits_equal(&s->tried, pair_facts_options(b->facts),
+		if (!pair_limits_equal(&s->tried, &pair_facts_counts(b->facts)->options,
 				       (enum pair_limit)l)) {
 			for (const char *c = pair_limit_name((enum pair_limit)l); *c; c++)
 				buf_add_char(out, *c == '-' ? '_' : *c);
@@ -84,7 +84,8 @@ static const char *estimate_text(const struct grid *g, struct pair_estimate x, c
 static bool has_tried_limits(const struct corpus_details *b, const struct data_view_state *s)
 {
 	for (int i = 0; i < PAIR_N_LIMITS; i++)
-		if (!pair_limits_equal(&s->tried, pair_facts_options(b->facts), (enum pair_limit)i))
+		if (!pair_limits_equal(&s->tried, &pair_facts_counts(b->facts)->options,
+				       (enum pair_limit)i))
 			return true;
 	return false;
 }
@@ -99,8 +100,8 @@ static struct pair_estimate tried_estimate(const struct corpus_details *b,
 	enum pair_limit l = pair_limit_of_rule(rule);
 
 	if (!has_tried_limits(b, s))
-		return (struct pair_estimate){ (double)pair_facts_of_rule(b->facts, rule), 0,
-					       true };
+		return (struct pair_estimate){ (double)pair_facts_counts(b->facts)->of_rule[rule],
+					       0, true };
 	if (l < PAIR_N_LIMITS && pair_limit_is_off(&s->tried, l))
 		return (struct pair_estimate){ 0, 0, true };
 	return pair_trial_estimate(&s->trial, s->trial.after[rule]);
@@ -120,7 +121,7 @@ static void draw_limit_head(struct grid *g, struct rect in, int row)
 static void draw_limit_row(struct grid *g, struct rect in, int row, const struct corpus_details *b,
 			   const struct data_view_state *s, enum pair_limit l)
 {
-	const struct clean_options *recipe = pair_facts_options(b->facts);
+	const struct clean_options *recipe = &pair_facts_counts(b->facts)->options;
 	bool chosen = s->lists[DATA_RULES].at == (size_t)l;
 	bool changed = !pair_limits_equal(recipe, &s->tried, l);
 	enum style style = chosen ? STYLE_SELECTED : STYLE_NORMAL;
@@ -141,7 +142,7 @@ static void draw_limit_row(struct grid *g, struct rect in, int row, const struct
 	if (changed)
 		draw_text(g, row, in.col + 35, 1, chosen ? style : STYLE_WARN, "*");
 	draw_text_right(g, row, in.col + 46, 11, chosen ? style : STYLE_DIM,
-			format_count(text, pair_facts_of_rule(b->facts, rule)));
+			format_count(text, pair_facts_counts(b->facts)->of_rule[rule]));
 	if (b->facts_are_read)
 		draw_text(g, row, in.col + 50, right - in.col - 50, chosen ? style : STYLE_BRIGHT,
 			  estimate_text(g, tried_estimate(b, s, rule), text));
@@ -157,13 +158,13 @@ static void draw_trial_sum(struct grid *g, struct rect in, int row, const struct
 
 	if (!has_tried_limits(b, s)) {
 		snprintf(text, sizeof(text), "kept: %s; unchanged, no other limit is tried",
-			 format_count(d, pair_facts_of_rule(b->facts, CLEAN_KEEP)));
+			 format_count(d, pair_facts_counts(b->facts)->of_rule[CLEAN_KEEP]));
 		if (row < end)
 			draw_text(g, row, in.col + 2, in.cols - 2, STYLE_BRIGHT, text);
 		return;
 	}
 	snprintf(text, sizeof(text), "kept: %s now, %s by the tried limits",
-		 format_count(d, pair_facts_of_rule(b->facts, CLEAN_KEEP)),
+		 format_count(d, pair_facts_counts(b->facts)->of_rule[CLEAN_KEEP]),
 		 estimate_text(g, tried_estimate(b, s, CLEAN_KEEP), a));
 	if (row < end)
 		draw_text(g, row++, in.col + 2, in.cols - 2, STYLE_BRIGHT, text);
@@ -174,7 +175,7 @@ static void draw_trial_sum(struct grid *g, struct rect in, int row, const struct
 		draw_text(g, row++, in.col + 2, in.cols - 2, STYLE_NORMAL, text);
 	snprintf(text, sizeof(text), "of these, %s may still be dropped by %s",
 		 estimate_text(g, pair_trial_estimate(t, t->n_unsure), a),
-		 t->is_exact || !pair_facts_drop_duplicates(b->facts)
+		 t->is_exact || !pair_facts_counts(b->facts)->drop_duplicates
 			 ? "max-tokens"
 			 : "max-tokens or drop-duplicates");
 	if (t->n_unsure && row < end)

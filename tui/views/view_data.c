@@ -332,7 +332,7 @@ static unsigned reset_limits(struct data_view *d)
 
 	if (s->front != DATA_RULES || !data_has_limits(s) || !d->details.facts)
 		return REACT_NOTHING;
-	s->tried = *pair_facts_options(d->details.facts);
+	s->tried = pair_facts_counts(d->details.facts)->options;
 	s->trial_is_late = true;
 	return REACT_REDRAW | REACT_AGAIN;
 }
