@@ -21,17 +21,14 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
 static void put_header_entry(struct json_writer *w, const struct safetensors_item *item,
 			     int64_t *offset)
 {
-	json_key(w, item->name);
-	json_open(w, '{');
+	json_put_open(w, item->name, '{');
 	json_put_str(w, "dtype", "F32");
-	json_key(w, "shape");
-	json_open(w, '[');
+	json_put_open(w, "shape", '[');
 	if (item->rows != 1)
 		json_int(w, item->rows);
 	json_int(w, item->cols);
 	json_close(w, ']');
-	json_key(w, "data_offsets");
-	json_open(w, '[');
+	json_put_open(w, "data_offsets", '[');
 	json_int(w, *offset);
 	*offset += item->rows * item->cols * (int64_t)sizeof(float);
 	json_int(w, *offset);
