@@ -77,13 +77,11 @@ static int print_tensors_json(const struct model_param *params, size_t n, int64_
 	int rc;
 
 	json_open(&w, '{');
-	json_key(&w, "tensors");
-	json_open(&w, '[');
+	json_put_open(&w, "tensors", '[');
 	for (size_t i = 0; i < n; i++) {
 		json_open(&w, '{');
 		json_put_str(&w, "name", params[i].name);
-		json_key(&w, "shape");
-		json_open(&w, '[');
+		json_put_open(&w, "shape", '[');
 		json_int(&w, params[i].rows);
 		json_int(&w, params[i].cols);
 		json_close(&w, ']');

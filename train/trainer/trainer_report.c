@@ -63,8 +63,7 @@ static void put_options(struct json_writer *w, const struct conf *c)
 	struct buf value = { 0 };
 	const struct arch_row *row;
 
-	json_key(w, "options");
-	json_open(w, '{');
+	json_put_open(w, "options", '{');
 	put_option(w, c, "size", &value);
 	for (size_t i = 0; (row = arch_at(i)) != NULL; i++)
 		if (row->is_option)

@@ -112,16 +112,14 @@ static int write_changes(const struct weight_changes *c, size_t first, size_t en
 	struct weight_change x;
 
 	json_put_int(w, "since", c->step);
-	json_key(w, "moved");
-	json_open(w, '{');
+	json_put_open(w, "moved", '{');
 	for (size_t i = first; i < end; i++) {
 		weight_change_find(c->before + i * SAMPLE_FLOATS, c->now + i * SAMPLE_FLOATS,
 				   N_CHUNKS, CHUNK_FLOATS, &x);
 		json_put_real(w, c->matrices[i].name, round(x.moved * 1e6) / 1e6);
 	}
 	json_close(w, '}');
-	json_key(w, "still");
-	json_open(w, '{');
+	json_put_open(w, "still", '{');
 	for (size_t i = first; i < end; i++) {
 		weight_change_find(c->before + i * SAMPLE_FLOATS, c->now + i * SAMPLE_FLOATS,
 				   N_CHUNKS, CHUNK_FLOATS, &x);
