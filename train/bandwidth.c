@@ -244,7 +244,7 @@ static int beside_round(struct measuring *m, struct reduce *r, struct work *w, d
 	rc = sync_ranks(m, e);
 	if (rc)
 		return rc;
-	reduce_collect_busy(r);
+	(void)reduce_collect(r);
 	reduce_begin(r, m->data);
 	reduce_ready(r, 0);
 	numbers[0] = MAX(compute_all(w, n) - alone, 0);
@@ -252,7 +252,7 @@ static int beside_round(struct measuring *m, struct reduce *r, struct work *w, d
 		rc = reduce_poll(r, &done, e);
 		comm_pause(1e-3);
 	}
-	numbers[1] = reduce_collect_busy(r);
+	numbers[1] = reduce_collect(r).busy_s;
 	return rc;
 }
 
@@ -458,9 +458,8 @@ static int bandwidth_run_parts(struct measuring *m, struct err *e)
 	int rc = 0;
 
 	for (size_t i = 0; !rc && i < ARRAY_LEN(parts); i++) {
-		if (bandwidth_is_first(m)) {
+		if (bandwidth_is_first(m))
 			json_put_open(&m->w, parts[i].name, '[');
-		}
 		rc = parts[i].measure(m, e);
 		if (bandwidth_is_first(m))
 			json_close(&m->w, ']');

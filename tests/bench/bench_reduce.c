@@ -82,9 +82,9 @@ static int bench_wire(struct comm *c, enum wire_format w, float *x, size_t n, do
 	int rc = r ? 0 : e->code;
 
 	for (int i = 0; !rc && i < TIMES; i++) {
-		reduce_collect_sent(r);
+		(void)reduce_collect(r);
 		rc = exposed(c, r, x, n, 0, false, &alone[i], e);
-		sent = reduce_collect_sent(r);
+		sent = reduce_collect(r).sent_bytes;
 		if (!rc)
 			rc = exposed(c, r, x, n, compute_s, false, &after[i], e);
 		if (!rc)

@@ -179,6 +179,7 @@ static void reduce_on_gpus(struct comm *c, void *arg)
 	const struct ops *o = ops_cuda();
 	struct err e = { 0 };
 	struct dev *d;
+	struct reduce_counts counts;
 	struct reduce *r;
 	float *x;
 
@@ -198,8 +199,9 @@ static void reduce_on_gpus(struct comm *c, void *arg)
 	o->to_host(d, t->result[c->rank], x, FLOATS * sizeof(*x));
 	check_err((c->check)(c, &e), 0);
 	check_err(o->sync(d, &e), 0);
-	check(reduce_collect_sent(r) > 0);
-	check(reduce_collect_busy(r) > 0);
+	counts = reduce_collect(r);
+	check(counts.sent_bytes > 0);
+	check(counts.busy_s > 0);
 	reduce_free(r);
 	o->release(d, x);
 	o->close(d);

@@ -250,7 +250,7 @@ static void reduce_once(struct comm *c, void *arg)
 	if (t->shards)
 		check_err(reduce_all_gather(r, x, &e), 0);
 	t->result[c->rank] = x;
-	t->sent[c->rank] = reduce_collect_sent(r);
+	t->sent[c->rank] = reduce_collect(r).sent_bytes;
 	reduce_free(r);
 }
 

@@ -374,18 +374,33 @@ static int count_tensors(const struct safetensors *file, const char *path, struc
 	return 0;
 }
 
-static int load_weights(const char *folder, const char *name, struct model *m, float *arena,
-			struct err *e)
-{
-	char *path = file_path(e, "%s/%s", folder, name);
-	struct safetensors *file = path ? safetensors_open(path, e) : NULL;
-	int rc = file ? load_arena(file, m, "", store_on_backend, arena, e) : e->code;
+/* An array, and the suffix of its tensors in a file. */
+struct suffixed_arena {
+	const char *suffix;
+	float *x;
+};
 
-	if (!rc)
-		rc = count_tensors(file, path, m, 1, e);
+/* Load arrays from the file `path`, which is freed; NULL: failure. each: arrays of the file; 0: any. */
+static int ckpt_load_file(char *path, struct model *m, store_function *store,
+			  const struct suffixed_arena *arenas, size_t n, size_t each, struct err *e)
+{
+	struct safetensors *file = path ? safetensors_open(path, e) : NULL;
+	int rc = file ? 0 : e->code;
+
+	for (size_t i = 0; !rc && i < n; i++)
+		rc = load_arena(file, m, arenas[i].suffix, store, arenas[i].x, e);
+	if (!rc && each)
+		rc = count_tensors(file, path, m, each, e);
 	safetensors_close(file);
 	free(path);
 	return rc;
+}
+
+static int load_weights(const char *folder, const char *name, struct model *m, float *arena,
+			struct err *e)
+{
+	return ckpt_load_file(file_path(e, "%s/%s", folder, name), m, store_on_backend,
+			      &(struct suffixed_arena){ "", arena }, 1, 1, e);
 }
 
 int ckpt_load_weights(const char *folder, struct model *m, struct err *e)
@@ -483,17 +498,10 @@ out:
 int ckpt_load_moments(const char *folder, struct model *m, float *first, float *second,
 		      struct err *e)
 {
-	char *path = file_path(e, "%s/%s", folder, CKPT_MOMENTS);
-	struct safetensors *file = path ? safetensors_open(path, e) : NULL;
-	int rc = file ? load_arena(file, m, ".m", store_on_backend, first, e) : e->code;
+	const struct suffixed_arena moments[] = { { ".m", first }, { ".v", second } };
 
-	if (!rc)
-		rc = load_arena(file, m, ".v", store_on_backend, second, e);
-	if (!rc)
-		rc = count_tensors(file, path, m, 2, e);
-	safetensors_close(file);
-	free(path);
-	return rc;
+	return ckpt_load_file(file_path(e, "%s/%s", folder, CKPT_MOMENTS), m, store_on_backend,
+			      moments, 2, 2, e);
 }
 
 /* The path of the file with the error feedback, under its present or its former name. */
@@ -509,24 +517,13 @@ static char *feedback_path(const char *folder, struct err *e)
 
 int ckpt_load_arena(const char *folder, struct model *m, int which, float *arena, struct err *e)
 {
-	const bool is_feedback = which >= CKPT_FEEDBACK;
-	char *path = is_feedback ? feedback_path(folder, e)
-				 : file_path(e, "%s/%s", folder, CKPT_MOMENTS);
-	struct safetensors *file = path ? safetensors_open(path, e) : NULL;
-	char suffix[16] = ".m";
-	int rc;
+	char suffix[16];
+	const struct suffixed_arena to = { suffix, arena };
 
 	assert(which >= CKPT_FIRST);
-	if (is_feedback)
-		snprintf(suffix, sizeof(suffix), ".r%d", which - CKPT_FEEDBACK);
-	else if (which == CKPT_SECOND)
-		suffix[1] = 'v';
-	rc = !file ? e->code
-		   : load_arena(file, m, suffix, is_feedback ? store_on_host : store_on_backend,
-				arena, e);
-	if (!rc && !is_feedback)
-		rc = count_tensors(file, path, m, 2, e);
-	safetensors_close(file);
-	free(path);
-	return rc;
+	ckpt_set_suffix(which, suffix, sizeof(suffix));
+	if (which >= CKPT_FEEDBACK)
+		return ckpt_load_file(feedback_path(folder, e), m, store_on_host, &to, 1, 0, e);
+	return ckpt_load_file(file_path(e, "%s/%s", folder, CKPT_MOMENTS), m, store_on_backend, &to,
+			      1, 2, e);
 }

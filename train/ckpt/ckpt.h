@@ -165,6 +165,12 @@ struct ckpt_folder {
 };
 
 /*
+ * Copy FROM_FOLDER/NAME if it exists. A file that is there already stays: ckpt_save_model() has
+ * written the recipe of the run, not of the corpus.
+ */
+int ckpt_copy_file(const char *from_folder, const char *to_folder, const char *name, struct err *e);
+
+/*
  * Save a model folder without moments, for another process on this host. weights: a flat array in
  * the backend's memory; NULL: the model's weights.
  */

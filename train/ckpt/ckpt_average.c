@@ -34,7 +34,6 @@ struct averaging {
 	size_t n_params;
 	float *mean; /* owned: room for the largest tensor */
 	struct outfolder out;
-	struct buf sums;
 };
 
 static int open_averaged_model(struct averaging *a, size_t i, const struct ckpt_source *from,
@@ -138,8 +137,7 @@ static int write_origin(const struct averaging *a, struct err *e)
 {
 	struct buf b = { 0 };
 	struct json_writer w = { .out = &b };
-	char *path = file_path(e, "%s/%s", a->out.temporary, CKPT_AVERAGE);
-	int rc = path ? 0 : e->code;
+	int rc;
 
 	json_open(&w, '{');
 	json_put_int(&w, "v", 1);
@@ -154,60 +152,23 @@ static int write_origin(const struct averaging *a, struct err *e)
 	json_close(&w, ']');
 	json_close(&w, '}');
 	buf_add_char(&b, '\n');
-	if (!rc)
-		rc = file_write_buf(path, &b, e);
+	rc = file_write_into(a->out.temporary, CKPT_AVERAGE, &b, e);
 	buf_free(&b);
-	free(path);
-	return rc;
-}
-
-/*
- * Copy a file of the newest model (from) if the model has it, and add it to SHA256SUMS. from NULL:
- * the file is in the new folder already.
- */
-static int ckpt_average_add_file(struct averaging *a, const char *from, const char *name,
-				 struct err *e)
-{
-	char *path = file_path(e, "%s/%s", a->out.temporary, name);
-	char *source = path && from ? file_path(e, "%s/%s", from, name) : NULL;
-	char hex[HASH_SHA256_HEX];
-	int rc = path && (!from || source) ? 0 : e->code;
-
-	if (!rc && from && file_exists(source))
-		rc = file_copy(source, path, e);
-	if (!rc && file_exists(path)) {
-		rc = hash_file(path, hex, e);
-		if (!rc)
-			buf_printf(&a->sums, "%s  %s\n", hex, name);
-	}
-	free(source);
-	free(path);
 	return rc;
 }
 
 static int ckpt_average_write_all(struct averaging *a, struct err *e)
 {
-	static const char *const copies[] = { CKPT_STATE, CKPT_COPIES };
+	static const char *const files[] = { CKPT_WEIGHTS, CKPT_AVERAGE, CKPT_STATE };
 	const char *newest = a->parts[a->newest].folder;
-	char *path;
-	int rc = ckpt_average_write_weights(a, e);
+	int64_t bytes = 0;
 
-	if (!rc)
-		rc = write_origin(a, e);
-	if (!rc)
-		rc = ckpt_average_add_file(a, NULL, CKPT_WEIGHTS, e);
-	if (!rc)
-		rc = ckpt_average_add_file(a, NULL, CKPT_AVERAGE, e);
-	for (size_t i = 0; !rc && i < ARRAY_LEN(copies); i++)
-		rc = ckpt_average_add_file(a, newest, copies[i], e);
-	if (!rc)
-		rc = buf_check(&a->sums, e);
-	if (rc)
-		return rc;
-	path = file_path(e, "%s/%s", a->out.temporary, CKPT_SUMS);
-	rc = path ? file_write_all(path, a->sums.data, a->sums.len, e) : e->code;
-	free(path);
-	return rc;
+	return ckpt_average_write_weights(a, e) || write_origin(a, e) ||
+			       ckpt_copy_file(newest, a->out.temporary, CKPT_STATE, e) ||
+			       ckpt_finish_folder(newest, a->out.temporary, files, ARRAY_LEN(files),
+						  &bytes, e)
+		       ? e->code
+		       : 0;
 }
 
 static void close_averaging(struct averaging *a)
@@ -220,7 +181,6 @@ static void close_averaging(struct averaging *a)
 	free(a->items);
 	free(a->mean);
 	outfolder_abandon(&a->out);
-	buf_free(&a->sums);
 }
 
 int ckpt_average(const struct ckpt_source *from, size_t n, const char *to, struct err *e)

@@ -39,4 +39,15 @@ int ckpt_point_link(const char *run_folder, const char *name, int64_t step, stru
 /* hex = the SHA-256 of a file according to SHA256SUMS; does not read the file itself. */
 int ckpt_file_sum(const char *folder, const char *name, char hex[65], struct err *e);
 
+/* out = the suffix of tensor names in an array (CKPT_FIRST, …); -1 (weights): "". */
+void ckpt_set_suffix(int which, char *out, size_t size);
+
+/*
+ * Copy the files of CKPT_COPIES from a run or corpus into the folder `to` that is being written, and
+ * write its SHA256SUMS: of the files `names` that exist, then of the copies. Adds their sizes to
+ * *bytes.
+ */
+int ckpt_finish_folder(const char *from, const char *to, const char *const *names, size_t n,
+		       int64_t *bytes, struct err *e);
+
 #endif

@@ -30,7 +30,6 @@ struct saving {
 	struct ckpt_arena arena; /* the array that is being written */
 	bool training;		 /* also write training.safetensors */
 	int first;		 /* first array of the file that is being written; -1: weights */
-	struct buf sums;	 /* SHA256SUMS so far */
 	int64_t bytes;
 };
 
@@ -53,8 +52,7 @@ static const float *ckpt_fetch_tensor(void *arg, size_t i, struct err *e)
 	return model_get_ops(s->m)->sync(model_get_dev(s->m), e) ? NULL : view;
 }
 
-/* The suffix of tensor names in an array; -1 (weights): none. */
-static void suffix_of(int which, char *out, size_t size)
+void ckpt_set_suffix(int which, char *out, size_t size)
 {
 	if (which == CKPT_FIRST || which == CKPT_SECOND)
 		snprintf(out, size, "%s", which == CKPT_FIRST ? ".m" : ".v");
@@ -77,7 +75,7 @@ static int write_arenas(struct saving *s, const char *name, int first, int n_are
 		const struct model_param *p = &s->params[i % s->n_params];
 		char suffix[16];
 
-		suffix_of(first + (int)(i / s->n_params), suffix, sizeof(suffix));
+		ckpt_set_suffix(first + (int)(i / s->n_params), suffix, sizeof(suffix));
 		snprintf(items[i].name, sizeof(items[i].name), "%s%s", p->name, suffix);
 		items[i].rows = p->rows;
 		items[i].cols = p->cols;
@@ -126,8 +124,7 @@ static int ckpt_write_state(const struct saving *s, struct err *e)
 	const struct ckpt_state *state = s->state;
 	struct buf b = { 0 };
 	struct json_writer w = { .out = &b };
-	char *path = file_path(e, "%s/%s", s->folder, CKPT_STATE);
-	int rc = path ? 0 : e->code;
+	int rc;
 
 	json_open(&w, '{');
 	arch_put_shape(&w, &state->shape);
@@ -159,18 +156,15 @@ static int ckpt_write_state(const struct saving *s, struct err *e)
 	}
 	json_close(&w, '}');
 	buf_add_char(&b, '\n');
-	if (!rc)
-		rc = file_write_buf(path, &b, e);
+	rc = file_write_into(s->folder, CKPT_STATE, &b, e);
 	buf_free(&b);
-	free(path);
 	return rc;
 }
 
-/* A file that is there already stays: ckpt_save_model() has written the recipe of the run, not of the corpus. */
-static int copy_file(const struct saving *s, const char *name, struct err *e)
+int ckpt_copy_file(const char *from_folder, const char *to_folder, const char *name, struct err *e)
 {
-	char *from = file_path(e, "%s/%s", s->run_folder, name),
-	     *to = file_path(e, "%s/%s", s->folder, name);
+	char *from = file_path(e, "%s/%s", from_folder, name),
+	     *to = file_path(e, "%s/%s", to_folder, name);
 	int rc = from && to ? 0 : e->code;
 
 	if (!rc && file_exists(from) && !file_exists(to))
@@ -180,45 +174,51 @@ static int copy_file(const struct saving *s, const char *name, struct err *e)
 	return rc;
 }
 
-/* Add a line to SHA256SUMS if the file exists. */
-static int add_sum(struct saving *s, const char *name, struct err *e)
+/* Add a line to the sums if the file exists, and its size to *bytes. */
+static int add_sum(struct buf *sums, const char *folder, const char *name, int64_t *bytes,
+		   struct err *e)
 {
 	char hex[HASH_SHA256_HEX];
-	char *path = file_path(e, "%s/%s", s->folder, name);
+	char *path = file_path(e, "%s/%s", folder, name);
 	int rc = path ? 0 : e->code;
 
 	if (!rc && file_exists(path)) {
 		rc = hash_file(path, hex, e);
 		if (!rc)
-			buf_printf(&s->sums, "%s  %s\n", hex, name);
-		s->bytes += file_size(path);
+			buf_printf(sums, "%s  %s\n", hex, name);
+		*bytes += file_size(path);
 	}
 	free(path);
 	return rc;
 }
 
-static int write_small_files(struct saving *s, struct err *e)
+int ckpt_finish_folder(const char *from, const char *to, const char *const *names, size_t n,
+		       int64_t *bytes, struct err *e)
 {
-	static const char *const copies[] = { CKPT_COPIES }, *const files[] = {
-		CKPT_WEIGHTS, CKPT_TRAINING, CKPT_MOMENTS, CKPT_FEEDBACK_FILE, CKPT_STATE
-	};
-	char *path;
-	int rc = ckpt_write_state(s, e);
+	static const char *const copies[] = { CKPT_COPIES };
+	struct buf sums = { 0 };
+	int rc = 0;
 
 	for (size_t i = 0; !rc && i < ARRAY_LEN(copies); i++)
-		rc = copy_file(s, copies[i], e);
-	for (size_t i = 0; !rc && i < ARRAY_LEN(files); i++)
-		rc = add_sum(s, files[i], e);
+		rc = ckpt_copy_file(from, to, copies[i], e);
+	for (size_t i = 0; !rc && i < n; i++)
+		rc = add_sum(&sums, to, names[i], bytes, e);
 	for (size_t i = 0; !rc && i < ARRAY_LEN(copies); i++)
-		rc = add_sum(s, copies[i], e);
+		rc = add_sum(&sums, to, copies[i], bytes, e);
 	if (!rc)
-		rc = buf_check(&s->sums, e);
-	if (rc)
-		return rc;
-	path = file_path(e, "%s/%s", s->folder, CKPT_SUMS);
-	rc = path ? file_write_all(path, s->sums.data, s->sums.len, e) : e->code;
-	free(path);
+		rc = file_write_into(to, CKPT_SUMS, &sums, e);
+	buf_free(&sums);
 	return rc;
+}
+
+static int write_small_files(struct saving *s, struct err *e)
+{
+	static const char *const files[] = { CKPT_WEIGHTS, CKPT_TRAINING, CKPT_MOMENTS,
+					     CKPT_FEEDBACK_FILE, CKPT_STATE };
+
+	return ckpt_write_state(s, e) ? e->code
+				      : ckpt_finish_folder(s->run_folder, s->folder, files,
+							   ARRAY_LEN(files), &s->bytes, e);
 }
 
 /* ---- putting it in place ----------------------------------------------- */
@@ -348,7 +348,6 @@ int ckpt_save_arenas(const char *run_folder, const struct ckpt_state *state, str
 	if (!rc)
 		rc = ckpt_remove_old(run_folder, keep, e);
 	*bytes = s.bytes;
-	buf_free(&s.sums);
 	free(s.room);
 	free(s.params);
 	free(folder);
@@ -358,14 +357,11 @@ int ckpt_save_arenas(const char *run_folder, const struct ckpt_state *state, str
 static int ckpt_write_recipe(const struct saving *s, const struct conf *c, struct err *e)
 {
 	struct buf text = { 0 };
-	char *path = file_path(e, "%s/recipe.ini", s->folder);
-	int rc = path ? 0 : e->code;
+	int rc;
 
 	conf_write_recipe(c, &text);
-	if (!rc)
-		rc = file_write_buf(path, &text, e);
+	rc = file_write_into(s->folder, "recipe.ini", &text, e);
 	buf_free(&text);
-	free(path);
 	return rc;
 }
 
@@ -386,7 +382,6 @@ int ckpt_save_model(const char *folder, const struct ckpt_folder *of, struct mod
 		rc = ckpt_write_weights(&s, e);
 	if (!rc)
 		rc = write_small_files(&s, e);
-	buf_free(&s.sums);
 	free(s.room);
 	free(s.params);
 	return rc;

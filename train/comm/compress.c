@@ -98,13 +98,15 @@ VECTORS static void encode_bf16(unsigned char *restrict out, const float *restri
 	}
 }
 
-VECTORS static void decode_bf16(float *restrict x, const unsigned char *restrict in, size_t n)
+/* x = or += the decoded numbers */
+VECTORS static void decode_bf16(float *restrict x, const unsigned char *restrict in, size_t n,
+				bool add)
 {
 	for (size_t i = 0; i < n; i++) {
 		uint16_t h;
 
 		memcpy(&h, in + 2 * i, sizeof(h));
-		x[i] = compress_from_bf16(h);
+		x[i] = add ? x[i] + compress_from_bf16(h) : compress_from_bf16(h);
 	}
 }
 
@@ -302,7 +304,7 @@ void compress_decode(enum wire_format w, float *x, const void *in, size_t n)
 	if (w == WIRE_FP32)
 		memcpy(x, in, n * sizeof(*x));
 	else if (w == WIRE_BF16)
-		decode_bf16(x, in, n);
+		decode_bf16(x, in, n, false);
 	else
 		decode_blocks(w, x, in, n, false);
 }
@@ -313,22 +315,12 @@ VECTORS static void add_fp32(float *restrict x, const float *restrict y, size_t 
 		x[i] += y[i];
 }
 
-VECTORS static void add_bf16(float *restrict x, const unsigned char *restrict in, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		uint16_t h;
-
-		memcpy(&h, in + 2 * i, sizeof(h));
-		x[i] += compress_from_bf16(h);
-	}
-}
-
 void compress_add(enum wire_format w, float *x, const void *in, size_t n)
 {
 	if (w == WIRE_FP32)
 		add_fp32(x, in, n);
 	else if (w == WIRE_BF16)
-		add_bf16(x, in, n);
+		decode_bf16(x, in, n, true);
 	else
 		decode_blocks(w, x, in, n, true);
 }

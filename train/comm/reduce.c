@@ -68,39 +68,15 @@ bool reduce_backward_is_done(struct reduce *r)
 	return r->kind->backward_is_done(r);
 }
 
-/* Bring busy and exposed up to date; the host kind does so itself. */
-static void reduce_measure_times(struct reduce *r)
+struct reduce_counts reduce_collect(struct reduce *r)
 {
+	struct reduce_counts counts;
+
 	if (r->kind->measure)
 		r->kind->measure(r);
-}
-
-double reduce_collect_sent(struct reduce *r)
-{
-	const double sent = r->sent;
-
-	r->sent = 0;
-	return sent;
-}
-
-double reduce_collect_busy(struct reduce *r)
-{
-	double busy;
-
-	reduce_measure_times(r);
-	busy = r->busy;
-	r->busy = 0;
-	return busy;
-}
-
-double reduce_collect_exposed(struct reduce *r)
-{
-	double exposed;
-
-	reduce_measure_times(r);
-	exposed = r->exposed;
-	r->exposed = 0;
-	return exposed;
+	counts = (struct reduce_counts){ r->sent, r->busy, r->exposed };
+	r->sent = r->busy = r->exposed = 0;
+	return counts;
 }
 
 float *reduce_error_feedback(struct reduce *r)

@@ -89,15 +89,17 @@ bool reduce_backward_is_done(struct reduce *r);
 /* All-gather in fp32: each rank sends its own pieces of x; all of x is defined afterwards. */
 int reduce_all_gather(struct reduce *r, float *x, struct err *e);
 
-/* Bytes sent to other ranks since the last call. */
-double reduce_collect_sent(struct reduce *r);
-/* Seconds since the last call in which messages were under way. */
-double reduce_collect_busy(struct reduce *r);
-/*
- * Seconds since the last call in which the ops of a GPU waited for a reduction. 0 for arrays in
- * host memory: there the caller measures its own waiting.
- */
-double reduce_collect_exposed(struct reduce *r);
+/* Since the last call of reduce_collect(). */
+struct reduce_counts {
+	double sent_bytes; /* to other ranks */
+	double busy_s;	   /* in which messages were under way */
+	/*
+	 * In which the ops of a GPU waited for a reduction. 0 for arrays in host memory: there the
+	 * caller measures its own waiting.
+	 */
+	double exposed_s;
+};
+struct reduce_counts reduce_collect(struct reduce *r);
 
 /* (floats) of this rank, in the arrays' memory, for checkpoints; borrowed. NULL: fp32 or bf16. */
 float *reduce_error_feedback(struct reduce *r);

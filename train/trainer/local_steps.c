@@ -129,8 +129,8 @@ static int local_steps_mean_moments(struct local_steps *a, float *arena, struct 
 int local_steps_end_step(struct local_steps *a, int64_t step, double sums[N_SUMS],
 			 struct step_times *times, struct err *e)
 {
-	struct reduce *weights = a->x->reduce;
 	const double begun = clock_mono_s();
+	struct reduce_counts weights, moments;
 
 	for (int i = 0; i < N_SUMS; i++)
 		a->sums[i] += sums[i];
@@ -147,7 +147,9 @@ int local_steps_end_step(struct local_steps *a, int64_t step, double sums[N_SUMS
 	    local_steps_mean_moments(a, a->adam->second, e) || exchange_synchronise(a->x, e))
 		return e->code;
 	times->exposed += clock_mono_s() - begun;
-	times->transfer += reduce_collect_busy(weights) + reduce_collect_busy(a->moments);
-	times->sent_bytes += reduce_collect_sent(weights) + reduce_collect_sent(a->moments);
+	weights = reduce_collect(a->x->reduce);
+	moments = reduce_collect(a->moments);
+	times->transfer += weights.busy_s + moments.busy_s;
+	times->sent_bytes += weights.sent_bytes + moments.sent_bytes;
 	return 0;
 }

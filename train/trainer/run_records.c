@@ -105,8 +105,7 @@ int run_records_checkpoint(struct run_records *r, int64_t bytes, double seconds,
 	w = run_records_begin(r, "save");
 	json_put_str(w, "path", path);
 	json_put_int(w, "bytes", bytes);
-	json_key(w, "seconds");
-	json_real(w, seconds);
+	json_put_real(w, "seconds", seconds);
 	if (is_alone)
 		json_put_bool(w, "alone", true);
 	run_records_end(r);

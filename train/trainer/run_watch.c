@@ -29,28 +29,29 @@ static int read_manifest_facts(const char *corpus, struct recipe_facts *f, struc
 }
 
 /* An attempt does not repeat the warnings of earlier ones. */
-static int warn_of_recipe(struct run_watch *w, const struct run_watch_place *p,
-			  struct recipe_facts *f, const char *journal, struct err *e)
+static int warn_of_recipe(struct run_watch *w, const char *corpus, struct recipe_facts *f,
+			  const char *journal, struct err *e)
 {
 	struct learning_warning due[RECIPE_CHECKS];
 
-	if (read_manifest_facts(p->corpus, f, e))
+	if (read_manifest_facts(corpus, f, e))
 		return e->code;
 	report_learning_warnings(w, due,
 				 recipe_check_drop_told(due, recipe_check(f, due), journal));
 	return 0;
 }
 
-int run_watch_open(struct run_watch *w, const struct run_watch_place *p, struct recipe_facts *facts,
-		   struct err *e)
+int run_watch_open(struct run_watch *w, const char *folder, const char *corpus,
+		   const struct model_shape *shape, struct recipe_facts *facts, struct err *e)
 {
 	const int64_t step = *w->records->step;
 	char *journal;
 	int rc;
 
-	learning_watch_begin(&w->signs, p->vocabulary, p->d_model, (double)facts->conf->warmup);
-	journal = file_path(e, "%s/journal.jsonl", p->folder);
-	rc = journal ? warn_of_recipe(w, p, facts, journal, e) : e->code;
+	learning_watch_begin(&w->signs, shape->vocabulary, shape->d_model,
+			     (double)facts->conf->warmup);
+	journal = file_path(e, "%s/journal.jsonl", folder);
+	rc = journal ? warn_of_recipe(w, corpus, facts, journal, e) : e->code;
 	if (!rc && step > 0)
 		rc = learning_watch_resume(&w->signs, journal, step, e);
 	free(journal);

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 
+#include "train/model/model.h"
 #include "train/record/learning_watch.h"
 #include "train/record/recipe_check.h"
 #include "train/trainer/run_records.h"
@@ -17,18 +18,12 @@ struct run_watch {
 	struct learning_watch signs;
 };
 
-/* Where the run and its corpus are, and the size of its model. */
-struct run_watch_place {
-	const char *folder, *corpus;
-	int vocabulary, d_model;
-};
-
 /*
- * facts: of the recipe, the model and the corpus; those of the development set are read from the
+ * folder: of the run. facts: of the recipe, the model and the corpus; those of the development set are read from the
  * corpus' manifest and stay unknown without one. Sets facts->dev_pairs.
  */
-int run_watch_open(struct run_watch *w, const struct run_watch_place *p, struct recipe_facts *facts,
-		   struct err *e);
+int run_watch_open(struct run_watch *w, const char *folder, const char *corpus,
+		   const struct model_shape *shape, struct recipe_facts *facts, struct err *e);
 /* Belongs to a record "train". */
 void run_watch_step(struct run_watch *w, const struct learning_step *s);
 /* Scores are NAN if unknown. */

@@ -167,8 +167,6 @@ static int handle_requests(struct trainer *t, const int64_t asks[N_ASKS], struct
 
 static int open_watch(struct trainer *t, struct err *e)
 {
-	const struct run_watch_place place = { t->folder, t->corpus, t->state.shape.vocabulary,
-					       t->state.shape.d_model };
 	struct recipe_facts facts = {
 		.conf = t->conf,
 		.parameters = (double)model_floats(t->model),
@@ -178,7 +176,8 @@ static int open_watch(struct trainer *t, struct err *e)
 	bool *lacks = &t->time.lacks_evaluation;
 
 	t->watch.records = &t->records;
-	if (trainer_is_first(t) && run_watch_open(&t->watch, &place, &facts, e))
+	if (trainer_is_first(t) &&
+	    run_watch_open(&t->watch, t->folder, t->corpus, &t->state.shape, &facts, e))
 		return e->code;
 	*lacks = facts.dev_pairs == 0;
 	if (t->comm->broadcast(t->comm, lacks, sizeof(*lacks), 0, e))

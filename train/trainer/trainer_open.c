@@ -49,25 +49,12 @@ static int trainer_open_corpus(struct trainer *t, struct err *e)
 }
 
 /* A run has its own copy of the files that the model needs to read and write text. */
-static int copy_into_run(const struct trainer *t, const char *name, struct err *e)
-{
-	char *from = file_path(e, "%s/%s", t->corpus, name),
-	     *to = file_path(e, "%s/%s", t->folder, name);
-	int rc = from && to ? 0 : e->code;
-
-	if (!rc && file_exists(from) && !file_exists(to))
-		rc = file_copy(from, to, e);
-	free(from);
-	free(to);
-	return rc;
-}
-
 static int copy_files_into_run(const struct trainer *t, struct err *e)
 {
 	static const char *const names[] = { MODEL_FILE_NAMES SHORTLIST_FILE };
 
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
-		if (copy_into_run(t, names[i], e))
+		if (ckpt_copy_file(t->corpus, t->folder, names[i], e))
 			return e->code;
 	return 0;
 }

@@ -145,10 +145,14 @@ static int reduce_on_gpus(struct trainer *t, const double sums[N_SUMS], struct e
 	return reduce_numbers(t->exchange.reduce, &tally->loss, sizeof(*tally) / sizeof(double), e);
 }
 
-static void add_transfer_times(struct trainer *t)
+/* Returns the seconds in which a GPU waited for the reduction. */
+static double add_transfer_times(struct trainer *t)
 {
-	t->last_step.times.transfer += reduce_collect_busy(t->exchange.reduce);
-	t->last_step.times.sent_bytes += reduce_collect_sent(t->exchange.reduce);
+	const struct reduce_counts counts = reduce_collect(t->exchange.reduce);
+
+	t->last_step.times.transfer += counts.busy_s;
+	t->last_step.times.sent_bytes += counts.sent_bytes;
+	return counts.exposed_s;
 }
 
 /*
@@ -327,10 +331,9 @@ static int wait_for_slowest_rank(struct trainer *t, struct err *e)
 /* Times of the GPU since the end of its backward pass; seconds: of the host's wait for it. */
 static int add_gpu_times(struct trainer *t, double seconds, struct err *e)
 {
-	t->last_step.times.exposed = fmin(
-		fmax(reduce_collect_exposed(t->exchange.reduce), t->last_step.times.wait), seconds);
+	t->last_step.times.exposed =
+		fmin(fmax(add_transfer_times(t), t->last_step.times.wait), seconds);
 	t->last_step.times.update += seconds - t->last_step.times.exposed;
-	add_transfer_times(t);
 	return t->comm->check(t->comm, e); /* after a failed rank the sums are invalid */
 }
 

@@ -74,9 +74,7 @@ int weight_average_gather(const struct weight_average *a, const struct exchange 
 	if (exchange_all_gather(x, arena, e) || exchange_synchronise(x, e))
 		return e->code;
 	/* discard the counters of this all-gather: it is not part of a step */
-	reduce_collect_sent(x->reduce);
-	reduce_collect_busy(x->reduce);
-	reduce_collect_exposed(x->reduce);
+	(void)reduce_collect(x->reduce);
 	*whole = arena;
 	return 0;
 }
