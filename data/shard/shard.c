@@ -281,8 +281,10 @@ static int shard_check_header(const char *path, const struct shard_header *h, si
 			       "prepare the corpus on this machine",
 			       path);
 	if (h->order != SHARD_ORDER)
-		return err_set(e, ERR_DATA, "%s: damaged: the byte order mark is %08x", path,
-			       h->order);
+		return err_set(e, ERR_DATA,
+			       "%s: damaged: the field for the byte order is %08x, should be "
+			       "%08x: prepare the corpus again",
+			       path, h->order, SHARD_ORDER);
 	if (h->version > SHARD_VERSION)
 		return err_set(
 			e, ERR_DATA,

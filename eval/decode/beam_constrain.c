@@ -40,7 +40,7 @@ static bool token_joins_next(const struct beam *b, int32_t token)
 	return b->o.joins_next && b->o.joins_next[token];
 }
 
-/* Start the first missing phrase that begins with this token. */
+/* Starts the first phrase that is not done yet and begins with token, if any. */
 static void begin_phrase(const struct beam *b, struct phrase_progress *p, int32_t token)
 {
 	for (int32_t i = 0; i < b->constraint->n_phrases; i++)

@@ -102,7 +102,10 @@ struct beam_next {
 	float value; /* log-probability of the token */
 };
 
-/* One step with forced phrases: next[0 .. *n) best first, *n at most beam. Returns 0 or failure. */
+/*
+ * One step with forced phrases. Fills next[0 .. *n) with the live hypotheses of the next step, best
+ * first; *n is at most the beam size. Returns 0 or an error code.
+ */
 int beam_constrained_step(struct beam *b, const struct beam_scores *found, struct beam_next *next,
 			  int32_t *n, struct err *e);
 

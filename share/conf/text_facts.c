@@ -161,8 +161,9 @@ static char *folder_of_recipe(const struct conf *c)
 }
 
 /*
- * Do the values name the same paths relative to the recipe, which has moved together with its files?
- * Paths of a recipe that exist beside it have become absolute.
+ * Has the user moved the recipe and its files to another folder? True if each new path lies in the
+ * folder of the recipe, and its part below that folder agrees with the end of the old path.
+ * conf_recipe.c has made a path absolute if the file exists beside the recipe.
  */
 static bool has_moved_with_recipe(const struct conf *c, const struct conf *corpus,
 				  const struct conf_option *o)

@@ -7,7 +7,11 @@
 #include "share/base/clock.h"
 #include "share/base/util.h"
 
-#define MOST_GROWTH 8 /* in a step of unknown length: from one agreement to the next */
+/*
+ * While the length of a step is unknown, the next agreement follows after at most this many times
+ * the micro-batches done so far.
+ */
+#define MOST_GROWTH 8
 
 static void read_control_file(struct stop_requests *s)
 {

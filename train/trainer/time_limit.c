@@ -99,7 +99,8 @@ static void report_cooldown(struct time_limit *x, bool is_first, int64_t to)
 			 COUNT_TEXT(x->state->step), COUNT_TEXT(to), x->conf->max_minutes,
 			 COUNT_TEXT(x->conf->steps));
 	else
-		snprintf(text, sizeof(text), "the pace has changed: the cool-down ends at step %s",
+		snprintf(text, sizeof(text),
+			 "the step time has changed: the cool-down now ends at step %s",
 			 COUNT_TEXT(to));
 	run_records_end_line(x->records);
 	if (is_first && !x->conf->quiet)
