@@ -90,7 +90,7 @@ room train/launch             share/base share/guard share/conf share/help train
 room train/model              share/base share/conf kernels/ops data/shard
 room train/optim              share/base train/comm train/model
 room train/ckpt               share/... data/shard train/model train/optim
-room train/record             share/... data/words
+room train/record             share/... data/words train/common
 room train/watch              share/base share/format share/guard share/workspace train/common train/host train/comm
 room train/trainer            share/... kernels/ops kernels data/source data/words data/subword data/shard train/common train/comm train/model train/optim train/ckpt train/record train/watch
 room train                    share/... kernels/ops kernels train/common train/host train/comm train/model train/ckpt train/trainer
@@ -99,7 +99,7 @@ room eval/decode              share/base share/conf kernels/ops data/words data/
 room eval/exchange            share/... kernels/ops data/words data/subword data/shard train/model train/ckpt train/record
 room eval/metrics             share/base share/conf
 room eval/report              share/... data/source train/common train/model train/optim train/ckpt train/record eval/metrics
-room eval/verify              share/... train/ckpt train/record
+room eval/verify              share/... train/common train/ckpt train/record
 room eval/translate           share/... kernels/ops data/text data/words data/subword data/shard train/model train/ckpt eval/decode eval/metrics
 room eval/evaluate            share/... data/text data/source data/shard train/model train/ckpt eval/decode eval/metrics eval/translate
 room eval                     share/base share/guard share/conf share/help eval/exchange eval/report eval/verify eval/translate eval/evaluate

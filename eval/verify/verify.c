@@ -16,6 +16,7 @@
 #include "share/workspace/journal.h"
 #include "share/workspace/paths.h"
 #include "train/ckpt/ckpt.h"
+#include "train/common/run_versions.h"
 #include "train/record/evaluations.h"
 
 #define MANIFEST_MAX (64u << 20)
@@ -409,6 +410,8 @@ int verify_run(struct conf *c, struct err *e)
 			     "model, "
 			     "a run or a corpus",
 			     name);
+	if (!rc)
+		rc = run_check_versions(folder, e);
 	if (!rc)
 		rc = kind->check(&v, e);
 	if (!rc) {

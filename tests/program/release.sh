@@ -102,6 +102,8 @@ says "a version of a journal: other runs are shown" 0 '^step .*18' wb runs
 says "... the newer one with a note" 0 "note: .*$refusal" wb status
 unchanged "a version of a journal"
 says "a version of a journal: train" 78 "$refusal" wb train "$old/old.ini" --run newer --steps 18 --quiet
+unchanged "a version of a journal: train"
+says "a version of a journal: verify" 78 "$refusal" wb verify newer
 newer "s/^WB\(.\{0,14\}\)$/WB\1/" corpora/newer/recipe.ini
 printf '\011' | dd of="$w/corpora/newer/train.shard" bs=1 seek=12 conv=notrunc 2>/dev/null
 says "a version of a shard" 65 'shard version 9, this Werkbank reads versions up to 2: use the Werkbank that wrote it, or a newer one' \
@@ -110,7 +112,7 @@ newer 's/^1\(.*\)$/1\1/' corpora/newer/vocab.tsv
 echo '{"v":99,"program":"9.1.0","evaluations":[]}' >"$w/runs/newer/checkpoints/evaluated.json"
 refusal='this list of evaluations has version 99.*use Werkbank 9.1.0'
 says "a version of the evaluations: train" 78 "$refusal" wb train "$old/old.ini" --run newer --steps 18 --quiet
-says "a version of the evaluations: verify" 65 "$refusal" wb verify newer
+says "a version of the evaluations: verify" 78 "$refusal" wb verify newer
 same "a version of the evaluations: they stay" "$(cat "$w/runs/newer/checkpoints/evaluated.json")" '{"v":99,"program":"9.1.0","evaluations":[]}'
 newer 's/"v":1/"v":99,"program":"9.1.0"/' runs/newer/state.json
 says "a version of the run's state: train" 78 'this state of a run has version 99.*use Werkbank 9.1.0' \

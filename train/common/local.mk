@@ -4,4 +4,4 @@
 noinst_LIBRARIES += libcommon.a
 libcommon_a_SOURCES = \
 	%D%/control.c %D%/control.h %D%/leftover.c %D%/leftover.h %D%/linkfile.c %D%/linkfile.h \
-	%D%/network.c %D%/network.h %D%/start_from.c %D%/start_from.h
+	%D%/network.c %D%/network.h %D%/run_versions.c %D%/run_versions.h %D%/start_from.c %D%/start_from.h

@@ -9,8 +9,8 @@
 
 #include "share/base/file.h"
 #include "share/base/mem.h"
-#include "share/format/format_version.h"
 #include "share/format/json.h"
+#include "train/common/run_versions.h"
 
 #define FILE_LIMIT (64u << 20) /* bytes */
 
@@ -106,9 +106,6 @@ static int parse_evaluations(const struct json *root, struct evaluations *v, str
 	return 0;
 }
 
-static const struct file_format evaluations_format = { .what = "list of evaluations",
-						       .version = 2 };
-
 int evaluations_read(const char *run_folder, struct evaluations *v, struct err *e)
 {
 	struct buf text = { 0 };
@@ -122,7 +119,8 @@ int evaluations_read(const char *run_folder, struct evaluations *v, struct err *
 		root = rc ? NULL : json_parse(buf_text(&text), text.len, e);
 		if (!rc && !root)
 			rc = err_prefix(e, "%s", path);
-		else if (!rc && !(rc = format_check_version(root, &evaluations_format, path, e)))
+		else if (!rc &&
+			 !(rc = format_check_version(root, &run_evaluations_format, path, e)))
 			rc = parse_evaluations(root, v, e);
 		json_free(root);
 	}
@@ -139,7 +137,7 @@ int evaluations_write(const char *run_folder, const struct evaluations *v, struc
 	int rc = path ? 0 : e->code;
 
 	json_open(&w, '{');
-	format_put_version(&w, &evaluations_format, NULL);
+	format_put_version(&w, &run_evaluations_format, NULL);
 	json_put_open(&w, "evaluations", '[');
 	for (size_t i = 0; i < v->n; i++) {
 		json_open(&w, '[');

@@ -15,6 +15,7 @@
 #include "train/launch/job/job_internal.h"
 #include "train/launch/remote/remote.h"
 #include "train/launch/run/outcome.h"
+#include "train/launch/run/train_command.h"
 
 /* ---- the command of the script ---- */
 
@@ -208,6 +209,8 @@ static int job_write_script(struct conf *c, const char *program, struct buf *out
 		return err_set(e, ERR_USAGE,
 			       "give the length of one batch job: --walltime MINUTES");
 	rc = read_job_script_conf(&j, e);
+	if (!rc)
+		rc = train_check_precision(c, e);
 	if (!rc) {
 		count_job_slots(&j);
 		j.gpus = c->backend == BACKEND_CUDA;

@@ -23,6 +23,7 @@
 #include "share/workspace/lock_file.h"
 #include "train/common/control.h"
 #include "train/common/leftover.h"
+#include "train/common/run_versions.h"
 
 #define STATE_MAX_BYTES 65536
 #define LOCK_TRIES	10 /* "werkbank status" tests the lock by locking it briefly */
@@ -111,8 +112,6 @@ int rundir_check(const struct rundir *r, struct err *e)
 		r->path);
 }
 
-static const struct file_format run_state_format = { .what = "state of a run", .version = 1 };
-
 /* Set the number of this attempt. Without a state, or with a damaged one, attempts count from 1. */
 static int count_attempt(struct rundir *r, struct err *e)
 {
@@ -120,8 +119,6 @@ static int count_attempt(struct rundir *r, struct err *e)
 	struct json *root = NULL;
 	int rc = path ? json_read_optional(&root, path, STATE_MAX_BYTES, e) : e->code;
 
-	if (!rc)
-		rc = format_check_version(root, &run_state_format, path, e);
 	r->attempt = json_integer(json_get(root, "attempt"), 0) + 1;
 	json_free(root);
 	free(path);
@@ -149,6 +146,8 @@ int rundir_open(struct rundir *r, const char *workspace, const char *name, struc
 	free(runs);
 	if (!rc)
 		rc = lock_rundir(r, e);
+	if (!rc)
+		rc = run_check_versions(r->path, e);
 	if (!rc) {
 		file_remove_leftovers(r->path);
 		rc = count_attempt(r, e);

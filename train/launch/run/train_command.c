@@ -19,6 +19,7 @@
 #include "share/base/cores.h"
 #include "share/base/file.h"
 #include "share/base/mem.h"
+#include "share/base/text.h"
 #include "share/conf/text_facts.h"
 #include "share/workspace/paths.h"
 #include "share/workspace/workspace_names.h"
@@ -78,7 +79,7 @@ static int refuse_missing_corpus(const struct training *t, struct err *e)
 	const struct conf *c = t->conf;
 	const bool is_named = conf_is_given(c, "corpus");
 	struct workspace_names l = { 0 };
-	struct buf others = { 0 }, what = { 0 };
+	struct buf others = { 0 }, what = { 0 }, prep = { 0 };
 
 	if (!workspace_corpus_names(&l, t->workspace, e))
 		for (size_t i = 0; i < l.n; i++)
@@ -86,18 +87,21 @@ static int refuse_missing_corpus(const struct training *t, struct err *e)
 				   i ? ", " : "; or name another --corpus: ", l.items[i]);
 	workspace_names_free(&l);
 	describe_missing_corpus(t, &what);
+	buf_add_str(&prep, "werkbank prep -C ");
+	text_quote_shell(&prep, t->workspace);
+	buf_add_str(&prep, " ");
+	text_quote_shell(&prep, c->arguments[0]);
+	if (is_named || !has_text(c))
+		buf_printf(&prep, " --corpus %s", is_named ? c->corpus : "NAME");
 	if (has_text(c))
-		err_set(e, ERR_NOINPUT, "%s: type: werkbank prep -C %s %s%s%s%s", buf_text(&what),
-			t->workspace, c->arguments[0], is_named ? " --corpus " : "",
-			is_named ? c->corpus : "", buf_text(&others));
+		err_set(e, ERR_NOINPUT, "%s: type: %s%s", buf_text(&what), buf_text(&prep),
+			buf_text(&others));
 	else
 		err_set(e, ERR_NOINPUT,
-			"the recipe %s names no text, and %s: type: werkbank prep -C %s %s "
-			"--corpus "
-			"%s --train-source FILE --train-target FILE --dev-source FILE --dev-target "
-			"FILE%s",
-			c->arguments[0], buf_text(&what), t->workspace, c->arguments[0],
-			is_named ? c->corpus : "NAME", buf_text(&others));
+			"the recipe %s names no text, and %s: type: %s --train-source FILE "
+			"--train-target FILE --dev-source FILE --dev-target FILE%s",
+			c->arguments[0], buf_text(&what), buf_text(&prep), buf_text(&others));
+	buf_free(&prep);
 	buf_free(&what);
 	buf_free(&others);
 	return e->code;
@@ -208,6 +212,15 @@ static int check_start_model(struct training *t, struct err *e)
 	return rc;
 }
 
+int train_check_precision(const struct conf *c, struct err *e)
+{
+	if (c->precision != PRECISION_INT8)
+		return 0;
+	return err_set(e, ERR_CONFIG,
+		       "precision = int8 is for translation only: train with auto, fp32 or bf16, "
+		       "then use --precision int8 with translate");
+}
+
 static int load_training(struct training *t, struct err *e)
 {
 	struct conf *c = t->conf;
@@ -215,10 +228,8 @@ static int load_training(struct training *t, struct err *e)
 
 	if (rc)
 		return rc;
-	if (c->precision == PRECISION_INT8)
-		return err_set(e, ERR_CONFIG,
-			       "precision = int8 is for translation only: train with auto, fp32 or "
-			       "bf16, then use --precision int8 with translate");
+	if (train_check_precision(c, e))
+		return e->code;
 	conf_recipe_name(c->recipe, t->name, sizeof(t->name));
 	t->run = c->run ? c->run : t->name;
 	t->workspace = paths_workspace(c->workspace, e);

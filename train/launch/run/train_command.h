@@ -11,6 +11,8 @@
 #include "share/base/err.h"
 #include "share/conf/conf.h"
 
+/* ERR_CONFIG: the number format is for translation only. */
+int train_check_precision(const struct conf *c, struct err *e);
 /* *status: exit status of the run; 0 for --show and --detach. */
 int train_command_run(struct conf *c, int *status, struct err *e);
 
