@@ -292,7 +292,7 @@ TEST(shard_hostile_files)
 	} cases[] = {
 		{ 0, 1, 'X', true, "not a token shard" },
 		{ 8, 4, 0x04030201, true, "other byte order" },
-		{ 8, 4, 0x01020305, true, "byte order mark" },
+		{ 8, 4, 0x01020305, true, "field for the byte order" },
 		{ 12, 4, 1, true, "prepare the corpus again" },
 		{ 12, 4, 3, true, "version 3" },
 		{ 16, 8, INT64_MAX, true, "cannot be in" },
