@@ -50,6 +50,8 @@ enum answer_state answer_state_of(const struct answer *a)
 	return a->verdict == a->bad ? ANSWER_PROBLEM : ANSWER_FINE;
 }
 
+static void extend_sentence(struct answer *a, const char *fmt, va_list ap) PRINTF_LIKE(2, 0);
+
 static void extend_sentence(struct answer *a, const char *fmt, va_list ap)
 {
 	const size_t n = strlen(a->sentence);
