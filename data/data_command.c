@@ -270,8 +270,8 @@ static const struct {
 };
 
 /*
- * Set q->folder to the corpus of that name. It must be prepared, by this version of the format; with
- * accepts_unfinished its preparation may have stopped after stats.json.
+ * Set q->folder to the corpus of that name, which must be prepared by a version of the format that this
+ * program reads. accepts_unfinished: a preparation that stopped after it wrote stats.json is enough.
  */
 static int query_find_corpus(struct corpus_query *q, const char *name, bool accepts_unfinished,
 			     struct err *e)

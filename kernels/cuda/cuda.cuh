@@ -424,8 +424,8 @@ static inline struct drop drop_of(struct dropout how)
 }
 
 /*
- * The statement after kernel_begin() in a kernel with dropout: read the current step from device memory. The launch may
- * have been recorded in a graph, before the step was known.
+ * The dropout of the current step, which is read from device memory: a graph that is replayed was recorded in another
+ * step. A kernel with dropout calls this after kernel_begin().
  */
 static __device__ __forceinline__ struct drop drop_now(struct drop d)
 {

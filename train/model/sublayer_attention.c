@@ -1,8 +1,8 @@
 /*
  * sublayer_attention.c - multi-head attention: of a sentence to itself, and of the decoder to the source
  *
- *	context = softmax(Q K^T / sqrt(D / H)) V	within each sentence, by heads: head h has the
- *							columns from h D / H on
+ *	context = softmax(Q K^T / sqrt(D / H)) V	within each sentence, for each head; head h has
+ *							the columns h D/H .. (h + 1) D/H - 1
  *	branch = context W_out^T
  *
  * Self attention has Q, K and V from one product, inner (T, 3D) = x W_in^T; in the decoder a token sees

@@ -61,13 +61,13 @@ struct rescue;
 
 /* First rank, after the state is loaded: start the thread. NULL: failure. */
 struct rescue *rescue_open(const struct rescue_options *how, struct err *e);
-void rescue_close(struct rescue *r); /* NULL, as below: no rescue is possible here */
+void rescue_close(struct rescue *r); /* r may be NULL, here and below: no rescue */
 /*
  * From now on the state does not change, or it may change; false waits for the end of a rescue under
  * way. step_ms: of the slowest rank in the last step; 0: unknown.
  */
 void rescue_allow(struct rescue *r, bool allow, int64_t step_ms);
-/* The training loop has failed with this code. */
+/* Tell the rescue that the training loop failed with this code. */
 void rescue_after(struct rescue *r, int code);
 
 #endif

@@ -29,8 +29,8 @@ int run_records_open(struct run_records *r, const char *folder, struct err *e);
 void run_records_close(struct run_records *r);
 
 /*
- * A record that cannot be written does not end the training: the disk may be full only for a while.
- * The user is warned once; a failed checkpoint is reported anyway. The result is 0.
+ * A record that cannot be written does not end the training, because a full disk may get free space
+ * again. The user is warned once, and the functions return 0; a failed checkpoint is an error anyway.
  */
 struct json_writer *run_records_begin(struct run_records *r, const char *kind);
 int run_records_end(struct run_records *r);

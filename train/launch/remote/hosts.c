@@ -486,7 +486,7 @@ int hosts_read(struct hosts *h, const char *spec, const struct hosts_env *env, s
 	return err_set(e, ERR_USAGE, "the host list is empty: give for example a:2,b:2, or a file");
 }
 
-/* ---- what is in a list ---- */
+/* ---- questions about a list ---- */
 
 int64_t hosts_total_slots(const struct hosts *h)
 {

@@ -64,7 +64,7 @@ void hosts_free(struct hosts *h);
 
 int64_t hosts_total_slots(const struct hosts *h); /* sum over all hosts */
 
-/* The host of this name, without regard to case; borrowed. NULL: none. */
+/* Find a host by its name, ignoring case. Borrowed; NULL: no host has it. */
 struct host *hosts_find(const struct hosts *h, const char *name);
 
 /* Is it this machine? Then no ssh is needed. Of a list: is it empty (NULL, too), or only this machine? */
