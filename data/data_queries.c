@@ -22,17 +22,6 @@
 #define STEP_BYTES	((size_t)1 << 20)
 #define DEFAULT_DROPPED 20 /* rows of "data dropped" without COUNT */
 
-/* A negative count is unknown: null. */
-
-static void json_put_count(struct json_writer *w, const char *key, int64_t n)
-{
-	json_key(w, key);
-	if (n < 0)
-		json_null(w);
-	else
-		json_int(w, n);
-}
-
 /* Print the answer unless rc is a failure, and free it. */
 static int print_and_free(struct buf *out, int rc, struct err *e)
 {

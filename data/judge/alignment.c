@@ -12,7 +12,7 @@
 
 #define CELLS_LOG2	21 /* counters of pairs of terms, of each half; colliding pairs share one */
 #define COMMON_SHARE	0.1 /* a term of more lines of its side says too little */
-#define LINE_CANDIDATES 256 /* terms of a line that are compared, at most */
+#define LINE_CANDIDATES 256 /* at most this many terms of a line are candidates */
 #define DRAWS		4   /* lines that are tried for a comparison before it is left out */
 
 /* The terms of one side of a line that are compared. */

@@ -379,7 +379,7 @@ static int find_attention(struct serve_request *x, struct engine *g, const struc
 		       : 0;
 }
 
-/* Prepend the n bytes of text in front of the translated part to the prefix of each alternative. */
+/* Prepend the n bytes of text that precede the translated part to the prefix of each alternative. */
 static int add_earlier_text(struct serve_request *x, const char *text, size_t n, struct err *e)
 {
 	for (int32_t i = 0; i < x->n_alternatives && n; i++) {

@@ -225,3 +225,18 @@ int proc_signal_group(pid_t pid, int number)
 	}
 	return kill(-pid, number);
 }
+
+int proc_start_thread(pthread_t *thread, void *(*run)(void *context), void *context,
+		      const char *purpose, struct err *e)
+{
+	sigset_t all, before;
+	int rc;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	rc = pthread_create(thread, NULL, run, context);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return rc ? err_set(e, ERR_NOMEM, "cannot start a thread that %s: %s", purpose,
+			    strerror(rc))
+		  : 0;
+}

@@ -4,6 +4,7 @@
 #ifndef WERKBANK_SHARE_BASE_PROC_H
 #define WERKBANK_SHARE_BASE_PROC_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
@@ -67,5 +68,12 @@ int proc_handle_open(pid_t pid);
 int proc_handle_signal(int handle, pid_t pid, int number);
 
 int proc_signal_group(pid_t pid, int number);
+
+/*
+ * Start a thread of this process that blocks all signals, so that the thread that calls this handles
+ * them. purpose completes "a thread that". ERR_NOMEM: there is no thread to join.
+ */
+int proc_start_thread(pthread_t *thread, void *(*run)(void *context), void *context,
+		      const char *purpose, struct err *e);
 
 #endif

@@ -159,6 +159,15 @@ void json_put_bool(struct json_writer *w, const char *key, bool value)
 	json_bool(w, value);
 }
 
+void json_put_count(struct json_writer *w, const char *key, int64_t count)
+{
+	json_key(w, key);
+	if (count < 0)
+		json_null(w);
+	else
+		json_int(w, count);
+}
+
 void json_put_open(struct json_writer *w, const char *key, char bracket)
 {
 	json_key(w, key);

@@ -46,7 +46,8 @@ void json_put_strn(struct json_writer *w, const char *key, const char *text, siz
 void json_put_int(struct json_writer *w, const char *key, int64_t value);
 void json_put_real(struct json_writer *w, const char *key, double value);
 void json_put_bool(struct json_writer *w, const char *key, bool value);
-void json_put_open(struct json_writer *w, const char *key, char bracket); /* '{' or '[' */
+void json_put_count(struct json_writer *w, const char *key, int64_t count); /* negative: null */
+void json_put_open(struct json_writer *w, const char *key, char bracket);   /* '{' or '[' */
 
 struct json; /* a value in a tree */
 

@@ -3,7 +3,6 @@
 
 #include <assert.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +10,7 @@
 
 #include "share/base/clock.h"
 #include "share/base/mem.h"
+#include "share/base/proc.h"
 #include "share/base/util.h"
 #include "train/comm/comm_nccl_library.h"
 #include "train/comm/reduce_internal.h"
@@ -414,20 +414,10 @@ static int gpus_init_comm(struct comm *c, struct gpus *g, struct err *e)
 	return rc;
 }
 
-/* The thread blocks all signals: the training thread handles them. */
 static int start_watching(struct gpus *g, struct err *e)
 {
-	sigset_t all, before;
-	int rc;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	rc = pthread_create(&g->thread, NULL, gpus_watch_thread, g);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (rc)
-		return err_set(e, ERR_NOMEM, "cannot start a thread that watches NCCL");
-	g->watched = true;
-	return 0;
+	g->watched = !proc_start_thread(&g->thread, gpus_watch_thread, g, "watches NCCL", e);
+	return g->watched ? 0 : e->code;
 }
 
 int comm_nccl_open(struct comm *c, struct err *e)

@@ -15,13 +15,13 @@
 
 #include <assert.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "share/base/clock.h"
 #include "share/base/mem.h"
+#include "share/base/proc.h"
 
 #define DEPTH	4			     /* buckets under way at a time */
 #define CHUNK	((size_t)8 * COMPRESS_BLOCK) /* floats summed at a time */
@@ -294,20 +294,10 @@ size_t reduce_memory(const struct reduce_options *how)
 	       (compress_feeds_back(how->wire) ? how->buckets.floats * sizeof(float) : 0);
 }
 
-/* The thread blocks all signals: the training thread handles them. */
 static int host_reduce_start_thread(struct host_reduce *r, struct err *e)
 {
-	sigset_t all, before;
-	int rc;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	rc = pthread_create(&r->thread, NULL, host_reduce_thread, r);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (rc)
-		return err_set(e, ERR_NOMEM, "cannot start a thread for gradient reductions");
-	r->threaded = true;
-	return 0;
+	r->threaded = !proc_start_thread(&r->thread, host_reduce_thread, r, "reduces gradients", e);
+	return r->threaded ? 0 : e->code;
 }
 
 static int host_reduce_alloc(struct host_reduce *r, struct err *e)

@@ -12,6 +12,7 @@
 
 #include "share/base/clock.h"
 #include "share/base/mem.h"
+#include "share/base/proc.h"
 #include "share/base/util.h"
 #include "train/trainer/stop_requests.h"
 
@@ -120,13 +121,10 @@ static void *rescue_thread(void *arg)
 	return NULL;
 }
 
-/* The thread blocks all signals: the training thread handles them. */
 struct rescue *rescue_open(const struct rescue_options *how, struct err *e)
 {
 	pthread_condattr_t monotonic;
-	sigset_t all, before;
 	struct rescue *r = mem_alloc(1, sizeof(*r), e);
-	int rc;
 
 	if (!r)
 		return NULL;
@@ -136,18 +134,11 @@ struct rescue *rescue_open(const struct rescue_options *how, struct err *e)
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
 	pthread_cond_init(&r->wake, &monotonic);
 	pthread_condattr_destroy(&monotonic);
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	rc = pthread_create(&r->thread, NULL, rescue_thread, r);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (rc) {
+	if (proc_start_thread(&r->thread, rescue_thread, r,
+			      "saves the state of a job that lost a rank", e)) {
 		pthread_cond_destroy(&r->wake);
 		pthread_mutex_destroy(&r->lock);
 		free(r);
-		err_set(e, ERR_NOMEM,
-			"cannot start a thread that saves the state of a "
-			"job that lost a rank: %s",
-			strerror(rc));
 		return NULL;
 	}
 	return r;

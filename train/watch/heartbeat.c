@@ -21,7 +21,6 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,6 +33,7 @@
 #include "share/base/clock.h"
 #include "share/base/file.h"
 #include "share/base/mem.h"
+#include "share/base/proc.h"
 #include "share/guard/terminal_text.h"
 #include "share/workspace/journal.h"
 #include "train/host/host_net.h"
@@ -622,26 +622,16 @@ static int heartbeat_share_setup(struct heartbeat *p, struct comm *c, struct err
 	return rc;
 }
 
-/* The thread blocks all signals: the training thread handles them. */
 static int heartbeat_start_thread(struct heartbeat *p, struct err *e)
 {
-	sigset_t all, before;
-	int rc;
-
 	p->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (p->wake < 0)
 		return err_set_errno(e, ERR_NOMEM, "cannot start the heartbeat: eventfd");
 	p->first_at = p->progress_at = p->turned_at = clock_mono_s();
 	p->watch.tell = heartbeat_report;
 	p->watch.to = p;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	rc = pthread_create(&p->thread, NULL, heartbeat_thread, p);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	p->has_thread = !rc;
-	return rc ? err_set(e, ERR_NOMEM, "cannot start the thread of the heartbeat: %s",
-			    strerror(rc))
-		  : 0;
+	p->has_thread = !proc_start_thread(&p->thread, heartbeat_thread, p, "sends heartbeats", e);
+	return p->has_thread ? 0 : e->code;
 }
 
 static struct heartbeat *heartbeat_new(const struct heartbeat_options *how, const struct comm *c,

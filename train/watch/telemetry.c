@@ -4,7 +4,6 @@
 #include <assert.h>
 #include <math.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +12,7 @@
 
 #include "share/base/clock.h"
 #include "share/base/mem.h"
+#include "share/base/proc.h"
 #include "train/watch/telemetry_internal.h"
 
 #define SAMPLE_EVERY_S 1.0
@@ -88,20 +88,10 @@ static void init_lock(struct telemetry *t)
 	pthread_condattr_destroy(&how);
 }
 
-/* The thread blocks all signals: the training thread handles them. */
 static int telemetry_start_thread(struct telemetry *t, struct err *e)
 {
-	sigset_t all, before;
-	int rc;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	rc = pthread_create(&t->thread, NULL, host_watcher, t);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	t->has_thread = !rc;
-	return rc ? err_set(e, ERR_NOMEM, "cannot start the thread that samples the host: %s",
-			    strerror(rc))
-		  : 0;
+	t->has_thread = !proc_start_thread(&t->thread, host_watcher, t, "samples the host", e);
+	return t->has_thread ? 0 : e->code;
 }
 
 /* False: the thread hangs in a system call, so its memory must not be freed. */

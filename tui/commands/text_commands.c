@@ -21,16 +21,6 @@
 #include "tui/run/word_diff.h"
 #include "tui/run/workspace_index.h"
 
-/* -1 (unknown) is null. */
-static void write_count_or_null(struct json_writer *w, const char *key, int64_t value)
-{
-	json_key(w, key);
-	if (value < 0)
-		json_null(w);
-	else
-		json_int(w, value);
-}
-
 /* ---- runs ---- */
 
 struct side_by_side {
@@ -73,8 +63,8 @@ static void runs_json(const struct side_by_side *s, struct buf *out)
 		json_open(&w, '{');
 		json_put_str(&w, "run", r->name);
 		json_put_str(&w, "state", r->state);
-		write_count_or_null(&w, "step", r->step);
-		write_count_or_null(&w, "steps", r->steps);
+		json_put_count(&w, "step", r->step);
+		json_put_count(&w, "steps", r->steps);
 		json_put_str(&w, "end", status_get_end(r).text);
 		json_put_str(&w, "health", run_health_name(r->health.state));
 		json_put_str(&w, "health_text", r->health.text);
@@ -84,7 +74,7 @@ static void runs_json(const struct side_by_side *s, struct buf *out)
 		json_put_str(&w, "bleu_precision", r->bleu_precision);
 		json_put_real(&w, "best_bleu", r->best_bleu);
 		json_put_str(&w, "best_precision", r->best_precision);
-		write_count_or_null(&w, "best_step", r->best_step);
+		json_put_count(&w, "best_step", r->best_step);
 		json_put_real(&w, "target_tps", r->target_tps);
 		json_close(&w, '}');
 	}
@@ -218,7 +208,7 @@ static void version_json(struct json_writer *w, const struct sample_version *v, 
 	size_t n = word_diff(v->hypothesis, before, parts);
 
 	json_open(w, '{');
-	write_count_or_null(w, "step", v->step);
+	json_put_count(w, "step", v->step);
 	json_put_str(w, "hypothesis", v->hypothesis);
 	json_put_open(w, "new_words", '[');
 	for (size_t i = 0; i < n; i++)
@@ -231,7 +221,7 @@ static void version_json(struct json_writer *w, const struct sample_version *v, 
 static void sentence_json(struct json_writer *w, const struct sample_sentence *s)
 {
 	json_open(w, '{');
-	write_count_or_null(w, "id", s->id);
+	json_put_count(w, "id", s->id);
 	json_put_str(w, "source", s->source);
 	json_put_str(w, "reference", s->reference);
 	json_put_open(w, "checkpoints", '[');

@@ -423,16 +423,6 @@ static void show_text(const struct run_status *s, double now, struct buf *out)
 		buf_printf(out, "  warning before the first step: %s\n", s->warning);
 }
 
-/* Write a count; -1 (unknown) is null. */
-static void write_status_count(struct json_writer *w, const char *key, int64_t value)
-{
-	json_key(w, key);
-	if (value < 0)
-		json_null(w);
-	else
-		json_int(w, value);
-}
-
 static void show_json(const struct run_status *s, struct json_writer *w)
 {
 	const struct run_end end = status_get_end(s);
@@ -441,36 +431,36 @@ static void show_json(const struct run_status *s, struct json_writer *w)
 	json_put_str(w, "run", s->name);
 	json_put_str(w, "state", s->state);
 	json_put_bool(w, "alive", s->alive);
-	write_status_count(w, "pid", s->pid);
-	write_status_count(w, "attempt", s->attempt);
-	write_status_count(w, "ranks", s->ranks);
-	write_status_count(w, "exit", s->exit);
+	json_put_count(w, "pid", s->pid);
+	json_put_count(w, "attempt", s->attempt);
+	json_put_count(w, "ranks", s->ranks);
+	json_put_count(w, "exit", s->exit);
 	json_put_str(w, "end", end.text);
-	write_status_count(w, "restarts", s->restarts);
+	json_put_count(w, "restarts", s->restarts);
 	json_put_str(w, "host", s->host);
-	write_status_count(w, "hosts", s->n_hosts);
+	json_put_count(w, "hosts", s->n_hosts);
 	json_put_str(w, "network", s->network);
 	json_put_str(w, "event", s->event);
 	json_put_real(w, "started", s->started);
 	json_put_real(w, "latest", s->latest);
-	write_status_count(w, "step", s->step);
-	write_status_count(w, "steps", s->steps);
+	json_put_count(w, "step", s->step);
+	json_put_count(w, "steps", s->steps);
 	json_put_real(w, "loss", s->loss);
 	json_put_real(w, "nll", s->nll);
 	json_put_real(w, "lr", s->lr);
 	json_put_real(w, "source_tps", s->source_tps);
 	json_put_real(w, "target_tps", s->target_tps);
 	json_put_real(w, "bleu", s->bleu);
-	write_status_count(w, "bleu_step", s->bleu_step);
+	json_put_count(w, "bleu_step", s->bleu_step);
 	json_put_str(w, "bleu_precision", s->bleu_precision);
 	json_put_real(w, "best_bleu", s->best_bleu);
 	json_put_str(w, "best_precision", s->best_precision);
-	write_status_count(w, "best_step", s->best_step);
+	json_put_count(w, "best_step", s->best_step);
 	json_put_real(w, "evaluating_since",
 		      s->alive && s->evaluation.since > 0 ? s->evaluation.since : NAN);
 	json_put_str(w, "health", run_health_name(s->health.state));
 	json_put_str(w, "health_text", s->health.text);
-	write_status_count(w, "warning_step", s->warning_step);
+	json_put_count(w, "warning_step", s->warning_step);
 	json_put_str(w, "warning", s->warning);
 	json_close(w, '}');
 }

@@ -79,8 +79,8 @@ int comparison_make_bands(struct run_comparison *b, double weight, struct err *e
 /* Borrowed until the next update; NULL: not chosen. */
 struct run_history *comparison_history(const struct compared_run *r, const struct app_context *w);
 /*
- * The point of a curve nearest to x; x NaN: its last point with a value. NULL: x is outside the curve,
- * or the point has no value. Borrowed.
+ * The point of a curve nearest to x; x NaN: its last point with a value. Borrowed; NULL: the curve has
+ * no points, or x is outside it.
  */
 const struct series_point *comparison_point(const struct series *curve, double x);
 /* Value of the curve at x (NaN: latest); NaN: none. The same of the curve smoothed by weight. */
