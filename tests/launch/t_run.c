@@ -1,4 +1,5 @@
 /* t_run.c - the folder of a run, and the commands for a live run, which a child process plays */
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -302,6 +303,47 @@ TEST(run_commands_without_an_answer)
 	unsetenv("WERKBANK_PATIENCE");
 	test_kill(pid, SIGCONT);
 	check_int(bench_wait(pid), 0);
+}
+
+/* In a child process: write one byte for each request; the request "stop" ends it. */
+static void acknowledge_requests(void *context)
+{
+	const int *answers = context;
+	struct control asked = { 0 };
+
+	while (!asked.stop) {
+		asked = control_read_requests(test_folder());
+		if (asked.save || asked.stop)
+			check_int(write(answers[1], "a", 1), 1);
+	}
+}
+
+/* A reader without a pause: each request is read once, also between the open() and the write() of its writer. */
+TEST(run_requests_are_never_lost)
+{
+	struct err e = { 0 };
+	struct pollfd p = { .events = POLLIN };
+	int answers[2];
+	pid_t reader;
+	char byte;
+
+	check_int(pipe(answers), 0);
+	p.fd = answers[0];
+	reader = bench_fork(acknowledge_requests, answers);
+	for (int i = 0; i <= 3000; i++) {
+		const char *word = i < 3000 ? "save" : "stop";
+
+		check_int(control_write_request(test_folder(), "control", word, &e), 0);
+		if (!check_int(poll(&p, 1, 20000), 1)) { /* lost */
+			test_kill(reader, SIGKILL);
+			break;
+		}
+		check_int(read(answers[0], &byte, 1), 1);
+	}
+	check_int(bench_wait(reader), 0);
+	check_int(poll(&p, 1, 0), 0);
+	close(answers[0]);
+	close(answers[1]);
 }
 
 /* ---- following ---- */

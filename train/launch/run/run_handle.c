@@ -19,6 +19,7 @@
 #include "share/workspace/lock_file.h"
 #include "share/workspace/paths.h"
 #include "share/workspace/workspace_names.h"
+#include "train/common/control.h"
 #include "train/common/leftover.h"
 
 #define STATE_MAX_BYTES 65536
@@ -193,40 +194,9 @@ void run_handle_close(struct run_handle *l)
 
 /* ---- requests ---- */
 
-/*
- * Append a line. *there false: the reader renamed the file meanwhile and may have missed the line.
- */
-static int append_request_line(const char *path, const char *line, bool *there, struct err *e)
-{
-	struct stat ours, now;
-	int fd, rc = file_open_in_place(&fd, path, O_WRONLY | O_APPEND, e);
-
-	if (!rc && file_write_fd(fd, line, strlen(line)))
-		rc = err_set_errno(e, ERR_CANTCREAT, "%s: cannot write to this file", path);
-	*there = !rc && !fstat(fd, &ours) && !stat(path, &now) && ours.st_ino == now.st_ino;
-	if (fd >= 0)
-		close(fd);
-	return rc;
-}
-
-static int write_run_request(const struct run_handle *l, const char *file, const char *word,
-			     struct err *e)
-{
-	char *path = file_path(e, "%s/%s", l->folder, file), line[40];
-	bool there = false;
-	int rc = path ? 0 : e->code;
-
-	assert(strlen(word) < sizeof(line) - 1);
-	snprintf(line, sizeof(line), "%s\n", word);
-	for (int i = 0; !rc && !there && i < 2; i++)
-		rc = append_request_line(path, line, &there, e);
-	free(path);
-	return rc;
-}
-
 int run_handle_request(const struct run_handle *l, const char *word, struct err *e)
 {
-	return write_run_request(l, "control", word, e);
+	return control_write_request(l->folder, "control", word, e);
 }
 
 static bool is_rank_of_run(const struct leftover *l, const char *folder)
@@ -318,7 +288,7 @@ int run_handle_stop(const struct run_handle *l, bool now, struct err *e)
 	}
 	if (now && l->is_orphan)
 		return end_orphaned_ranks(l, e);
-	return now ? write_run_request(l, "control.now", "now", e)
+	return now ? control_write_request(l->folder, "control.now", "now", e)
 		   : run_handle_request(l, "stop", e);
 }
 
