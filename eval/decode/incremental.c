@@ -210,9 +210,10 @@ static void step_embed(struct incremental_decoder *s, const struct sublayer_weig
 	const struct tensor x = area_tensor(s->a.x, s->rows, d);
 
 	s->ops->embed(s->dev, x, s->weights->embed, step_input_array(s, STEP_INPUT_TOKEN),
-		      step_input_array(s, STEP_INPUT_POSITION), sqrtf((float)d), no_dropout);
+		      step_input_array(s, STEP_INPUT_POSITION),
+		      (struct embed_how){ .scale = sqrtf((float)d) }, no_dropout);
 	s->ops->norm(s->dev, input_tensor(s, s->a.h), s->a.mean, s->a.rstd, x,
-		     first->norm_scale.data, first->norm_shift.data);
+		     first->norm_scale.data, first->norm_shift.data, MODEL_NORM);
 }
 
 /* x += branch + bias of sublayer w[0]; h = norm(x), which w[1] reads. */
@@ -223,7 +224,7 @@ static void step_residual(struct incremental_decoder *s, const struct sublayer_w
 
 	s->ops->add_norm(s->dev, x, input_tensor(s, s->a.h), s->a.mean, s->a.rstd, x,
 			 area_tensor(s->a.branch, n, d), w[0].out_bias.data, w[1].norm_scale.data,
-			 w[1].norm_shift.data, no_dropout);
+			 w[1].norm_shift.data, MODEL_NORM, no_dropout);
 }
 
 /* The k most probable next tokens of each row of h (rows, D); k = 0: only the logits. */
@@ -234,7 +235,8 @@ static void find_best_tokens(struct incremental_decoder *s, struct tensor h, int
 	const int32_t n_real = s->shape->real_vocabulary;
 
 	if (k && incremental_streams_logits(s)) {
-		s->ops->linear_top_k(s->dev, s->a.results, result_ids(s, k), h, output, n_real, k);
+		s->ops->linear_top_k(s->dev, s->a.results, result_ids(s, k), h, output, NULL,
+				     n_real, k);
 		return;
 	}
 	step_linear(s, logits, h, output);

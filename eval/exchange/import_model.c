@@ -135,7 +135,7 @@ static int read_config(struct model_import *m, struct err *e)
 	m->special.start = json_text(json_get(m->config, "bos_token"), m->special.start);
 	m->special.unknown = json_text(json_get(m->config, "unk_token"), m->special.unknown);
 	start = json_text(json_get(m->config, "decoder_start_token"), m->special.start);
-	epsilon = json_number(json_get(m->config, "layer_norm_epsilon"), 1e-6); /* NORM_EPSILON */
+	epsilon = json_number(json_get(m->config, "layer_norm_epsilon"), 1e-6); /* MODEL_NORM.epsilon */
 	if (!rc && strcmp(start, m->special.start) != 0)
 		rc = err_set(e, ERR_DATA,
 			     "%s: the decoder starts from \"%.60s\", but Werkbank's decoder starts "
@@ -146,10 +146,10 @@ static int read_config(struct model_import *m, struct err *e)
 			     "%s: with add_source_bos the encoder reads <s> first, but Werkbank's "
 			     "encoder does not",
 			     path);
-	if (!rc && fabs(epsilon - (double)NORM_EPSILON) > 1e-8)
+	if (!rc && fabs(epsilon - (double)MODEL_NORM.epsilon) > 1e-8)
 		rc = err_set(e, ERR_DATA,
 			     "%s: layer_norm_epsilon is %g, but Werkbank's norms have %g", path,
-			     epsilon, (double)NORM_EPSILON);
+			     epsilon, (double)MODEL_NORM.epsilon);
 	buf_free(&text);
 	free(path);
 	return rc;

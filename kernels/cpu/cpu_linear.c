@@ -438,6 +438,7 @@ static void top_k_chunk(const struct top_k_job *b, struct top_k_list to, int64_t
 	float *chunk = b->chunks + to.thread * l.block_rows * CHUNK;
 
 	l.out = tensor_f32(chunk, n_rows, CHUNK);
+	l.out.cols = MIN(CHUNK, l.packed.rows - col); /* the bias ends there */
 	l.units += row * l.pitch;
 	l.scales += row;
 	for (int64_t p = first; p < MIN(first + CHUNK_PANELS, panel_count(l.packed)); p++)
@@ -542,15 +543,17 @@ static bool reserve_best(struct dev *d, struct top_k_job *b)
 }
 
 void CPU(linear_top_k)(struct dev *d, float *values, int32_t *ids, struct tensor a,
-		       struct tensor packed, int64_t n_real, int32_t k)
+		       struct tensor packed, const float *bias, int64_t n_real, int32_t k)
 {
-	struct top_k_job b = { .l = { .a = a, .packed = packed }, .n_real = n_real, .k = k };
+	struct top_k_job b = { .l = { .a = a, .packed = packed, .bias = bias },
+			       .n_real = n_real,
+			       .k = k };
 
 	assert(k > 0 && k <= n_real && n_real <= packed.rows);
 	if (a.rows == 0)
 		return;
 	if (a.dtype != DTYPE_F32 || a.cols == 0) {
-		ref_linear_top_k(NULL, values, ids, a, packed, n_real, k);
+		ref_linear_top_k(NULL, values, ids, a, packed, bias, n_real, k);
 		return;
 	}
 	b.n_threads = product_threads(d, packed, a.rows);

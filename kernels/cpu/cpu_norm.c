@@ -31,7 +31,8 @@
  */
 /* half: out is bf16; a constant after inlining, here and below. */
 VEC_INLINE void cpu_norm_row(void *out, float *mean, float *rstd, const float *x,
-			     const float *scale, const float *shift, int64_t n, const bool half)
+			     const float *scale, const float *shift, float epsilon, int64_t n,
+			     const bool half)
 {
 	vec sum = vec_set(0), squares = vec_set(0);
 	float m, r;
@@ -44,7 +45,7 @@ VEC_INLINE void cpu_norm_row(void *out, float *mean, float *rstd, const float *x
 
 		squares += centered * centered;
 	}
-	r = 1 / sqrtf(vec_sum(squares) / (float)n + NORM_EPSILON);
+	r = 1 / sqrtf(vec_sum(squares) / (float)n + epsilon);
 	for (int64_t c = 0; c < n; c += VEC_LANES)
 		vec_put(out, c,
 			(vec_load_part(x + c, n - c, 0) - m) * r *
@@ -59,6 +60,7 @@ struct norm_job {
 	struct tensor out, x;
 	float *mean, *rstd;
 	const float *scale, *shift;
+	float epsilon;
 };
 
 VEC_INLINE void norm_row_range(const struct norm_job *n, int64_t first, int64_t last,
@@ -66,7 +68,7 @@ VEC_INLINE void norm_row_range(const struct norm_job *n, int64_t first, int64_t 
 {
 	for (int64_t t = first; t < last; t++)
 		cpu_norm_row(cpu_any_row(n->out, t), n->mean + t, n->rstd + t, cpu_row(n->x, t),
-			     n->scale, n->shift, n->x.cols, half);
+			     n->scale, n->shift, n->epsilon, n->x.cols, half);
 }
 
 static void cpu_norm_rows(const void *context, int64_t first, int64_t last)
@@ -80,14 +82,14 @@ static void cpu_norm_rows(const void *context, int64_t first, int64_t last)
 }
 
 void CPU(norm)(struct dev *d, struct tensor out, float *mean, float *rstd, struct tensor x,
-	       const float *scale, const float *shift)
+	       const float *scale, const float *shift, struct norm_how how)
 {
-	if (x.dtype != DTYPE_F32) {
-		ref_norm(NULL, out, mean, rstd, x, scale, shift);
+	if (x.dtype != DTYPE_F32 || how.kind != NORM_LAYER) {
+		ref_norm(NULL, out, mean, rstd, x, scale, shift, how);
 		return;
 	}
 	cpu_rows(d, x.rows, x.cols, cpu_norm_rows,
-		 &(struct norm_job){ out, x, mean, rstd, scale, shift });
+		 &(struct norm_job){ out, x, mean, rstd, scale, shift, how.epsilon });
 }
 
 /* sum = residual + dropout(branch + bias); first: dropout index of the first element of the row. */
@@ -141,16 +143,19 @@ static void add_norm_rows(const void *context, int64_t first, int64_t last)
 
 void CPU(add_norm)(struct dev *d, struct tensor sum, struct tensor out, float *mean, float *rstd,
 		   struct tensor residual, struct tensor branch, const float *bias,
-		   const float *scale, const float *shift, struct dropout drop)
+		   const float *scale, const float *shift, struct norm_how how, struct dropout drop)
 {
-	if ((sum.dtype | residual.dtype) != DTYPE_F32) {
-		ref_add_norm(NULL, sum, out, mean, rstd, residual, branch, bias, scale, shift,
+	if ((sum.dtype | residual.dtype) != DTYPE_F32 || how.kind != NORM_LAYER) {
+		ref_add_norm(NULL, sum, out, mean, rstd, residual, branch, bias, scale, shift, how,
 			     drop);
 		return;
 	}
 	cpu_rows(d, sum.rows, sum.cols, add_norm_rows,
-		 &(struct add_norm_job){
-			 { out, sum, mean, rstd, scale, shift }, residual, branch, bias, drop });
+		 &(struct add_norm_job){ { out, sum, mean, rstd, scale, shift, how.epsilon },
+					 residual,
+					 branch,
+					 bias,
+					 drop });
 }
 
 /* ---- gradients ------------------------------------------------------------------ */
@@ -293,10 +298,11 @@ static void all_grads(struct dev *d, const struct norm_grad_job *g)
 
 void CPU(norm_grad)(struct dev *d, struct tensor dx, float *dscale, float *dshift,
 		    struct tensor dout, struct tensor x, const float *mean, const float *rstd,
-		    const float *scale, bool accumulate)
+		    const float *scale, struct norm_how how, bool accumulate)
 {
-	if ((dx.dtype | x.dtype) != DTYPE_F32)
-		ref_norm_grad(NULL, dx, dscale, dshift, dout, x, mean, rstd, scale, accumulate);
+	if ((dx.dtype | x.dtype) != DTYPE_F32 || how.kind != NORM_LAYER)
+		ref_norm_grad(NULL, dx, dscale, dshift, dout, x, mean, rstd, scale, how,
+			      accumulate);
 	else
 		all_grads(d, &(struct norm_grad_job){ .dx = dx,
 						      .dscale = dscale,
@@ -312,11 +318,11 @@ void CPU(norm_grad)(struct dev *d, struct tensor dx, float *dscale, float *dshif
 void CPU(add_norm_grad)(struct dev *d, struct tensor dsum, struct tensor dbranch, float *dbias,
 			float *dscale, float *dshift, struct tensor dout, struct tensor sum,
 			const float *mean, const float *rstd, const float *scale,
-			struct dropout drop)
+			struct norm_how how, struct dropout drop)
 {
-	if ((dsum.dtype | sum.dtype) != DTYPE_F32)
+	if ((dsum.dtype | sum.dtype) != DTYPE_F32 || how.kind != NORM_LAYER)
 		ref_add_norm_grad(NULL, dsum, dbranch, dbias, dscale, dshift, dout, sum, mean, rstd,
-				  scale, drop);
+				  scale, how, drop);
 	else
 		all_grads(d, &(struct norm_grad_job){ .dx = dsum,
 						      .dbranch = dbranch,

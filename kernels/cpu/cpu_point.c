@@ -76,6 +76,7 @@ static const float *sinusoid_table(struct dev *d, const int32_t *positions, int6
 	return table;
 }
 
+/* A row of positions is that of the sinusoid, or of the caller's table. */
 static void embed_row(float *out, const float *word, const float *sinusoid, float scale,
 		      const float *factor, int64_t n)
 {
@@ -115,22 +116,22 @@ static void embed_word_rows(const void *context, int64_t first, int64_t last)
 }
 
 void CPU(embed)(struct dev *d, struct tensor out, struct tensor table, const int32_t *ids,
-		const int32_t *positions, float scale, struct dropout drop)
+		const int32_t *positions, struct embed_how how, struct dropout drop)
 {
 	const float *waves;
-	bool far = false;
+	bool far = how.kind != POSITION_SINUSOID;
 
 	for (int64_t t = 0; t < out.rows; t++)
 		far |= positions[t] >= MAX_SINUSOIDS || positions[t] < 0;
 	if ((out.dtype | table.dtype) != DTYPE_F32 || far) {
-		ref_embed(NULL, out, table, ids, positions, scale, drop);
+		ref_embed(NULL, out, table, ids, positions, how, drop);
 		return;
 	}
 	waves = sinusoid_table(d, positions, out.rows, out.cols);
 	if (!waves)
 		return;
 	cpu_rows(d, out.rows, out.cols, embed_word_rows,
-		 &(struct embed_job){ out, table, ids, positions, waves, scale, drop });
+		 &(struct embed_job){ out, table, ids, positions, waves, how.scale, drop });
 }
 
 struct embed_grad_job {

@@ -32,7 +32,36 @@
 extern "C" {
 #endif
 
-#define NORM_EPSILON 1e-6f
+enum norm_kind {
+	NORM_LAYER, /* Ba et al. 2016 */
+	NORM_RMS,   /* Zhang and Sennrich 2019 */
+	NORM_NONE
+};
+
+/* How the ops around norm normalise a row. */
+struct norm_how {
+	enum norm_kind kind;
+	float epsilon; /* added to the variance, or to the mean square */
+};
+
+enum activation {
+#define ACTIVATION(name, text) ACTIVATION_##name,
+#include "share/base/activations.def"
+	N_ACTIVATIONS
+};
+
+enum position_kind {
+	POSITION_SINUSOID, /* of the formula at op embed */
+	POSITION_TABLE,	   /* row number `position` of a table */
+	POSITION_NONE
+};
+
+/* How op embed makes a row. */
+struct embed_how {
+	float scale; /* factor of the word's row */
+	enum position_kind kind;
+	struct tensor positions; /* POSITION_TABLE: (positions, D) floats */
+};
 
 struct profile;
 struct cuda_queue;

@@ -19,16 +19,17 @@ static const struct model_shape decode_shapes[] = {
  */
 static struct ops counted;
 static void (*real_linear_top_k)(struct dev *d, float *values, int32_t *ids, struct tensor x,
-				 struct tensor weight, int64_t n_real, int32_t k);
+				 struct tensor weight, const float *bias, int64_t n_real,
+				 int32_t k);
 static int64_t n_steps, n_rows, most_rows;
 
 static void count_linear_top_k(struct dev *d, float *values, int32_t *ids, struct tensor x,
-			       struct tensor weight, int64_t n_real, int32_t k)
+			       struct tensor weight, const float *bias, int64_t n_real, int32_t k)
 {
 	n_steps++;
 	n_rows += x.rows;
 	most_rows = MAX(most_rows, x.rows);
-	real_linear_top_k(d, values, ids, x, weight, n_real, k);
+	real_linear_top_k(d, values, ids, x, weight, bias, n_real, k);
 }
 
 static const struct ops *count_steps(const struct ops *o)

@@ -26,11 +26,11 @@ static struct stream_count {
 } stream_count;
 
 static void count_top_k(struct dev *d, float *values, int32_t *ids, struct tensor x,
-			struct tensor weight, int64_t n_real, int32_t k)
+			struct tensor weight, const float *bias, int64_t n_real, int32_t k)
 {
 	stream_count.steps++;
 	stream_count.rows += x.rows;
-	ops_cpu()->linear_top_k(d, values, ids, x, weight, n_real, k);
+	ops_cpu()->linear_top_k(d, values, ids, x, weight, bias, n_real, k);
 }
 
 static void *count_alloc(struct dev *d, size_t bytes, struct err *e)

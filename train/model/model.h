@@ -32,6 +32,8 @@
 
 #define MODEL_MAX_LAYERS ARCH_MAX_LAYERS
 
+#define MODEL_NORM ((struct norm_how){ NORM_LAYER, 1e-6f })
+
 enum model_stack { STACK_ENCODER, STACK_DECODER, N_STACKS };
 
 enum model_sublayer {

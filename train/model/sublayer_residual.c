@@ -23,9 +23,10 @@ void model_stack_begin(const struct model_pass *p, enum model_stack stack)
 
 	m->ops->embed(m->dev, x->sum, m->weights.embed, encoder ? ids->source : ids->target_in,
 		      encoder ? ids->source_position : ids->target_position,
-		      sqrtf((float)m->shape.d_model), model_embedding_dropout(p, stack));
+		      (struct embed_how){ .scale = sqrtf((float)m->shape.d_model) },
+		      model_embedding_dropout(p, stack));
 	m->ops->norm(m->dev, x->out, x->mean, x->rstd, x->sum, vector_of(w->norm_scale),
-		     vector_of(w->norm_shift));
+		     vector_of(w->norm_shift), MODEL_NORM);
 }
 
 void model_residual_forward(const struct model_pass *p, const struct sublayer *at)
@@ -35,7 +36,7 @@ void model_residual_forward(const struct model_pass *p, const struct sublayer *a
 	p->m->ops->add_norm(p->m->dev, to->sum, to->out, to->mean, to->rstd, x->sum,
 			    with_rows(p->m->acts.branch, x->sum.rows), vector_of(at->w->out_bias),
 			    vector_of(at->w[1].norm_scale), vector_of(at->w[1].norm_shift),
-			    model_dropout(p, at, DROPOUT_BRANCH));
+			    MODEL_NORM, model_dropout(p, at, DROPOUT_BRANCH));
 }
 
 void model_residual_backward(const struct model_pass *p, const struct sublayer *at)
@@ -47,7 +48,7 @@ void model_residual_backward(const struct model_pass *p, const struct sublayer *
 	p->m->ops->add_norm_grad(p->m->dev, with_rows(a->dsum, T), with_rows(a->branch, T),
 				 vector_of(at->g->out_bias), vector_of(at->g[1].norm_scale),
 				 vector_of(at->g[1].norm_shift), with_rows(a->dout, T), x->sum,
-				 x->mean, x->rstd, vector_of(at->w[1].norm_scale),
+				 x->mean, x->rstd, vector_of(at->w[1].norm_scale), MODEL_NORM,
 				 model_dropout(p, at, DROPOUT_BRANCH));
 }
 
@@ -62,7 +63,7 @@ void model_stack_end_backward(const struct model_pass *p, enum model_stack stack
 
 	m->ops->norm_grad(m->dev, dsum, vector_of(g->norm_scale), vector_of(g->norm_shift),
 			  with_rows(a->dout, x->sum.rows), x->sum, x->mean, x->rstd,
-			  vector_of(w->norm_scale), true);
+			  vector_of(w->norm_scale), MODEL_NORM, true);
 	m->ops->embed_grad(m->dev, m->grads.embed, dsum,
 			   stack == STACK_ENCODER ? a->ids.source : a->ids.target_in,
 			   sqrtf((float)m->shape.d_model), model_embedding_dropout(p, stack));
