@@ -69,26 +69,27 @@ static void show_argument(char *text, size_t n, enum argument kind, const void *
 		snprintf(text + used, n - used, "%s%s", used ? ", " : "", one);
 }
 
-/* SHOW_ALL(a, b, …) shows up to 12 arguments. */
+/* SHOW_ALL(a, b, …) shows up to 13 arguments. */
 #define SHOW(x)		 SHOW_AS(ARGUMENT_OF(x), x)
 #define SHOW_AS(kind, x) show_argument(shapes, sizeof(shapes), kind, &(x));
 
-#define SHOW_1(x)						 SHOW(x)
-#define SHOW_2(x, ...)						 SHOW(x) SHOW_1(__VA_ARGS__)
-#define SHOW_3(x, ...)						 SHOW(x) SHOW_2(__VA_ARGS__)
-#define SHOW_4(x, ...)						 SHOW(x) SHOW_3(__VA_ARGS__)
-#define SHOW_5(x, ...)						 SHOW(x) SHOW_4(__VA_ARGS__)
-#define SHOW_6(x, ...)						 SHOW(x) SHOW_5(__VA_ARGS__)
-#define SHOW_7(x, ...)						 SHOW(x) SHOW_6(__VA_ARGS__)
-#define SHOW_8(x, ...)						 SHOW(x) SHOW_7(__VA_ARGS__)
-#define SHOW_9(x, ...)						 SHOW(x) SHOW_8(__VA_ARGS__)
-#define SHOW_10(x, ...)						 SHOW(x) SHOW_9(__VA_ARGS__)
-#define SHOW_11(x, ...)						 SHOW(x) SHOW_10(__VA_ARGS__)
-#define SHOW_12(x, ...)						 SHOW(x) SHOW_11(__VA_ARGS__)
-#define SHOW_PICK(a, b, c, d, e, f, g, h, i, j, k, l, pick, ...) pick
+#define SHOW_1(x)						    SHOW(x)
+#define SHOW_2(x, ...)						    SHOW(x) SHOW_1(__VA_ARGS__)
+#define SHOW_3(x, ...)						    SHOW(x) SHOW_2(__VA_ARGS__)
+#define SHOW_4(x, ...)						    SHOW(x) SHOW_3(__VA_ARGS__)
+#define SHOW_5(x, ...)						    SHOW(x) SHOW_4(__VA_ARGS__)
+#define SHOW_6(x, ...)						    SHOW(x) SHOW_5(__VA_ARGS__)
+#define SHOW_7(x, ...)						    SHOW(x) SHOW_6(__VA_ARGS__)
+#define SHOW_8(x, ...)						    SHOW(x) SHOW_7(__VA_ARGS__)
+#define SHOW_9(x, ...)						    SHOW(x) SHOW_8(__VA_ARGS__)
+#define SHOW_10(x, ...)						    SHOW(x) SHOW_9(__VA_ARGS__)
+#define SHOW_11(x, ...)						    SHOW(x) SHOW_10(__VA_ARGS__)
+#define SHOW_12(x, ...)						    SHOW(x) SHOW_11(__VA_ARGS__)
+#define SHOW_13(x, ...)						    SHOW(x) SHOW_12(__VA_ARGS__)
+#define SHOW_PICK(a, b, c, d, e, f, g, h, i, j, k, l, m, pick, ...) pick
 #define SHOW_ALL(...)                                                                              \
-	SHOW_PICK(__VA_ARGS__, SHOW_12, SHOW_11, SHOW_10, SHOW_9, SHOW_8, SHOW_7, SHOW_6, SHOW_5,  \
-		  SHOW_4, SHOW_3, SHOW_2, SHOW_1, )                                                \
+	SHOW_PICK(__VA_ARGS__, SHOW_13, SHOW_12, SHOW_11, SHOW_10, SHOW_9, SHOW_8, SHOW_7, SHOW_6, \
+		  SHOW_5, SHOW_4, SHOW_3, SHOW_2, SHOW_1, )                                        \
 	(__VA_ARGS__)
 
 /* ---- taking times ----------------------------------------------------------------------- */

@@ -641,8 +641,8 @@ TEST(model_initial_weights)
 	for (int i = 0; i < 256 * 64; i++)
 		largest = fmax(largest, fabs((double)x[i]));
 	check_near(largest, sqrt(6.0 / 320), 0.001);
-	check(((float *)model_output_norm(m)->norm_scale.data)[63] == 1);
-	check(((float *)model_output_norm(m)->norm_shift.data)[63] == 0);
+	check(model_output_norm(m).scale[63] == 1);
+	check(model_output_norm(m).shift[63] == 0);
 	model_free(m);
 }
 
@@ -687,7 +687,13 @@ static int kept_never(struct dev *d, const struct graph_key *key)
 /* With graphs, rows are rounded up to granules; whole granules need hardly more memory. */
 TEST(model_memory_for_graphs)
 {
-	const struct model_shape shape = { 512, 2048, 8, 6, 6, 32768, 32768 };
+	const struct model_shape shape = { .d_model = 512,
+					   .d_ff = 2048,
+					   .heads = 8,
+					   .encoder_layers = 6,
+					   .decoder_layers = 6,
+					   .vocabulary = 32768,
+					   .real_vocabulary = 32768 };
 	const struct dev_options plain = { 0 }, graphs = { .graphs = true };
 	struct ops table = *ops_ref();
 	struct model_size size = { &shape, &table, &graphs, 4096, 2048 };
@@ -712,11 +718,35 @@ TEST(model_memory_for_graphs)
 TEST(model_refuses_huge_shapes)
 {
 	const struct model_shape huge[] = {
-		{ 2147483646, 16, 2, 1, 1, 32, 29 },
-		{ 16, 2147483646, 2, 1, 1, 32, 29 },
-		{ 16, 16, 2, 1, 1, 2147483640, 29 },
+		{ .d_model = 2147483646,
+		  .d_ff = 16,
+		  .heads = 2,
+		  .encoder_layers = 1,
+		  .decoder_layers = 1,
+		  .vocabulary = 32,
+		  .real_vocabulary = 29 },
+		{ .d_model = 16,
+		  .d_ff = 2147483646,
+		  .heads = 2,
+		  .encoder_layers = 1,
+		  .decoder_layers = 1,
+		  .vocabulary = 32,
+		  .real_vocabulary = 29 },
+		{ .d_model = 16,
+		  .d_ff = 16,
+		  .heads = 2,
+		  .encoder_layers = 1,
+		  .decoder_layers = 1,
+		  .vocabulary = 2147483640,
+		  .real_vocabulary = 29 },
 	};
-	const struct model_shape large = { 1 << 20, 1 << 20, 2, 64, 64, 1 << 26, 29 };
+	const struct model_shape large = { .d_model = 1 << 20,
+					   .d_ff = 1 << 20,
+					   .heads = 2,
+					   .encoder_layers = 64,
+					   .decoder_layers = 64,
+					   .vocabulary = 1 << 26,
+					   .real_vocabulary = 29 };
 	struct model_param *params = NULL;
 	struct err e = { 0 };
 	int64_t floats = 0;

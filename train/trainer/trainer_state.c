@@ -65,6 +65,7 @@ static int check_same_model(const struct trainer *t, const struct ckpt_state *fo
 {
 	const struct model_shape *a = &found->shape, *b = &t->state.shape;
 	const struct arch_row *row = arch_difference(a, b);
+	char was[ARCH_TEXT_MAX], given[ARCH_TEXT_MAX];
 
 	if (strcmp(found->vocabulary_sha256, t->state.vocabulary_sha256) != 0)
 		return err_set(e, ERR_DATA,
@@ -73,9 +74,9 @@ static int check_same_model(const struct trainer *t, const struct ckpt_state *fo
 			       folder, t->corpus);
 	if (row)
 		return err_set(e, ERR_DATA,
-			       "%s has %s %d, but the recipe says %d: restore the value in "
+			       "%s has %s %s, but the recipe says %s: restore the value in "
 			       "the recipe, or start another run",
-			       folder, row->name, arch_value(a, row), arch_value(b, row));
+			       folder, row->name, arch_text(a, row, was), arch_text(b, row, given));
 	if (found->seed != t->state.seed)
 		return err_set(e, ERR_CONFIG,
 			       "%s was trained with seed %llu, but the recipe says %llu: restore "
