@@ -73,7 +73,7 @@ static int count_candidate_bytes(const struct incremental_decoder *s, size_t *pa
 	return 0;
 }
 
-/* The biases of the candidates, at the end of the block of so many bytes. */
+/* The biases of the candidates, at the end of the block. bytes: of the block. */
 static void gather_candidate_bias(struct incremental_decoder *s, size_t bytes)
 {
 	const struct tensor all = s->weights->output_bias;

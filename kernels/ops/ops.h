@@ -25,6 +25,7 @@
 #include <stdint.h>
 
 #include "kernels/ops/tensor.h"
+#include "share/base/activation.h"
 #include "share/base/err.h"
 #include "share/base/rng.h"
 
@@ -42,12 +43,6 @@ enum norm_kind {
 struct norm_how {
 	enum norm_kind kind;
 	float epsilon; /* added to the variance, or to the mean square */
-};
-
-enum activation {
-#define ACTIVATION(name, text) ACTIVATION_##name,
-#include "share/base/activations.def"
-	N_ACTIVATIONS
 };
 
 enum position_kind {

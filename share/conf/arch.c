@@ -104,6 +104,14 @@ const struct arch_row *arch_difference(const struct model_shape *a, const struct
 	return NULL;
 }
 
+const struct arch_row *arch_unusual(const struct model_shape *s)
+{
+	for (size_t i = 0; i < ARRAY_LEN(arch_rows); i++)
+		if (arch_values[i].form != FORM_SIZE && *slot_of(s, &arch_rows[i]))
+			return &arch_rows[i];
+	return NULL;
+}
+
 /* ---- state.json ---------------------------------------------------------- */
 
 void arch_put_shape(struct json_writer *w, const struct model_shape *s)

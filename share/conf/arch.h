@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "share/base/activation.h"
 #include "share/base/err.h"
 #include "share/conf/conf.h"
 #include "share/format/format_version.h"
@@ -57,6 +58,9 @@ double arch_norm_epsilon(const struct model_shape *s);
 
 /* The first row in which two shapes differ; NULL: they are equal. */
 const struct arch_row *arch_difference(const struct model_shape *a, const struct model_shape *b);
+
+/* The first fact that is not the usual one, sizes apart; NULL: the model is a usual one. */
+const struct arch_row *arch_unusual(const struct model_shape *s);
 
 /*
  * Set the rows that are options to the values of c, whose size is applied (conf_apply_size()). A number

@@ -99,6 +99,12 @@ static void report_damage(struct trainer *t, const char *damage, int64_t step)
 			(long long)step, (int)MIN(end - damage, 400), damage);
 }
 
+static int init_weights(struct trainer *t, struct err *e)
+{
+	return t->conf->depth_scaled_init ? model_init_by_depth(t->model, t->state.seed, e)
+					  : model_init(t->model, t->state.seed, e);
+}
+
 /* First rank: load the newest checkpoint; without one, the model of start_from or random weights. */
 static int load_or_init(struct trainer *t, struct err *e)
 {
@@ -111,7 +117,7 @@ static int load_or_init(struct trainer *t, struct err *e)
 		buf_free(&damage);
 		return e->code		     ? e->code
 		       : t->conf->start_from ? start_weights_load(t, NULL, e)
-					     : model_init(t->model, t->state.seed, e);
+					     : init_weights(t, e);
 	}
 	rc = ckpt_read_state(folder, false, &found, e);
 	if (!rc)
