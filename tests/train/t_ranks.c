@@ -497,7 +497,7 @@ TEST(ranks_outlive_one_failed_save)
 	set(&c, "run", "r");
 	set(&c, "steps", "100");
 	small = limit;
-	small.rlim_cur = 8000;
+	small.rlim_cur = 12000;
 	signal(SIGXFSZ, SIG_IGN);
 	check_err(setrlimit(RLIMIT_FSIZE, &small), 0);
 	fake_ranks(2, fail_to_save, &j);
