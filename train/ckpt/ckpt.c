@@ -243,13 +243,14 @@ static void ckpt_parse_cooldown(const struct json *root, struct ckpt_state *s, c
 		     factor = json_number(json_get(root, "cooldown_factor"), 1);
 
 	s->evaluation_s = seconds > 0 ? seconds : 0;
+	s->schedule_end = MAX(json_integer(json_get(root, "schedule_end"), 0), 0);
+	s->cooldown_minutes = json_number(json_get(root, "cooldown_minutes"), 0);
 	if (!json_get(root, "cooldown_to"))
 		return;
 	s->cooldown.from = ckpt_get_integer(root, "cooldown_from", 0, INT64_MAX - 1, bad);
 	s->cooldown.to =
 		ckpt_get_integer(root, "cooldown_to", s->cooldown.from + 1, INT64_MAX, bad);
 	s->cooldown.factor = factor > 0 && factor <= 1 ? factor : 1;
-	s->cooldown_minutes = json_number(json_get(root, "cooldown_minutes"), 0);
 }
 
 static int ckpt_parse_state(const struct json *root, const char *path, struct ckpt_state *s,

@@ -41,8 +41,9 @@ struct ckpt_state {
 	uint64_t seed;
 	double seconds;	     /* training time so far, evaluation included */
 	double evaluation_s; /* duration of the last evaluation; 0: unknown */
-	/* decided because of the time limit of cooldown_minutes; to 0: none */
+	/* decided because of the time limit of cooldown_minutes; to 0, schedule_end 0: none */
 	struct schedule_cooldown cooldown;
+	int64_t schedule_end; /* rate_schedule.end */
 	double cooldown_minutes;
 	double best_bleu; /* -1: none yet */
 	int64_t best_step;

@@ -141,8 +141,11 @@ static int ckpt_write_state(const struct saving *s, struct err *e)
 		json_put_int(&w, "cooldown_from", state->cooldown.from);
 		json_put_int(&w, "cooldown_to", state->cooldown.to);
 		json_put_real(&w, "cooldown_factor", state->cooldown.factor);
-		json_put_real(&w, "cooldown_minutes", state->cooldown_minutes);
 	}
+	if (state->schedule_end > 0)
+		json_put_int(&w, "schedule_end", state->schedule_end);
+	if (state->cooldown.to > 0 || state->schedule_end > 0)
+		json_put_real(&w, "cooldown_minutes", state->cooldown_minutes);
 	if (*state->precision)
 		json_put_str(&w, "precision", state->precision);
 	if (state->longest > 0) {

@@ -105,11 +105,7 @@ static int open_model(struct trainer *t, struct err *e)
 	    exchange_open(&t->exchange, t->model, &t->records, e) || shard_optimizer(t, e) ||
 	    batch_alloc(&t->batch, sentences, tokens, e))
 		return e->code;
-	t->rate_schedule = (struct rate_schedule){ .factor = c->noam_factor,
-						   .warmup = c->warmup,
-						   .cooldown = c->cooldown,
-						   .steps = c->steps,
-						   .d_model = shape->d_model };
+	t->rate_schedule = schedule_from_conf(c, shape->d_model);
 	return 0;
 }
 
@@ -295,7 +291,7 @@ int trainer_open(struct trainer *t, struct err *e)
 	lend_to_parts(t);
 	if (!c->run)
 		return err_set(e, ERR_USAGE, "no run given: add --run NAME");
-	if (paths_check_name("run", c->run, e) || check_ranks(t, e))
+	if (paths_check_name("run", c->run, e) || schedule_check_conf(c, e) || check_ranks(t, e))
 		return e->code;
 	t->workspace = paths_workspace(c->workspace, e);
 	t->folder = t->workspace ? file_path(e, "%s/runs/%s", t->workspace, c->run) : NULL;
