@@ -227,7 +227,7 @@ static void add_formula(struct answer *a, const struct rate_schedule *s)
 	schedule_put_formula(s, false, &formula);
 	if (s->cooldown)
 		buf_add_str(&formula, " * min(1, (steps + 1 - step) / cooldown)");
-	answer_add_text(a, "formula", buf_text(&formula));
+	answer_add_text(a, "formula", "%s", buf_text(&formula));
 	buf_free(&formula);
 }
 

@@ -221,12 +221,12 @@ static void put_name(const struct rate_schedule *s, const char *name, size_t n, 
 	const struct {
 		const char *name;
 		double value;
-		const char *format;
+		bool is_count;
 	} numbers[] = {
-		{ "factor", s->factor, "%.4g" },	 { "peak", s->peak, "%.4g" },
-		{ "floor", s->floor, "%.4g" },		 { "d_model", s->d_model, "%.0f" },
-		{ "warmup", (double)s->warmup, "%.0f" }, { "restart", (double)s->restart, "%.0f" },
-		{ "steps", (double)way_end(s), "%.0f" },
+		{ "factor", s->factor, false },	       { "peak", s->peak, false },
+		{ "floor", s->floor, false },	       { "d_model", s->d_model, true },
+		{ "warmup", (double)s->warmup, true }, { "restart", (double)s->restart, true },
+		{ "steps", (double)way_end(s), true },
 	};
 
 	if (n == 1 && *name == 'x')
@@ -240,7 +240,8 @@ static void put_name(const struct rate_schedule *s, const char *name, size_t n, 
 
 		if (strlen(numbers[i].name) != n || memcmp(numbers[i].name, name, n) != 0)
 			continue;
-		snprintf(number, sizeof(number), numbers[i].format, numbers[i].value);
+		snprintf(number, sizeof(number), numbers[i].is_count ? "%.0f" : "%.4g",
+			 numbers[i].value);
 		buf_add_str(out, has_numbers ? number : numbers[i].name);
 	}
 }
