@@ -21,12 +21,12 @@ const char *optimizer_name(enum optimizer_kind kind)
 
 bool optimizer_find(const char *name, enum optimizer_kind *kind)
 {
-	*kind = OPTIMIZER_adam; /* older releases had no other */
-	for (int i = 0; *name && i < N_OPTIMIZERS; i++) {
-		*kind = (enum optimizer_kind)i;
-		if (!strcmp(name, optimizers[i].name))
+	for (int i = 0; i < N_OPTIMIZERS; i++)
+		if (!strcmp(name, optimizers[i].name)) {
+			*kind = (enum optimizer_kind)i;
 			return true;
-	}
+		}
+	*kind = OPTIMIZER_adam; /* older releases had no other, and did not name it */
 	return !*name;
 }
 

@@ -23,7 +23,7 @@ enum optimizer_kind {
 /* The value of the option optimizer; static. */
 const char *optimizer_name(enum optimizer_kind kind);
 
-/* *kind = the optimizer of this name; "": adam. false: this program does not know it. */
+/* *kind = the optimizer of this name; "": adam. false: this program does not know it; *kind is adam. */
 bool optimizer_find(const char *name, enum optimizer_kind *kind);
 
 /* Do both have the same state in checkpoints? */

@@ -40,10 +40,10 @@ static double planned_epochs(const struct recipe_facts *f)
 /* The learning rates of a recipe. Rates are scaled: multiplied by sqrt(d_model). */
 struct planned_rates {
 	struct rate_schedule schedule;
-	char option[24];     /* that sets their size, as on the command line */
-	double value;	     /* of the option */
-	double unit;	     /* the scaled peak where the option is 1 */
-	double peak, travel; /* the largest scaled rate, and the sum of all */
+	char option[CONF_NAME_MAX]; /* that sets their size, as on the command line */
+	double value;		    /* of the option */
+	double unit;		    /* the scaled peak where the option is 1 */
+	double peak, travel;	    /* the largest scaled rate, and the sum of all */
 };
 
 static struct planned_rates plan_rates(const struct conf *c)
@@ -52,10 +52,7 @@ static struct planned_rates plan_rates(const struct conf *c)
 	const double scale = sqrt((double)c->d_model);
 
 	r.value = r.schedule.kind == SCHEDULE_noam ? c->noam_factor : c->peak_rate;
-	snprintf(r.option, sizeof(r.option), "--%s", schedule_rate_option(r.schedule.kind));
-	for (char *p = r.option; *p; p++)
-		if (*p == '_')
-			*p = '-';
+	conf_dashed(schedule_rate_option(r.schedule.kind), r.option);
 	r.unit = schedule_unit_peak(&r.schedule) * scale;
 	r.peak = r.unit * r.value;
 	r.travel = schedule_sum(&r.schedule, c->steps) * scale;
@@ -108,7 +105,7 @@ static bool check_large_rate(const struct recipe_facts *f, char *text, size_t n)
 		return false;
 	snprintf(text, n,
 		 "The largest learning rate is %.3g, which is %.2g times d_model^-0.5; above %.2g "
-		 "times, training often diverges. Try %s %.3g.",
+		 "times, training often diverges. Try --%s %.3g.",
 		 r.peak / sqrt((double)c->d_model), r.peak, SIGNS_PEAK_LARGE, r.option,
 		 round_value(better / r.unit));
 	return true;
@@ -123,7 +120,7 @@ static bool check_small_rate(const struct recipe_facts *f, char *text, size_t n)
 		return false;
 	snprintf(text, n,
 		 "The sum of all learning rates is only %.2g times d_model^-0.5 (needed: %d or "
-		 "more): the weights %s. Try %s %.3g.",
+		 "more): the weights %s. Try --%s %.3g.",
 		 r.travel, SIGNS_TRAVEL_SMALL, r.travel > 0 ? "hardly change" : "do not change",
 		 r.option,
 		 round_value(fmin(r.travel > 0 ? r.value * SIGNS_TRAVEL_LARGE / r.travel : INFINITY,
