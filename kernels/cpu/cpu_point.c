@@ -411,7 +411,7 @@ static void adam_piece(float *restrict param, float *restrict m, float *restrict
 
 		m[i] = m_new;
 		v[i] = v_new;
-		param[i] -= rate * m_new / (sqrtf(v_new) + s.epsilon);
+		param[i] -= rate * m_new / (sqrtf(v_new) + s.epsilon) + s.decay * param[i];
 	}
 }
 

@@ -278,7 +278,7 @@ extern "C" void cuda_zero(struct dev *d, void *p, size_t bytes)
 
 /* Scalars of a step; factor NaN: skip the step. */
 struct adam_scalars {
-	float beta1, beta2, epsilon, rate, factor;
+	float beta1, beta2, epsilon, rate, factor, decay;
 };
 
 /*
@@ -294,6 +294,7 @@ static __device__ __forceinline__ struct adam_scalars adam_begin(struct adam_ste
 	now.epsilon = s.epsilon;
 	now.rate = s.rate * sqrtf(s.correction2) / s.correction1;
 	now.factor = adam_factor(&s);
+	now.decay = s.decay;
 	return now;
 }
 
@@ -304,7 +305,7 @@ static __device__ __forceinline__ void adam_one(float *param, float *m, float *v
 
 	*m = s.beta1 * *m + (1 - s.beta1) * g;
 	*v = s.beta2 * *v + (1 - s.beta2) * g * g;
-	*param -= s.rate * *m / (sqrtf(*v) + s.epsilon);
+	*param -= s.rate * *m / (sqrtf(*v) + s.epsilon) + s.decay * *param;
 }
 
 static __global__ void adam_fours(float4 *param, float4 *m, float4 *v, const float4 *grad,

@@ -131,6 +131,7 @@ struct adam_step {
 	float beta1, beta2, epsilon;
 	float correction1; /* 1 - beta1^t */
 	float correction2; /* 1 - beta2^t */
+	float decay; /* decoupled weight decay of this step: param -= decay * param; 0: none */
 	double grad_scale;
 	double clip;	       /* greatest L2 norm of the scaled gradient; 0: no clipping */
 	const double *tokens;  /* (1); NULL: 1 */

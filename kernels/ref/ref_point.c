@@ -161,7 +161,8 @@ void REF(adam)(struct dev *d, float *param, float *m, float *v, const float *gra
 
 		m[i] = (float)m_new;
 		v[i] = (float)v_new;
-		param[i] = (float)(param[i] - rate * m_new / (sqrt(v_new) + s.epsilon));
+		param[i] = (float)(param[i] - (rate * m_new / (sqrt(v_new) + s.epsilon) +
+					       (double)s.decay * (double)param[i]));
 		if (s.bf16_params)
 			s.bf16_params[i] = bf16_from_float((float)param[i]);
 	}

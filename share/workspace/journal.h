@@ -62,7 +62,8 @@
  *	          bytes a second), absent if unknown. What is missing from 1 is outside of ops
  *	event     level (info, warning, error), text; sign: name of what a warning about learning or
  *	          about the recipe found (werkbank-report(7)); of a cool-down that the time limit
- *	          asks for: cooldown_from, cooldown_to (steps), cooldown_factor (of the rate at cooldown_from)
+ *	          asks for: cooldown_from, cooldown_to (steps), cooldown_factor (of the rate at cooldown_from);
+ *	          of a schedule that the time limit ends earlier: schedule_from (step), schedule_end (steps)
  *	stop      reason (finished, asked, diverged, failed),
  *	          why (steps, minutes, patience, request, diverged, failed),
  *	          text (the reason in words), exit, rank (of a SIGTERM that nobody else sent),

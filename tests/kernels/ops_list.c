@@ -474,7 +474,7 @@ static void run_copy(struct run *r, const struct op_case *c)
 
 /*
  * HALF_CACHE: with a bf16 copy. third: 0 no sums in device memory; 1 clip to a tenth of the norm; 2 clip
- * above the norm; 3, 4 squares, loss not finite; 5 as 2, divided by three tokens.
+ * above the norm; 3, 4 squares, loss not finite; 5 as 2, divided by three tokens. fourth: weight decay.
  */
 static void run_adam(struct run *r, const struct op_case *c)
 {
@@ -484,6 +484,7 @@ static void run_adam(struct run *r, const struct op_case *c)
 				  .epsilon = 1e-9f,
 				  .correction1 = 0.271f,
 				  .correction2 = 0.0588f,
+				  .decay = c->fourth ? 0.02f : 0,
 				  .grad_scale = 0.7 };
 	const double squares = c->third == 3 ? INFINITY : (double)c->cols,
 		     loss = c->third == 4 ? NAN : 2.5;

@@ -94,7 +94,7 @@ static int open_model(struct trainer *t, struct err *e)
 		ops = t->profile ? profile_ops(t->profile) : NULL;
 	}
 	size.ops = ops;
-	if (!ops ||
+	if (!ops || optimizer_check_backend(c, ops, e) ||
 	    model_shape_from_conf(shape, c, vocab_size(t->vocab), vocab_real_size(t->vocab), e) ||
 	    exchange_plan(&t->exchange, c, shape, t->comm, e) || trainer_check_memory(t, &size, e))
 		return e->code;
@@ -102,14 +102,11 @@ static int open_model(struct trainer *t, struct err *e)
 	t->model = model_new(shape, ops, &options, e);
 	if (!t->model || model_reserve_training(t->model, tokens, sentences, e) ||
 	    adam_open(&t->adam, t->model, c->beta1, c->beta2, c->epsilon, e) ||
+	    adam_choose(&t->adam, (enum optimizer_kind)c->optimizer, c->weight_decay, e) ||
 	    exchange_open(&t->exchange, t->model, &t->records, e) || shard_optimizer(t, e) ||
 	    batch_alloc(&t->batch, sentences, tokens, e))
 		return e->code;
-	t->rate_schedule = (struct rate_schedule){ .factor = c->noam_factor,
-						   .warmup = c->warmup,
-						   .cooldown = c->cooldown,
-						   .steps = c->steps,
-						   .d_model = shape->d_model };
+	t->rate_schedule = schedule_from_conf(c, shape->d_model);
 	return 0;
 }
 
@@ -295,7 +292,8 @@ int trainer_open(struct trainer *t, struct err *e)
 	lend_to_parts(t);
 	if (!c->run)
 		return err_set(e, ERR_USAGE, "no run given: add --run NAME");
-	if (paths_check_name("run", c->run, e) || check_ranks(t, e))
+	if (paths_check_name("run", c->run, e) || schedule_check_conf(c, e) ||
+	    optimizer_check_conf(c, t->comm->size, e) || check_ranks(t, e))
 		return e->code;
 	t->workspace = paths_workspace(c->workspace, e);
 	t->folder = t->workspace ? file_path(e, "%s/runs/%s", t->workspace, c->run) : NULL;

@@ -87,6 +87,34 @@ static int check_same_model(const struct trainer *t, const struct ckpt_state *fo
 	return 0;
 }
 
+/* Adam and AdamW have the same state: a run may change between them. */
+static int check_same_optimizer(const struct trainer *t, const struct ckpt_state *found,
+				const char *folder, struct err *e)
+{
+	enum optimizer_kind kind;
+
+	if (!optimizer_find(found->optimizer, &kind))
+		return err_set(e, ERR_CONFIG,
+			       "%s has the state of an optimizer \"%s\", which this Werkbank does "
+			       "not know: use the Werkbank that wrote it, or a newer one",
+			       folder, found->optimizer);
+	if (optimizer_has_state_of(kind, t->adam.kind))
+		return 0;
+	return err_set(e, ERR_CONFIG,
+		       "%s has the state of the optimizer %s, but the recipe says %s: restore the "
+		       "value in the recipe, or start another run from this one with start_from",
+		       folder, optimizer_name(kind), optimizer_name(t->adam.kind));
+}
+
+static int load_optimizer(const struct trainer *t, const char *folder, struct err *e)
+{
+	if (t->exchange.options.shards)
+		return 0; /* rank_arrays_load() distributes it */
+	return t->adam.factored
+		       ? ckpt_load_factored(folder, t->model, t->adam.second, e)
+		       : ckpt_load_moments(folder, t->model, t->adam.first, t->adam.second, e);
+}
+
 /* damage: a line for each checkpoint after `step` that has been set aside. */
 static void report_damage(struct trainer *t, const char *damage, int64_t step)
 {
@@ -128,9 +156,11 @@ static int load_or_init(struct trainer *t, struct err *e)
 	if (!rc)
 		rc = check_same_model(t, &found, folder, e);
 	if (!rc)
+		rc = check_same_optimizer(t, &found, folder, e);
+	if (!rc)
 		rc = ckpt_load_training(folder, t->model, &t->resumed_average, e);
-	if (!rc && !t->exchange.options.shards)
-		rc = ckpt_load_moments(folder, t->model, t->adam.first, t->adam.second, e);
+	if (!rc)
+		rc = load_optimizer(t, folder, e);
 	if (!rc)
 		rc = evaluations_read(t->folder, &t->progress.evaluations, e);
 	if (!rc) {
@@ -198,6 +228,8 @@ int trainer_load_state(struct trainer *t, struct err *e)
 		return e->code;
 	snprintf(t->state.precision, sizeof(t->state.precision), "%s",
 		 t->is_bf16 ? "bf16" : "fp32");
+	snprintf(t->state.optimizer, sizeof(t->state.optimizer), "%s",
+		 optimizer_name(t->adam.kind));
 	t->state.feedback_wire = (int32_t)t->exchange.options.wire;
 	t->state.feedback_bucket = (int64_t)t->exchange.options.buckets.each;
 	t->in_sync = true;
