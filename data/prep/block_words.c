@@ -21,7 +21,8 @@ struct block_reader {
 	const struct scripts *scripts; /* borrowed */
 	uint32_t writing[2];	       /* scripts of each language, by enum pipeline_side */
 	bool repair;
-	struct buf tokens, clean; /* of the current line */
+	struct buf tokens, clean, squeezed; /* of the current line */
+	struct protect_masked masked;
 	struct word_cache *cache; /* owned */
 	/*
 	 * Unknown words of all blocks of this reader are counted consecutively; the cache holds
@@ -56,6 +57,8 @@ void block_reader_free(struct block_reader *r)
 	pipeline_close(r->pipeline);
 	buf_free(&r->tokens);
 	buf_free(&r->clean);
+	buf_free(&r->squeezed);
+	protect_masked_free(&r->masked);
 	free(r->cache);
 	free(r);
 }
@@ -271,6 +274,34 @@ static void append_zero_padding(struct buf *b)
 		memset(to, 0, SLACK);
 }
 
+/* clean_squeeze() for r->tokens, to r->clean, which is empty; the "|" of a protected symbol stays. */
+static int block_squeeze(struct block_reader *r, struct err *e)
+{
+	const struct protect *p = pipeline_protect(r->pipeline);
+	struct protect_masked *m = &r->masked;
+
+	if (protect_mask(p, PROTECT_ANYWHERE, buf_text(&r->tokens), r->tokens.len, m, e))
+		return e->code;
+	if (!m->n) {
+		clean_squeeze(m->line, m->n_line, false, &r->clean);
+		return 0;
+	}
+	buf_clear(&r->squeezed);
+	clean_squeeze(m->line, m->n_line, false, &r->squeezed);
+	return protect_unmask(p, m, buf_text(&r->squeezed), r->squeezed.len, &r->clean, e);
+}
+
+/* Letters by script of the raw line; protected symbols have none. */
+static int block_count_scripts(struct block_reader *r, enum pipeline_side side,
+			       const struct lines *in, struct scripts_count *letters, struct err *e)
+{
+	if (protect_mask(pipeline_protect(r->pipeline), PROTECT_ANYWHERE, in->text, in->len,
+			 &r->masked, e))
+		return e->code;
+	scripts_count(r->scripts, r->writing[side], r->masked.line, r->masked.n_line, letters);
+	return 0;
+}
+
 static int block_add_line(struct block_reader *r, enum pipeline_side side, const struct lines *in,
 			  struct block_words *out, struct err *e)
 {
@@ -287,12 +318,12 @@ static int block_add_line(struct block_reader *r, enum pipeline_side side, const
 	if (!buf_check(clean, e) && !is_clean(clean->data, clean->len)) {
 		clean = &r->clean;
 		buf_clear(clean);
-		clean_squeeze(buf_text(&r->tokens), r->tokens.len, false, clean);
+		if (block_squeeze(r, e))
+			return e->code;
 		append_zero_padding(clean);
 	}
-	if (buf_check(clean, e))
+	if (buf_check(clean, e) || block_count_scripts(r, side, in, &letters, e))
 		return e->code;
-	scripts_count(r->scripts, r->writing[side], in->text, in->len, &letters);
 	l = &out->lines[out->n++];
 	*l = (struct token_column_line){ .hash = hash_bytes(in->text, in->len),
 					 .bytes = (uint32_t)in->len,
