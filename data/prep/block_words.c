@@ -22,6 +22,7 @@ struct block_reader {
 	uint32_t writing[2];	       /* scripts of each language, by enum pipeline_side */
 	bool repair;
 	struct buf tokens, clean, squeezed; /* of the current line */
+	struct buf tagged;		    /* the current line behind its tag */
 	struct protect_masked masked;
 	struct word_cache *cache; /* owned */
 	/*
@@ -58,6 +59,7 @@ void block_reader_free(struct block_reader *r)
 	buf_free(&r->tokens);
 	buf_free(&r->clean);
 	buf_free(&r->squeezed);
+	buf_free(&r->tagged);
 	protect_masked_free(&r->masked);
 	free(r->cache);
 	free(r);
@@ -302,8 +304,38 @@ static int block_count_scripts(struct block_reader *r, enum pipeline_side side,
 	return 0;
 }
 
+/*
+ * Append the tokens of the line to r->tokens, which is empty. A tag takes part in the tokenisation, as it will
+ * in translation, but is no token here: prep_pairs.c adds it to the pairs that the rules keep.
+ */
+static int block_tokenize(struct block_reader *r, enum pipeline_side side, const struct lines *in,
+			  const char *tag, struct err *e)
+{
+	const size_t n_tag = tag ? strlen(tag) : 0;
+	const char *text;
+	size_t n;
+
+	if (!tag)
+		return pipeline_tokenize(r->pipeline, side, in->text, in->len, &r->tokens, e);
+	buf_clear(&r->tagged);
+	buf_printf(&r->tagged, "%s ", tag);
+	buf_add(&r->tagged, in->text, in->len);
+	buf_clear(&r->squeezed);
+	if (buf_check(&r->tagged, e) ||
+	    pipeline_tokenize(r->pipeline, side, r->tagged.data, r->tagged.len, &r->squeezed, e))
+		return e->code;
+	text = buf_text(&r->squeezed);
+	n = r->squeezed.len;
+	if (n >= n_tag && !memcmp(text, tag, n_tag)) {
+		text += n_tag;
+		n -= n_tag;
+	}
+	buf_add(&r->tokens, text + (n && *text == ' '), n - (n && *text == ' '));
+	return buf_check(&r->tokens, e);
+}
+
 static int block_add_line(struct block_reader *r, enum pipeline_side side, const struct lines *in,
-			  struct block_words *out, struct err *e)
+			  const char *tag, struct block_words *out, struct err *e)
 {
 	struct buf *clean = &r->tokens;
 	struct scripts_count letters;
@@ -312,7 +344,7 @@ static int block_add_line(struct block_reader *r, enum pipeline_side side, const
 	if (mem_grow(&out->lines, &out->cap, out->n + 1, sizeof(*out->lines), e))
 		return e->code;
 	buf_clear(&r->tokens);
-	if (pipeline_tokenize(r->pipeline, side, in->text, in->len, &r->tokens, e))
+	if (block_tokenize(r, side, in, tag, e))
 		return e->code;
 	append_zero_padding(clean);
 	if (!buf_check(clean, e) && !is_clean(clean->data, clean->len)) {
@@ -365,7 +397,7 @@ int block_reader_words(struct block_reader *r, const struct block *b, const stru
 	in.repair = r->repair;
 	in.has_encoding = true;
 	while ((got = lines_next(&in, e)) > 0) {
-		if (block_add_line(r, side, &in, out, e)) {
+		if (block_add_line(r, side, &in, t->tag, out, e)) {
 			got = e->code;
 			break;
 		}
@@ -402,6 +434,8 @@ int block_reader_lines(struct block_reader *r, const struct block *b, const stru
 	in.repair = r->repair;
 	in.has_encoding = true;
 	while ((got = lines_next(&in, e)) > 0) {
+		if (t->tag)
+			buf_printf(out, "%s ", t->tag);
 		buf_add(out, in.text, in.len);
 		buf_add_char(out, '\n');
 	}

@@ -67,16 +67,58 @@ static bool is_token_of_tokenizer(const struct conf *c, const char *symbol)
 	return c->aggressive && !strcmp(symbol, "@-@");
 }
 
+struct symbol_list {
+	char **items; /* owned; the texts are borrowed from a struct conf */
+	size_t n, cap;
+};
+
+static bool has_symbol(const struct symbol_list *l, const char *symbol)
+{
+	for (size_t i = 0; i < l->n; i++)
+		if (!strcmp(l->items[i], symbol))
+			return true;
+	return false;
+}
+
+static int add_list_symbols(struct symbol_list *l, const struct conf_list *from, bool are_tags,
+			    struct err *e)
+{
+	for (size_t i = 0; i < from->n; i++) {
+		if (are_tags && (!strcmp(from->items[i], "-") || has_symbol(l, from->items[i])))
+			continue;
+		if (mem_grow(&l->items, &l->cap, l->n + 1, sizeof(*l->items), e))
+			return e->code;
+		l->items[l->n++] = from->items[i];
+	}
+	return 0;
+}
+
+/* The symbols of the option protect, then the tags. */
+static int list_symbols(struct symbol_list *l, const struct conf *c, struct err *e)
+{
+	const struct conf_list *const tags[] = { &c->train_tags, &c->dev_tags, &c->test_tags };
+	int rc = add_list_symbols(l, &c->protect, false, e);
+
+	for (size_t i = 0; !rc && i < ARRAY_LEN(tags); i++)
+		rc = add_list_symbols(l, tags[i], true, e);
+	return rc;
+}
+
 int pipeline_symbols(struct protect **out, const struct conf *c, struct err *e)
 {
-	int rc = protect_open(out, c->protect.items, c->protect.n, e);
+	struct symbol_list l = { 0 };
+	int rc = list_symbols(&l, c, e);
 
-	for (size_t i = 0; !rc && i < c->protect.n; i++)
-		if (is_token_of_tokenizer(c, c->protect.items[i]))
+	*out = NULL;
+	if (!rc)
+		rc = protect_open(out, l.items, l.n, e);
+	for (size_t i = 0; !rc && i < l.n; i++)
+		if (is_token_of_tokenizer(c, l.items[i]))
 			rc = err_set(e, ERR_CONFIG,
 				     "protect: the tokenizer writes \"%s\" for another character: "
 				     "choose another symbol, or set tokenize = no",
-				     c->protect.items[i]);
+				     l.items[i]);
+	free(l.items);
 	if (rc) {
 		protect_close(*out);
 		*out = NULL;

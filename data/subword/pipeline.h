@@ -32,7 +32,7 @@ struct pipeline *pipeline_open(const char *folder, const struct conf *c, struct 
  */
 struct pipeline *pipeline_open_pieces(const char *folder, const struct conf *c, struct err *e);
 /*
- * *out: the symbols of the option protect of c; NULL: none. Freed by protect_close(). ERR_CONFIG: a bad
+ * *out: the symbols of the option protect of c, and the tags of its texts (train_tags, …); NULL: none. Freed by protect_close(). ERR_CONFIG: a bad
  * symbol, also one that the tokenizer writes itself, such as &amp; or @-@.
  *
  * Each symbol is an entry of the vocabulary. With the option tokenize a symbol is a token: it is split off
