@@ -15,6 +15,7 @@
 #include "eval/translate/engine.h"
 #include "share/base/err.h"
 #include "share/conf/conf.h"
+#include "share/format/json.h"
 
 struct heldout {
 	struct engine *engine;	      /* borrowed */
@@ -29,7 +30,14 @@ struct heldout {
 	double chrf;			/* chrF2 */
 	int64_t tokens;			/* decoded target tokens, including </s> */
 	double seconds;			/* time of decoding */
-	int64_t shares;			/* slices of other processes that were merged; 0: none */
+	struct heldout_tag {
+		const char *
+			tag; /* at the start of the source lines, borrowed from the engine's recipe; "": none */
+		int64_t n; /* lines */
+		double bleu, chrf;
+	} * tags; /* (n_tags) owned, after heldout_score(), if the set has two or more */
+	size_t n_tags;
+	int64_t shares; /* slices of other processes that were merged; 0: none */
 };
 
 /*
@@ -50,8 +58,13 @@ struct heldout_slice {
  * standard error.
  */
 int heldout_translate(struct heldout *h, struct heldout_slice slice, bool progress, struct err *e);
-/* Computes BLEU and chrF. All sentences must have a hypothesis. */
+/* Computes BLEU and chrF, also by tag (options train_tags, dev_tags, test_tags). All sentences must have a hypothesis. */
 int heldout_score(struct heldout *h, struct err *e);
+
+/* Parts of heldout_score() and of its users: the scores by tag, as member "tags" and as lines; nothing if there are none. */
+int heldout_score_tags(struct heldout *h, struct err *e);
+void heldout_tags_json(const struct heldout *h, struct json_writer *w);
+void heldout_tags_text(const struct heldout *h, struct buf *out);
 
 /* Translates and scores all sentences. */
 int heldout_decode(struct heldout *h, bool progress, struct err *e);
