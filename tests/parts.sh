@@ -75,7 +75,8 @@ part_tally() {
 part_tree() (
 	name=$1
 	shift
-	mkdir -p "$logs/$name" && cd "$logs/$name" && "$here/configure" -q "$@" && make -j"$jobs"
+	# a relative path of the sources: builds at one depth compile the same text, which ccache recognises
+	mkdir -p "$logs/$name" && cd -P "$logs/$name" && "$(realpath --relative-to=. "$here/configure")" -q "$@" && make -j"$jobs"
 )
 
 part_make() {
