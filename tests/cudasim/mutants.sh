@@ -194,6 +194,7 @@ mutant error-feedback-not-kept cuda_compress nccl_sums 's/wire_store4(at.error_f
 mutant error-feedback-not-fed-back cuda_compress nccl_sums 's/v\[k\] += error_feedback\[k\];/;/'
 mutant sum-numbers-of-ranks cuda_queue nccl_training '/void queue_add_rows/,/^}/s/i < n; i++/i < n - 1; i++/'
 mutant sum-squares-replaced cuda_point nccl_training 's/\*out += sum;/*out = sum;/'
+mutant adam-without-decay cuda_point cuda_ops 's/now.decay = s.decay;/now.decay = 0;/' adam
 mutant adam-without-tokens cuda_point cuda_ops 's/now.factor = adam_factor(&s);/s.tokens = NULL, now.factor = adam_factor(\&s);/' adam
 mutant barrier-wire-numbers cuda_compress cuda_wire '/y\[at.i + k\] = v\[k\];/,/__syncthreads/s/__syncthreads();//'
 mutant barrier-wire-codes cuda_compress cuda_wire '/codes\[WIRE_BLOCK + threadIdx.x\] = 0;/,/__syncthreads/s/__syncthreads();//'

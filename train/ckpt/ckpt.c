@@ -340,8 +340,8 @@ struct suffixed_arena {
 	bool is_factored; /* the tensors are those of adafactor.h, not of the model */
 };
 
-static int list_tensors(struct model *m, bool is_factored, struct model_param **params, size_t *n,
-			struct err *e)
+static int ckpt_list_tensors(struct model *m, bool is_factored, struct model_param **params,
+			     size_t *n, struct err *e)
 {
 	int64_t floats;
 
@@ -355,7 +355,7 @@ static int load_arena(const struct safetensors *file, struct model *m,
 {
 	struct model_param *params;
 	size_t n;
-	int rc = list_tensors(m, to->is_factored, &params, &n, e);
+	int rc = ckpt_list_tensors(m, to->is_factored, &params, &n, e);
 
 	if (rc)
 		return rc;
@@ -382,7 +382,7 @@ static int count_tensors(const struct safetensors *file, const char *path, struc
 	struct model_param *params;
 	size_t n;
 
-	if (list_tensors(m, is_factored, &params, &n, e))
+	if (ckpt_list_tensors(m, is_factored, &params, &n, e))
 		return e->code;
 	free(params);
 	if (safetensors_count(file) != n * each)
