@@ -483,7 +483,8 @@ static void *make_sp(const struct conf *c, const struct protect *p, void *first,
 static const struct data_tool tools[] = {
 	/* clang-format off */
 	{ "tokenize", make_tokenizer, run_tokenizer, free_tokenizer, true, MASK_TEXT, NULL },
-	{ "detokenize", make_detokenizer, run_detokenizer, free_detokenizer, true, MASK_WORDS, NULL },
+	{ "detokenize", make_detokenizer, run_detokenizer, free_detokenizer, true, MASK_WORDS,
+	  NULL },
 	{ "normalize", make_normalizer, run_normalizer, free_normalizer, false, MASK_TEXT, NULL },
 	{ "bpe-apply", make_bpe, run_bpe, free_bpe, false, MASK_NOTHING, NULL },
 	{ "bpe-undo", make_bpe_separator, tool_bpe_undo_line, free, false, MASK_NOTHING, NULL },
