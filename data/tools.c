@@ -87,10 +87,10 @@ static int tool_run_masked(struct tool_pool *t, int worker, const char *text, si
 	const enum tool_masking masking = t->kind->masking;
 	struct tool_mask *m = &t->masks[worker];
 
-	if (masking == TOOL_MASKS_NOTHING)
+	if (masking == MASK_NOTHING)
 		return t->kind->line(t->tools[worker], text, n, out, e);
-	if (protect_mask(t->protect, masking == TOOL_MASKS_TEXT ? PROTECT_ANYWHERE : PROTECT_WORDS,
-			 text, n, &m->line, e))
+	if (protect_mask(t->protect, masking == MASK_TEXT ? PROTECT_ANYWHERE : PROTECT_WORDS, text,
+			 n, &m->line, e))
 		return e->code;
 	if (!m->line.n)
 		return t->kind->line(t->tools[worker], text, n, out, e);
@@ -482,13 +482,14 @@ static void *make_sp(const struct conf *c, const struct protect *p, void *first,
 
 static const struct data_tool tools[] = {
 	/* clang-format off */
-	{ "tokenize", make_tokenizer, run_tokenizer, free_tokenizer, true, TOOL_MASKS_TEXT, NULL },
-	{ "detokenize", make_detokenizer, run_detokenizer, free_detokenizer, true, TOOL_MASKS_WORDS, NULL },
-	{ "normalize", make_normalizer, run_normalizer, free_normalizer, false, TOOL_MASKS_TEXT, NULL },
-	{ "bpe-apply", make_bpe, run_bpe, free_bpe, false, TOOL_MASKS_NOTHING, NULL },
-	{ "bpe-undo", make_bpe_separator, tool_bpe_undo_line, free, false, TOOL_MASKS_NOTHING, NULL },
-	{ "sp-apply", make_sp, run_sp, free_sp, false, TOOL_MASKS_NOTHING, NULL },
-	{ "sp-undo", make_sp, run_sp_undo, free_sp_undo, false, TOOL_MASKS_NOTHING, NULL },
+	{ "tokenize", make_tokenizer, run_tokenizer, free_tokenizer, true, MASK_TEXT, NULL },
+	{ "detokenize", make_detokenizer, run_detokenizer, free_detokenizer, true, MASK_WORDS,
+	  NULL },
+	{ "normalize", make_normalizer, run_normalizer, free_normalizer, false, MASK_TEXT, NULL },
+	{ "bpe-apply", make_bpe, run_bpe, free_bpe, false, MASK_NOTHING, NULL },
+	{ "bpe-undo", make_bpe_separator, tool_bpe_undo_line, free, false, MASK_NOTHING, NULL },
+	{ "sp-apply", make_sp, run_sp, free_sp, false, MASK_NOTHING, NULL },
+	{ "sp-undo", make_sp, run_sp_undo, free_sp_undo, false, MASK_NOTHING, NULL },
 	{ .command = "clean", .run = tool_clean },
 	{ .command = "bpe-learn", .run = bpe_learn_files },
 	{ .command = "sp-learn", .run = tool_sp_learn },

@@ -34,9 +34,9 @@ struct data_tool {
 	void (*free)(void *tool);
 	bool needs_language; /* warn if the language has no rules */
 	enum tool_masking {
-		TOOL_MASKS_NOTHING, /* the tool knows protected symbols itself, or takes none */
-		TOOL_MASKS_TEXT,    /* protected symbols are hidden from the tool */
-		TOOL_MASKS_WORDS    /* those that are whole words */
+		MASK_NOTHING, /* the tool knows protected symbols itself, or takes none */
+		MASK_TEXT,    /* protected symbols are hidden from the tool */
+		MASK_WORDS    /* those that are whole words */
 	} masking;
 	int (*run)(const struct conf *c, struct err *e);
 };

@@ -22,7 +22,7 @@ struct block_reader {
 	uint32_t writing[2];	       /* scripts of each language, by enum pipeline_side */
 	bool repair;
 	struct buf tokens, clean, squeezed; /* of the current line */
-	struct buf tagged;		    /* the current line behind its tag */
+	struct buf tagged;		    /* the current line after its tag */
 	struct protect_masked masked;
 	struct word_cache *cache; /* owned */
 	/*

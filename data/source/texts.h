@@ -36,7 +36,7 @@ struct source_text {
 	int file;     /* index in struct texts.files */
 	char *member; /* owned: member of the archive; NULL: the whole file */
 	char *name;   /* owned: for messages: the path, or ARCHIVE:MEMBER */
-	char *tag; /* owned: a protected symbol in front of each line; NULL: none. Only sources have one */
+	char *tag;    /* owned: of sources: a protected symbol before each line; NULL: none */
 };
 
 struct text_pair {

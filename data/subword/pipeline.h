@@ -3,9 +3,9 @@
  *
  * Encoding: normalise (optional), tokenise, split into pieces, look up ids. Decoding: look up
  * pieces, join them, detokenise. Preparation and translation both use this module, so they cannot
- * differ. Protected symbols (option protect) pass all steps unchanged: see pipeline_protect(). A pipeline is opened from a folder (a corpus or a model) with vocab.tsv, recipe.ini
- * and, by its option segmentation, bpe.codes or sentencepiece.model. recipe.ini selects the
- * steps.
+ * differ. Protected symbols (option protect) pass all steps unchanged: see pipeline_symbols(). A
+ * pipeline is opened from a folder (a corpus or a model) with vocab.tsv, recipe.ini and, by its option
+ * segmentation, bpe.codes or sentencepiece.model. recipe.ini selects the steps.
  */
 #ifndef WERKBANK_DATA_SUBWORD_PIPELINE_H
 #define WERKBANK_DATA_SUBWORD_PIPELINE_H
@@ -32,8 +32,9 @@ struct pipeline *pipeline_open(const char *folder, const struct conf *c, struct 
  */
 struct pipeline *pipeline_open_pieces(const char *folder, const struct conf *c, struct err *e);
 /*
- * *out: the symbols of the option protect of c, and the tags of its texts (train_tags, …); NULL: none. Freed by protect_close(). ERR_CONFIG: a bad
- * symbol, also one that the tokenizer writes itself, such as &amp; or @-@.
+ * *out: the symbols of the option protect of c, then the tags of its texts (train_tags, …); NULL: none.
+ * Freed by protect_close(). ERR_CONFIG: a bad symbol, also one that the tokenizer writes itself, such as
+ * &amp; or @-@.
  *
  * Each symbol is an entry of the vocabulary. With the option tokenize a symbol is a token: it is split off
  * from text that touches it, and the detokenised text has a blank on both sides, unless the other token

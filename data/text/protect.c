@@ -28,7 +28,7 @@ struct protect {
 /* ---- checking ---- */
 
 /* The names that vocab.tsv and SentencePiece models reserve: <pad>, </s>, <s>, <unk>, <unusedN>, <0xNN>. */
-static bool is_reserved(const char *s, size_t n)
+static bool is_vocabulary_name(const char *s, size_t n)
 {
 	static const char *const names[] = { "<pad>", "</s>", "<s>", "<unk>" };
 
@@ -66,11 +66,11 @@ static const char *find_symbol_fault(const char *s, size_t n)
 			return "has a character that marks pieces (U+2581, U+2585 or U+E000)";
 	if (text_ends_with(s, "@@"))
 		return "ends with @@, the mark of a BPE piece that continues";
-	return is_reserved(s, n) ? "is a name that the vocabulary uses itself" : NULL;
+	return is_vocabulary_name(s, n) ? "is a name that the vocabulary uses itself" : NULL;
 }
 
 /* Longer symbols before their prefixes. */
-static int compare_symbols(const void *a, const void *b)
+static int compare_protected(const void *a, const void *b)
 {
 	const struct symbol *x = a, *y = b;
 	const unsigned char c = (unsigned char)*x->text, d = (unsigned char)*y->text;
@@ -88,9 +88,9 @@ static int sort_symbols(struct protect *p, struct err *e)
 	size_t at = 0;
 
 	memcpy(p->sorted, p->symbols, p->n * sizeof(*p->sorted));
-	qsort(p->sorted, p->n, sizeof(*p->sorted), compare_symbols);
+	qsort(p->sorted, p->n, sizeof(*p->sorted), compare_protected);
 	for (size_t i = 1; i < p->n; i++)
-		if (!compare_symbols(&p->sorted[i - 1], &p->sorted[i]))
+		if (!compare_protected(&p->sorted[i - 1], &p->sorted[i]))
 			return err_set(e, ERR_CONFIG, "protect: the symbol %s is given twice",
 				       p->sorted[i].text);
 	for (unsigned c = 0; c < 256; c++) {

@@ -31,9 +31,8 @@ struct heldout {
 	int64_t tokens;			/* decoded target tokens, including </s> */
 	double seconds;			/* time of decoding */
 	struct heldout_tag {
-		const char *
-			tag; /* at the start of the source lines, borrowed from the engine's recipe; "": none */
-		int64_t n; /* lines */
+		const char *tag; /* of source lines; "": none. Borrowed from the engine's recipe */
+		int64_t n;	 /* lines */
 		double bleu, chrf;
 	} * tags; /* (n_tags) owned, after heldout_score(), if the set has two or more */
 	size_t n_tags;
@@ -61,7 +60,10 @@ int heldout_translate(struct heldout *h, struct heldout_slice slice, bool progre
 /* Computes BLEU and chrF, also by tag (options train_tags, dev_tags, test_tags). All sentences must have a hypothesis. */
 int heldout_score(struct heldout *h, struct err *e);
 
-/* Parts of heldout_score() and of its users: the scores by tag, as member "tags" and as lines; nothing if there are none. */
+/*
+ * Part of heldout_score(): the scores by tag; then as a member "tags", and as lines. Nothing if the set has fewer than
+ * two.
+ */
 int heldout_score_tags(struct heldout *h, struct err *e);
 void heldout_tags_json(const struct heldout *h, struct json_writer *w);
 void heldout_tags_text(const struct heldout *h, struct buf *out);

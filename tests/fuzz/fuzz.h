@@ -28,6 +28,7 @@
 	X(journal, NULL)                                                                           \
 	X(tail, NULL)                                                                              \
 	X(moses, NULL)                                                                             \
+	X(protect, NULL)                                                                           \
 	X(manifest, NULL)                                                                          \
 	X(sgm, NULL)                                                                               \
 	X(encoding, NULL)                                                                          \
