@@ -147,7 +147,7 @@ enum cuda_scratch {
 };
 
 #define CUDA_BLAS_BYTES	  ((size_t)32 << 20) /* workspace of cuBLASLt */
-#define CUDA_COLUMN_PARTS ((int64_t)1 << 18) /* floats of the parts of column_sums */
+#define CUDA_COLUMN_PARTS ((int64_t)1 << 16) /* floats of the parts of column_sums */
 #define CUDA_FEW_ROWS	  15		     /* default of dev_options.few_rows */
 #define CUDA_STAGES	  4		     /* pinned buffers of to_device() */
 #define CUDA_STAGE_BYTES  ((size_t)256 << 10)

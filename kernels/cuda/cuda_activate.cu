@@ -247,8 +247,10 @@ activate_grad_eight(float sum[2][8], const struct activate_grad_work &w, int64_t
 	add_stored<A>(sum[0], w.dx, d);
 }
 
+/* Without bounds it takes up to 128 registers, so only 16 warps of a multiprocessor would be resident instead of 24. */
 template <enum access A, enum activation ACT>
-static __global__ void activate_grad_rows(struct activate_grad_work w)
+static __global__ void __launch_bounds__(THREADS, A == ACCESS_ANY ? 2 : 3)
+	activate_grad_rows(struct activate_grad_work w)
 {
 	kernel_begin();
 	const int64_t cols = w.dout.cols, halves = w.gate.data ? 2 : 1,
