@@ -304,22 +304,39 @@ static int product_threads(const struct dev *d, struct tensor packed, int64_t ro
 	return n_units / 10 + n_units * rows / 100 < MIN_HELPER_NS ? 1 : d->threads;
 }
 
+/* out += bias, then ReLU, of a row; half is a constant after inlining. */
+VEC_INLINE void finish_row(const struct linear *l, void *row, const bool half)
+{
+	const int64_t n = l->out.cols;
+
+	for (int64_t c = 0; c < n; c += VEC_LANES) {
+		vec x = vec_get(row, c, n - c, 0, half);
+
+		if (l->bias)
+			x += vec_load_part(l->bias + c, n - c, 0);
+		if (l->relu)
+			x = vec_max(x, vec_set(0));
+		vec_put(row, c, x, n - c, half);
+	}
+}
+
+static void finish_rows(const void *context, int64_t first, int64_t last)
+{
+	const struct linear *l = context;
+
+	for (int64_t row = first; row < last; row++)
+		if (cpu_is_half(l->out))
+			finish_row(l, cpu_any_row(l->out, row), true);
+		else
+			finish_row(l, cpu_any_row(l->out, row), false);
+}
+
 /* Weights that are not packed: op matmul, then bias and ReLU. */
 static void linear_as_stored(struct dev *d, const struct linear *l)
 {
-	static const struct dropout none;
-
 	CPU(matmul)(d, l->out, l->a, l->packed, (struct matmul_how){ .b_transposed = true });
-	if (l->bias && l->relu) {
-		CPU(relu_dropout)(d, l->out, l->bias, none);
-		return;
-	}
-	for (int64_t m = 0; m < l->out.rows && (l->bias || l->relu); m++)
-		for (int64_t n = 0; n < l->out.cols; n++) {
-			float x = ref_get(l->out, m, n) + (l->bias ? l->bias[n] : 0);
-
-			ref_set(l->out, m, n, l->relu ? fmaxf(x, 0) : x);
-		}
+	if (l->bias || l->relu)
+		cpu_rows(d, l->out.rows, l->out.cols, finish_rows, l);
 }
 
 void CPU(linear)(struct dev *d, struct tensor out, struct tensor a, struct tensor packed,
