@@ -209,7 +209,7 @@ struct activate_job {
 	struct dropout drop;
 };
 
-static void activate_rows(const void *context, int64_t first, int64_t last)
+static void activate_row_range(const void *context, int64_t first, int64_t last)
 {
 	const struct activate_job *j = context;
 	const int64_t F = j->out.cols;
@@ -235,7 +235,7 @@ void CPU(activate)(struct dev *d, struct tensor out, struct tensor x, const floa
 		   enum activation act, struct dropout drop)
 {
 	assert(x.cols == out.cols || x.cols == 2 * out.cols);
-	cpu_rows(d, x.rows, x.cols, activate_rows,
+	cpu_rows(d, x.rows, x.cols, activate_row_range,
 		 &(struct activate_job){ out, x, bias, act, drop });
 }
 

@@ -5,13 +5,13 @@
  *	activate_grad	da = act'(a) g dout',  dg = act(a) dout',  dout' = dropout'(dout)
  *
  * The gradient needs the input x, not the output: most activations are not monotonous. An activation is a
- * row of activations.def, act_NAME() and slope_NAME(), its derivative.
+ * row of activations.def, ref_act_NAME() and ref_slope_NAME(), its derivative.
  */
 #include <assert.h>
 
 #include "kernels/ref/ref.h"
 
-static double sigmoid(double x)
+static double ref_sigmoid(double x)
 {
 	return 1 / (1 + exp(-x));
 }
@@ -22,40 +22,40 @@ static double normal_density(double x)
 	return exp(-x * x / 2) / sqrt(2 * M_PI);
 }
 
-static double normal_area(double x)
+static double ref_normal_area(double x)
 {
 	return 0.5 * erfc(-x / M_SQRT2);
 }
 
-static double act_relu(double x)
+static double ref_act_relu(double x)
 {
 	return fmax(x, 0);
 }
 
-static double slope_relu(double x)
+static double ref_slope_relu(double x)
 {
 	return x > 0;
 }
 
-static double act_gelu(double x)
+static double ref_act_gelu(double x)
 {
-	return x * normal_area(x);
+	return x * ref_normal_area(x);
 }
 
-static double slope_gelu(double x)
+static double ref_slope_gelu(double x)
 {
-	return normal_area(x) + x * normal_density(x);
+	return ref_normal_area(x) + x * normal_density(x);
 }
 
 #define GELU_CUBE   0.044715
 #define GELU_FACTOR 0.79788456080286535588 /* sqrt(2 / pi) */
 
-static double act_gelu_tanh(double x)
+static double ref_act_gelu_tanh(double x)
 {
 	return 0.5 * x * (1 + tanh(GELU_FACTOR * (x + GELU_CUBE * x * x * x)));
 }
 
-static double slope_gelu_tanh(double x)
+static double ref_slope_gelu_tanh(double x)
 {
 	double t = tanh(GELU_FACTOR * (x + GELU_CUBE * x * x * x));
 
@@ -64,26 +64,26 @@ static double slope_gelu_tanh(double x)
 
 #define GELU_SIGMOID 1.702
 
-static double act_gelu_sigmoid(double x)
+static double ref_act_gelu_sigmoid(double x)
 {
-	return x * sigmoid(GELU_SIGMOID * x);
+	return x * ref_sigmoid(GELU_SIGMOID * x);
 }
 
-static double slope_gelu_sigmoid(double x)
+static double ref_slope_gelu_sigmoid(double x)
 {
-	double s = sigmoid(GELU_SIGMOID * x);
+	double s = ref_sigmoid(GELU_SIGMOID * x);
 
 	return s + GELU_SIGMOID * x * s * (1 - s);
 }
 
-static double act_silu(double x)
+static double ref_act_silu(double x)
 {
-	return x * sigmoid(x);
+	return x * ref_sigmoid(x);
 }
 
-static double slope_silu(double x)
+static double ref_slope_silu(double x)
 {
-	double s = sigmoid(x);
+	double s = ref_sigmoid(x);
 
 	return s + x * s * (1 - s);
 }
@@ -92,7 +92,7 @@ static const struct {
 	double (*act)(double x);
 	double (*slope)(double x);
 } activations[N_ACTIVATIONS] = {
-#define ACTIVATION(name, text) [ACTIVATION_##name] = { act_##name, slope_##name },
+#define ACTIVATION(name, text) [ACTIVATION_##name] = { ref_act_##name, ref_slope_##name },
 #include "share/base/activations.def"
 };
 

@@ -29,8 +29,8 @@ static double position_sinusoid(int32_t position, int64_t col, int64_t d_model)
 	return col < half ? sin(angle) : cos(angle);
 }
 
-static double position_encoding(const struct embed_how *how, int32_t position, int64_t col,
-				int64_t d_model)
+static double ref_position_encoding(const struct embed_how *how, int32_t position, int64_t col,
+				    int64_t d_model)
 {
 	switch (how->kind) {
 	case POSITION_SINUSOID:
@@ -51,7 +51,7 @@ void REF(embed)(struct dev *d, struct tensor out, struct tensor table, const int
 		for (int64_t c = 0; c < out.cols; c++) {
 			double x = ids[t] < 0 ? 0 : ref_get(table, ids[t], c);
 
-			x = how.scale * x + position_encoding(&how, positions[t], c, out.cols);
+			x = how.scale * x + ref_position_encoding(&how, positions[t], c, out.cols);
 			ref_set(out, t, c, x * ref_dropout_at(drop, out, t, c));
 		}
 	}
