@@ -28,7 +28,6 @@
 	X(journal, NULL)                                                                           \
 	X(tail, NULL)                                                                              \
 	X(moses, NULL)                                                                             \
-	X(protect, NULL)                                                                           \
 	X(manifest, NULL)                                                                          \
 	X(sgm, NULL)                                                                               \
 	X(encoding, NULL)                                                                          \
@@ -63,7 +62,8 @@
 	X(serve, NULL)                                                                             \
 	X(terms, NULL)                                                                             \
 	X(history, NULL)                                                                           \
-	X(follow, NULL)
+	X(follow, NULL)                                                                            \
+	X(protect, NULL)
 
 #define X(name, repair) FUZZ(name);
 FUZZ_TARGETS(X)
