@@ -97,7 +97,7 @@ VEC_INLINE vec vec_slope_gelu_sigmoid(vec x)
 {
 	struct sigmoid s = vec_sigmoid(GELU_SIGMOID * x);
 
-	return s.yes + GELU_SIGMOID * x * s.yes * s.no;
+	return s.yes + x * (s.yes * s.no * GELU_SIGMOID); /* 1.702 x may overflow */
 }
 
 VEC_INLINE vec vec_act_silu(vec x)

@@ -427,11 +427,16 @@ static void run_cross_entropy(struct run *r, const struct op_case *c)
 			      c->third, c->dropout, gradient ? 100.0f : 0);
 }
 
+/* HALF_CACHE: y is bf16; with CROSS x instead. */
 static void run_add(struct run *r, const struct op_case *c)
 {
-	struct tensor x = run_tensor(r, CHANGED, c->rows, c->cols);
+	const bool x_is_half = c->flags & CROSS;
+	struct tensor x = x_is_half ? run_halves(r, CHANGED, c->rows, c->cols)
+				    : run_tensor(r, CHANGED, c->rows, c->cols);
 
-	r->ops->add(r->dev, x, run_tensor(r, INPUT, c->rows, c->cols));
+	r->ops->add(r->dev, x,
+		    x_is_half ? run_tensor(r, INPUT, c->rows, c->cols)
+			      : run_halves(r, INPUT, c->rows, c->cols));
 }
 
 static void run_zero(struct run *r, const struct op_case *c)
