@@ -31,7 +31,8 @@ GOLDEN = {
     "separate": SMALL + "tied_embeddings=none source_vocabulary=40 embedding_scale=one final_norm=no "
                         "positions=sinusoid-pairs position_offset=2 activation=gelu-tanh",
     "gated": SMALL + "tied_embeddings=source norm=rms norm_place=post positions=none "
-                     "activation=gelu-sigmoid gated_ffn=yes embedding_norm=yes",
+                     "activation=gelu-sigmoid gated_ffn=yes embedding_norm=yes embedding_scale=one "
+                     "norm_epsilon=1e-5",
     "ssru": SMALL + "decoder_self=ssru norm_place=post tied_embeddings=output position_offset=2 "
                     "attention_bias=yes positions=sinusoid",
 }
