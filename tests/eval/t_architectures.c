@@ -8,6 +8,7 @@
 #include "data/shard/token_batch.h"
 #include "eval/decode/decode.h"
 #include "share/base/mem.h"
+#include "tests/train/model_words.h"
 #include "train/model/model.h"
 
 #define TOKENS	  256
@@ -67,25 +68,15 @@ static const struct decode_source sources[] = {
 };
 #define N_SOURCES ARRAY_LEN(sources)
 
+#define SMALL_SIZES "d_model=8 d_ff=12 heads=2 encoder_layers=2 decoder_layers=2"
+
 static struct model_shape shape_of(const char *settings)
 {
-	struct model_shape s = { .vocabulary = 16, .real_vocabulary = N_REAL };
-	char copy[300], *save = NULL;
-	struct conf c;
+	struct model_shape s = { 0 };
 	struct err e = { 0 };
 
-	check_int(conf_init(&c, &e), 0);
-	snprintf(copy, sizeof(copy),
-		 "d_model=8 d_ff=12 heads=2 encoder_layers=2 decoder_layers=2 %s", settings);
-	for (char *word = strtok_r(copy, " ", &save); word; word = strtok_r(NULL, " ", &save)) {
-		char *value = strchr(word, '=');
-
-		*value++ = 0;
-		if (!check_int(conf_set(&c, word, value, "test", &e), 0))
-			test_fail(__FILE__, __LINE__, "%s", e.text);
-	}
-	check_int(model_shape_from_conf(&s, &c, 16, N_REAL, &e), 0);
-	conf_free(&c);
+	if (!check_int(model_words_shape(&s, SMALL_SIZES, settings, 16, N_REAL, &e), 0))
+		test_fail(__FILE__, __LINE__, "%s", e.text);
 	return s;
 }
 
