@@ -2,7 +2,7 @@
 """pytorch_model.py - write tests/golden/model.pytorch*.safetensors: loss and every gradient of very small models.
 
 The models are those of pytorch_family.py in double precision, with weights and a batch that follow from
-formulas which tests/train/t_model.c knows too. Usage: pytorch_model.py [FOLDER [NAME...]]
+formulas which tests/train/small_model.h knows too. Usage: pytorch_model.py [FOLDER [NAME...]]
 """
 import math
 import os
@@ -19,7 +19,7 @@ SMOOTHING = 0.1
 LENGTHS = [(5, 4), (1, 3), (7, 1)]  # of source and target, without special tokens
 SMALL = "d_model=8 d_ff=12 heads=2 encoder_layers=2 decoder_layers=2 "
 
-# The same table is in tests/train/t_model.c. "" is the default architecture.
+# The same table is in tests/train/t_pytorch.c. "" is the default architecture.
 GOLDEN = {
     "": "d_model=16 d_ff=24 heads=4 encoder_layers=2 decoder_layers=2",
     "opus": SMALL + "norm_place=post norm_epsilon=1e-5 positions=sinusoid-2k activation=silu "

@@ -2,9 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "tests/train/model_words.h"
 #include "tests/train/small_model.h"
-#include "train/ckpt/safetensors.h"
 #include "train/optim/adam.h"
 
 static int64_t count_floats(struct model_shape shape)
@@ -85,6 +83,8 @@ TEST(model_refuses_impossible_shapes)
 	BAD(real_vocabulary, 3)
 #undef BAD
 }
+
+/* ---- logits in pieces, dropout ----------------------------------------- */
 
 /* Logits in pieces of a few rows, with separate gradients or in place, give the same result. */
 static void compare_pieces(bool in_place)

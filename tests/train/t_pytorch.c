@@ -1,4 +1,4 @@
-/* t_model_pytorch.c - loss and gradients of models of several architectures against those of PyTorch */
+/* t_pytorch.c - loss and gradients of several architectures against PyTorch's, tests/peers/pytorch_model.py. */
 #include <math.h>
 #include <stdio.h>
 
