@@ -151,7 +151,8 @@ int incremental_add(struct incremental_decoder *s, const struct batch *b, const 
 /* Part 1 of a step; padding rows are explained at the head of this file. */
 static void upload_step_inputs(struct incremental_decoder *s, const struct incremental_rows *rows)
 {
-	const int32_t start = model_start_token(s->shape);
+	const int32_t start = model_start_token(s->shape),
+		      last = model_longest_sentence(s->shape) - 1;
 	int32_t spare = -1, *written = s->host_new_rows;
 
 	assert(s->rows <= s->cap_rows && s->rows <= s->n_free_rows);
@@ -167,7 +168,7 @@ static void upload_step_inputs(struct incremental_decoder *s, const struct incre
 			[STEP_INPUT_TOKEN] = !real  ? TOKEN_PAD
 					     : step ? rows->token[r]
 						    : start,
-			[STEP_INPUT_POSITION] = step,
+			[STEP_INPUT_POSITION] = MIN(step, last), /* no read beyond a table */
 			[STEP_INPUT_CACHE_ROW] = real ? incremental_take_row(s, slot) : spare,
 			[STEP_INPUT_LENGTH] = step + 1,
 			[STEP_INPUT_PARENT] = step > 0 ? rows->parent[r] : 0,

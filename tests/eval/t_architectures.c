@@ -329,6 +329,32 @@ TEST(architectures_decode_with_rounded_weights)
 	}
 }
 
+/* A source is cut, and a translation ends, where a model has no more positions. */
+TEST(architectures_end_with_their_positions)
+{
+	static const struct decode_options options = { .beam = 2,
+						       .n_best = 1,
+						       .max_length_factor = 4,
+						       .max_length_extra = 100,
+						       .decode_tokens = 128 };
+	struct model *m = architecture_on("cpu", "positions=learned max_positions=8", false, 0.3f);
+	struct decode_source source = { words, 20 };
+	struct decode_result r[1];
+	struct err e = { 0 };
+	struct decoder *d;
+
+	if (!m)
+		return;
+	d = decoder_new(m, 100, 1, &e);
+	check_int(decoder_capacity(d), 8);
+	check_int(decoder_run(d, &options, &source, 1, r, &e), 0);
+	check(r[0].truncated);
+	check(r[0].hypotheses[0].n <= 8);
+	decode_results_free(r, 1);
+	decoder_free(d);
+	model_free(m);
+}
+
 /* ---- state.json ------------------------------------------------------------ */
 
 TEST(architectures_are_written_and_read)
