@@ -230,7 +230,7 @@ static int set_size_options(struct model_import *m, struct err *e)
 	int rc = 0;
 
 	for (size_t i = 0; !rc && (row = arch_at(i)) != NULL; i++)
-		if (row->is_option)
+		if (row->is_option && arch_is_written(&m->t.shape, row))
 			rc = conf_set(m->c, row->name, arch_text(&m->t.shape, row, text),
 				      "imported weights", e);
 	return rc;

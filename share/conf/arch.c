@@ -104,6 +104,11 @@ const struct arch_row *arch_difference(const struct model_shape *a, const struct
 	return NULL;
 }
 
+bool arch_is_written(const struct model_shape *s, const struct arch_row *row)
+{
+	return arch_values[row - arch_rows].form == FORM_SIZE || *slot_of(s, row);
+}
+
 const struct arch_row *arch_unusual(const struct model_shape *s)
 {
 	for (size_t i = 0; i < ARRAY_LEN(arch_rows); i++)
@@ -125,7 +130,7 @@ void arch_put_shape(struct json_writer *w, const struct model_shape *s)
 		const enum arch_form form = arch_values[i].form;
 		const int32_t value = *slot_of(s, row);
 
-		if (!value && form != FORM_SIZE)
+		if (!arch_is_written(s, row))
 			continue;
 		if (form == FORM_CHOICE)
 			json_put_str(w, row->name, arch_text(s, row, text));

@@ -59,6 +59,9 @@ double arch_norm_epsilon(const struct model_shape *s);
 /* The first row in which two shapes differ; NULL: they are equal. */
 const struct arch_row *arch_difference(const struct model_shape *a, const struct model_shape *b);
 
+/* Does a state.json say this fact of the shape? Else it is the usual one. */
+bool arch_is_written(const struct model_shape *s, const struct arch_row *row);
+
 /* The first fact that is not the usual one, sizes apart; NULL: the model is a usual one. */
 const struct arch_row *arch_unusual(const struct model_shape *s);
 

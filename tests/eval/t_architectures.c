@@ -315,8 +315,8 @@ static void check_decoding(const char *backend, const char *settings, enum dtype
 TEST(architectures_decode_like_the_whole_model)
 {
 	for (size_t i = 0; i < ARRAY_LEN(architectures); i++) {
-		check_decoding("ref", architectures[i], DTYPE_F32, 2e-4);
-		check_decoding("cpu", architectures[i], DTYPE_PACKED_F32, 2e-4);
+		check_decoding("ref", architectures[i], DTYPE_F32, 5e-4);
+		check_decoding("cpu", architectures[i], DTYPE_PACKED_F32, 5e-4);
 	}
 }
 

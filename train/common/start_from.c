@@ -56,7 +56,8 @@ int start_from_adopt(const char *folder, struct conf *c, struct err *e)
 	for (size_t i = 0; !rc && (row = arch_at(i)) != NULL; i++) {
 		char value[ARCH_TEXT_MAX];
 
-		if (!row->is_option || strcmp(conf_origin(c, "size"), "default") != 0 ||
+		if (!row->is_option || !arch_is_written(&shape, row) ||
+		    strcmp(conf_origin(c, "size"), "default") != 0 ||
 		    strcmp(conf_origin(c, row->name), "default") != 0)
 			continue;
 		rc = conf_set(c, row->name, arch_text(&shape, row, value), ORIGIN, e);
