@@ -73,7 +73,8 @@ static int shard_optimizer(struct trainer *t, struct err *e)
 }
 
 /* Training pairs have max_tokens tokens at most, and </s>. */
-static int check_positions(const struct model_shape *shape, const struct conf *c, struct err *e)
+static int check_sentence_positions(const struct model_shape *shape, const struct conf *c,
+				    struct err *e)
 {
 	const int64_t most = model_longest_sentence(shape);
 
@@ -111,8 +112,8 @@ static int open_model(struct trainer *t, struct err *e)
 	size.ops = ops;
 	if (!ops || optimizer_check_backend(c, ops, e) ||
 	    model_shape_from_conf(shape, c, vocab_size(t->vocab), vocab_real_size(t->vocab), e) ||
-	    check_positions(shape, c, e) || exchange_plan(&t->exchange, c, shape, t->comm, e) ||
-	    trainer_check_memory(t, &size, e))
+	    check_sentence_positions(shape, c, e) ||
+	    exchange_plan(&t->exchange, c, shape, t->comm, e) || trainer_check_memory(t, &size, e))
 		return e->code;
 	ops_describe(ops, product_backend_name(c), options.device, t->device, sizeof(t->device));
 	t->model = model_new(shape, ops, &options, e);
