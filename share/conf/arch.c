@@ -166,6 +166,14 @@ static int read_choice(const struct json *root, const struct arch_row *row, cons
 	return format_refuse(root, &arch_checkpoint_format, path, reason, e);
 }
 
+/* 1: true; 0: false; INT64_MIN: neither. */
+static int64_t read_flag(const struct json *given)
+{
+	const bool value = json_boolean(given, false);
+
+	return value == json_boolean(given, true) ? value : INT64_MIN;
+}
+
 static int read_value(int64_t *value, const struct json *root, size_t i, const char *path,
 		      struct err *e)
 {
@@ -180,7 +188,7 @@ static int read_value(int64_t *value, const struct json *root, size_t i, const c
 	if (form == FORM_CHOICE && text)
 		return read_choice(root, row, text, value, path, e);
 	*value = form == FORM_CHOICE ? INT64_MIN
-		 : form == FORM_FLAG ? json_boolean(given, false)
+		 : form == FORM_FLAG ? read_flag(given)
 				     : json_integer(given, INT64_MIN);
 	if (*value >= arch_values[i].low && *value <= arch_values[i].high)
 		return 0;

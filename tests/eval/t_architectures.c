@@ -409,7 +409,8 @@ TEST(architectures_unknown_are_refused)
 	check_refused(",\"norm\":1", ERR_DATA, "\"norm\" is missing or out of range");
 	check_refused(",\"activation\":\"squared\"", ERR_CONFIG, "activation");
 	check_refused(",\"decoder_ff\":-1", ERR_DATA, "decoder_ff");
-	check_refused(",\"gated_ffn\":\"yes\"", 0, NULL);
+	check_refused(",\"gated_ffn\":true", 0, NULL);
+	check_refused(",\"gated_ffn\":\"yes\"", ERR_DATA, "gated_ffn");
 	check_refused(",\"experts\":8", ERR_CONFIG, "experts");
 }
 

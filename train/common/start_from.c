@@ -77,10 +77,10 @@ static int start_from_check_sizes(const char *folder, const struct model_shape *
 	row = arch_difference(was, &now);
 	if (row)
 		return err_set(e, ERR_DATA,
-			       "start_from: %s has %s %s, but the recipe has %s: remove "
-			       "the sizes from [model] to use those of the model",
+			       "start_from: %s has %s %s, but the recipe has %s: leave out size "
+			       "and %s to use those of the model",
 			       folder, row->name, arch_text(was, row, old),
-			       arch_text(&now, row, given));
+			       arch_text(&now, row, given), row->name);
 	return 0;
 }
 
