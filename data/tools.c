@@ -61,7 +61,12 @@ static int tool_write_line(FILE *to, struct buf *line, struct err *e)
 struct tool_pool {
 	const struct data_tool *kind;
 	const struct conf *conf;
-	void **tools; /* owned: one for each worker, made on its first line */
+	struct protect *protect; /* owned; NULL: none */
+	void **tools;		 /* owned: one for each worker, made on its first line */
+	struct tool_mask {
+		struct protect_masked line;
+		struct buf out;
+	} * masks; /* owned: one for each worker */
 	struct tool_sink sink;
 };
 
@@ -75,6 +80,26 @@ static int one_argument(const struct conf *c, const char **path, struct err *e)
 	return 0;
 }
 
+/* Filter a line; the tool does not see protected symbols if its kind says so. */
+static int tool_run_masked(struct tool_pool *t, int worker, const char *text, size_t n,
+			   struct buf *out, struct err *e)
+{
+	const enum tool_masking masking = t->kind->masking;
+	struct tool_mask *m = &t->masks[worker];
+
+	if (masking == MASK_NOTHING)
+		return t->kind->line(t->tools[worker], text, n, out, e);
+	if (protect_mask(t->protect, masking == MASK_TEXT ? PROTECT_ANYWHERE : PROTECT_WORDS, text,
+			 n, &m->line, e))
+		return e->code;
+	if (!m->line.n)
+		return t->kind->line(t->tools[worker], text, n, out, e);
+	buf_clear(&m->out);
+	if (t->kind->line(t->tools[worker], m->line.line, m->line.n_line, &m->out, e))
+		return e->code;
+	return protect_unmask(t->protect, &m->line, buf_text(&m->out), m->out.len, out, e);
+}
+
 static int tool_run_line(void *context, int worker, const char *text, size_t n, struct buf *out,
 			 struct err *e)
 {
@@ -82,8 +107,8 @@ static int tool_run_line(void *context, int worker, const char *text, size_t n, 
 	void **tool = &t->tools[worker];
 
 	if (!*tool)
-		*tool = t->kind->make(t->conf, t->tools[0], e);
-	if (!*tool || t->kind->line(*tool, text, n, out, e))
+		*tool = t->kind->make(t->conf, t->protect, t->tools[0], e);
+	if (!*tool || tool_run_masked(t, worker, text, n, out, e))
 		return e->code;
 	buf_add_char(out, '\n');
 	return 0;
@@ -109,17 +134,25 @@ static int tool_each_line(const struct conf *c, const struct data_tool *kind, st
 
 	if (rc)
 		return rc;
+	rc = protect_open(&t.protect, c->protect.items, c->protect.n, e);
+	if (rc)
+		return rc;
 	t.tools = mem_alloc((size_t)f.threads, sizeof(*t.tools), e);
-	if (!t.tools)
-		return e->code;
+	t.masks = t.tools ? mem_alloc((size_t)f.threads, sizeof(*t.masks), e) : NULL;
 	/* The first tool is made here: it reports wrong options even if there are no lines. */
-	t.tools[0] = kind->make(c, NULL, e);
-	rc = t.tools[0] ? tool_sink_open(&t.sink, c, e) : e->code;
+	if (t.masks)
+		t.tools[0] = kind->make(c, t.protect, NULL, e);
+	rc = t.masks && t.tools[0] ? tool_sink_open(&t.sink, c, e) : e->code;
 	if (!rc)
 		rc = tool_sink_close(&t.sink, line_flow_run(&f, path, e), e);
-	for (int i = f.threads; i-- > 0;)
+	for (int i = f.threads; t.masks && i-- > 0;) {
 		kind->free(t.tools[i]);
+		protect_masked_free(&t.masks[i].line);
+		buf_free(&t.masks[i].out);
+	}
 	free(t.tools);
+	free(t.masks);
+	protect_close(t.protect);
 	return rc;
 }
 
@@ -142,7 +175,8 @@ LINE_FUNCTIONS(bpe, bpe_apply_line, bpe_close)
 LINE_FUNCTIONS(sp, sp_apply_line, sp_close)
 LINE_FUNCTIONS(sp_undo, sp_undo_line, sp_close)
 
-static void *make_tokenizer(const struct conf *c, void *first, struct err *e)
+static void *make_tokenizer(const struct conf *c, const struct protect *p, void *first,
+			    struct err *e)
 {
 	struct tokenizer_options o = {
 		.language = c->language,
@@ -150,18 +184,23 @@ static void *make_tokenizer(const struct conf *c, void *first, struct err *e)
 		.aggressive = c->aggressive,
 	};
 
+	(void)p;
 	(void)first;
 	return tokenizer_new(&o, e);
 }
 
-static void *make_detokenizer(const struct conf *c, void *first, struct err *e)
+static void *make_detokenizer(const struct conf *c, const struct protect *p, void *first,
+			      struct err *e)
 {
+	(void)p;
 	(void)first;
 	return detokenizer_new(c->language, e);
 }
 
-static void *make_normalizer(const struct conf *c, void *first, struct err *e)
+static void *make_normalizer(const struct conf *c, const struct protect *p, void *first,
+			     struct err *e)
 {
+	(void)p;
 	(void)first;
 	return normalizer_new(c->language, e);
 }
@@ -321,12 +360,14 @@ static const char *nth_file(const struct conf *c, int i)
 static int bpe_learn_files(const struct conf *c, struct err *e)
 {
 	struct word_counter *l = word_counter_new(e);
+	struct protect *p = NULL;
 	struct tool_sink sink;
 	int64_t learned = 0;
-	int rc = l ? 0 : e->code, threads = flow_threads((int)c->threads);
+	int rc = l ? protect_open(&p, c->protect.items, c->protect.n, e) : e->code,
+	    threads = flow_threads((int)c->threads);
 
 	for (int i = 0; !rc && i < MAX(c->n_arguments, 1); i++)
-		rc = bpe_count_file(l, nth_file(c, i), c->repair, threads, e);
+		rc = bpe_count_file(l, nth_file(c, i), p, c->repair, threads, e);
 	if (!rc)
 		rc = tool_sink_open(&sink, c, e);
 	if (!rc) {
@@ -340,10 +381,11 @@ static int bpe_learn_files(const struct conf *c, struct err *e)
 			(long long)learned, (long long)c->merges, (long long)c->min_frequency,
 			text_plural(c->min_frequency));
 	word_counter_free(l);
+	protect_close(p);
 	return rc;
 }
 
-static void *make_bpe(const struct conf *c, void *first, struct err *e)
+static void *make_bpe(const struct conf *c, const struct protect *p, void *first, struct err *e)
 {
 	struct bpe *b;
 
@@ -356,6 +398,7 @@ static void *make_bpe(const struct conf *c, void *first, struct err *e)
 	b = bpe_open(c->codes, e);
 	if (!b)
 		return NULL;
+	bpe_protect(b, p, PROTECT_ANYWHERE);
 	if (!bpe_set_separator(b, c->separator, e) &&
 	    (!c->vocabulary || !bpe_limit_vocabulary(b, c->vocabulary, c->threshold, e)))
 		return b;
@@ -363,8 +406,10 @@ static void *make_bpe(const struct conf *c, void *first, struct err *e)
 	return NULL;
 }
 
-static void *make_bpe_separator(const struct conf *c, void *first, struct err *e)
+static void *make_bpe_separator(const struct conf *c, const struct protect *p, void *first,
+				struct err *e)
 {
+	(void)p;
 	(void)first;
 	return mem_strdup(c->separator, e);
 }
@@ -383,8 +428,12 @@ static int sp_learn_to_files(struct word_counter *l, const struct conf *c, int64
 {
 	char *model = file_path(e, "%s.model", c->output);
 	char *vocab = model ? file_path(e, "%s.vocab", c->output) : NULL;
-	int rc = vocab ? sp_learn(l, c->vocabulary_size, model, vocab, learned, e) : e->code;
+	struct protect *p = NULL;
+	int rc = vocab ? protect_open(&p, c->protect.items, c->protect.n, e) : e->code;
 
+	if (!rc)
+		rc = sp_learn(l, c->vocabulary_size, p, model, vocab, learned, e);
+	protect_close(p);
 	free(model);
 	free(vocab);
 	return rc;
@@ -419,8 +468,9 @@ static int tool_sp_learn(const struct conf *c, struct err *e)
 	return rc;
 }
 
-static void *make_sp(const struct conf *c, void *first, struct err *e)
+static void *make_sp(const struct conf *c, const struct protect *p, void *first, struct err *e)
 {
+	(void)p;
 	(void)first;
 	if (c->model)
 		return sp_open(c->model, e);
@@ -432,13 +482,14 @@ static void *make_sp(const struct conf *c, void *first, struct err *e)
 
 static const struct data_tool tools[] = {
 	/* clang-format off */
-	{ "tokenize", make_tokenizer, run_tokenizer, free_tokenizer, true, NULL },
-	{ "detokenize", make_detokenizer, run_detokenizer, free_detokenizer, true, NULL },
-	{ "normalize", make_normalizer, run_normalizer, free_normalizer, false, NULL },
-	{ "bpe-apply", make_bpe, run_bpe, free_bpe, false, NULL },
-	{ "bpe-undo", make_bpe_separator, tool_bpe_undo_line, free, false, NULL },
-	{ "sp-apply", make_sp, run_sp, free_sp, false, NULL },
-	{ "sp-undo", make_sp, run_sp_undo, free_sp_undo, false, NULL },
+	{ "tokenize", make_tokenizer, run_tokenizer, free_tokenizer, true, MASK_TEXT, NULL },
+	{ "detokenize", make_detokenizer, run_detokenizer, free_detokenizer, true, MASK_WORDS,
+	  NULL },
+	{ "normalize", make_normalizer, run_normalizer, free_normalizer, false, MASK_TEXT, NULL },
+	{ "bpe-apply", make_bpe, run_bpe, free_bpe, false, MASK_NOTHING, NULL },
+	{ "bpe-undo", make_bpe_separator, tool_bpe_undo_line, free, false, MASK_NOTHING, NULL },
+	{ "sp-apply", make_sp, run_sp, free_sp, false, MASK_NOTHING, NULL },
+	{ "sp-undo", make_sp, run_sp_undo, free_sp_undo, false, MASK_NOTHING, NULL },
 	{ .command = "clean", .run = tool_clean },
 	{ .command = "bpe-learn", .run = bpe_learn_files },
 	{ .command = "sp-learn", .run = tool_sp_learn },

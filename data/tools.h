@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "data/text/protect.h"
 #include "share/base/buf.h"
 #include "share/base/err.h"
 #include "share/conf/conf.h"
@@ -24,13 +25,19 @@ struct data_tool {
 	const char *command; /* name in commands.def */
 	/*
 	 * Make the tool of one thread. first: the first tool made, which outlives all others and
-	 * may share data with them; NULL for the first itself. NULL: failure. free(NULL) is fine.
+	 * may share data with them; NULL for the first itself. p: protected symbols, which outlive
+	 * it; NULL: none. NULL: failure. free(NULL) is fine.
 	 */
-	void *(*make)(const struct conf *c, void *first, struct err *e);
+	void *(*make)(const struct conf *c, const struct protect *p, void *first, struct err *e);
 	/* Append the filtered line to out, without LF. */
 	int (*line)(void *tool, const char *line, size_t n, struct buf *out, struct err *e);
 	void (*free)(void *tool);
 	bool needs_language; /* warn if the language has no rules */
+	enum tool_masking {
+		MASK_NOTHING, /* the tool knows protected symbols itself, or takes none */
+		MASK_TEXT,    /* protected symbols are hidden from the tool */
+		MASK_WORDS    /* those that are whole words */
+	} masking;
 	int (*run)(const struct conf *c, struct err *e);
 };
 

@@ -73,13 +73,14 @@ struct op_cost op_cost_linear(struct dev *d, struct tensor out, struct tensor a,
 }
 
 struct op_cost op_cost_linear_top_k(struct dev *d, float *values, int32_t *ids, struct tensor a,
-				    struct tensor packed, int64_t n_real, int32_t k)
+				    struct tensor packed, const float *bias, int64_t n_real,
+				    int32_t k)
 {
 	return packed_product(a, packed, 8.0 * (double)a.rows * k);
 }
 
 struct op_cost op_cost_embed(struct dev *d, struct tensor out, struct tensor table,
-			     const int32_t *ids, const int32_t *positions, float scale,
+			     const int32_t *ids, const int32_t *positions, struct embed_how how,
 			     struct dropout drop)
 {
 	return bytes_moved(2 * tensor_bytes(out));
@@ -92,14 +93,16 @@ struct op_cost op_cost_embed_grad(struct dev *d, struct tensor dtable, struct te
 }
 
 struct op_cost op_cost_norm(struct dev *d, struct tensor out, float *mean, float *rstd,
-			    struct tensor x, const float *scale, const float *shift)
+			    struct tensor x, const float *scale, const float *shift,
+			    struct norm_how how)
 {
 	return bytes_moved(tensor_bytes(out) + tensor_bytes(x));
 }
 
 struct op_cost op_cost_norm_grad(struct dev *d, struct tensor dx, float *dscale, float *dshift,
 				 struct tensor dout, struct tensor x, const float *mean,
-				 const float *rstd, const float *scale, bool accumulate)
+				 const float *rstd, const float *scale, struct norm_how how,
+				 bool accumulate)
 {
 	return bytes_moved(tensor_bytes(dout) + tensor_bytes(x) +
 			   tensor_bytes(dx) * (accumulate ? 2 : 1));
@@ -108,7 +111,7 @@ struct op_cost op_cost_norm_grad(struct dev *d, struct tensor dx, float *dscale,
 struct op_cost op_cost_add_norm(struct dev *d, struct tensor sum, struct tensor out, float *mean,
 				float *rstd, struct tensor residual, struct tensor branch,
 				const float *bias, const float *scale, const float *shift,
-				struct dropout drop)
+				struct norm_how how, struct dropout drop)
 {
 	return bytes_moved(tensor_bytes(sum) + tensor_bytes(out) + tensor_bytes(residual) +
 			   tensor_bytes(branch));
@@ -117,7 +120,7 @@ struct op_cost op_cost_add_norm(struct dev *d, struct tensor sum, struct tensor 
 struct op_cost op_cost_add_norm_grad(struct dev *d, struct tensor dsum, struct tensor dbranch,
 				     float *dbias, float *dscale, float *dshift, struct tensor dout,
 				     struct tensor sum, const float *mean, const float *rstd,
-				     const float *scale, struct dropout drop)
+				     const float *scale, struct norm_how how, struct dropout drop)
 {
 	return bytes_moved(2 * tensor_bytes(dsum) + tensor_bytes(dbranch) + tensor_bytes(dout) +
 			   tensor_bytes(sum));
@@ -133,6 +136,51 @@ struct op_cost op_cost_relu_dropout_grad(struct dev *d, struct tensor dx, float 
 					 struct tensor y, struct dropout drop)
 {
 	return bytes_moved(2 * tensor_bytes(dx) + tensor_bytes(y));
+}
+
+struct op_cost op_cost_activate(struct dev *d, struct tensor out, struct tensor x,
+				const float *bias, enum activation act, struct dropout drop)
+{
+	return bytes_moved(tensor_bytes(out) + tensor_bytes(x));
+}
+
+struct op_cost op_cost_activate_grad(struct dev *d, struct tensor dx, float *dbias,
+				     struct tensor dout, struct tensor x, const float *bias,
+				     enum activation act, struct dropout drop)
+{
+	return bytes_moved(tensor_bytes(dx) + tensor_bytes(dout) + tensor_bytes(x));
+}
+
+struct op_cost op_cost_column_sums(struct dev *d, float *sums, struct tensor x)
+{
+	return bytes_moved(tensor_bytes(x));
+}
+
+struct op_cost op_cost_rotate(struct dev *d, struct tensor x, struct tensor waves,
+			      const int32_t *positions, int32_t heads, bool back)
+{
+	return bytes_moved(2 * tensor_bytes(x));
+}
+
+struct op_cost op_cost_ssru(struct dev *d, struct tensor out, struct tensor state, struct tensor x,
+			    const float *bias, const int32_t *start, int32_t n, int32_t longest)
+{
+	return bytes_moved(tensor_bytes(out) + tensor_bytes(state) + tensor_bytes(x));
+}
+
+struct op_cost op_cost_ssru_grad(struct dev *d, struct tensor dx, float *dbias, struct tensor dout,
+				 struct tensor state, struct tensor x, const float *bias,
+				 const int32_t *start, int32_t n, int32_t longest)
+{
+	return bytes_moved(tensor_bytes(dout) + tensor_bytes(state) + tensor_bytes(x) +
+			   tensor_bytes(dx));
+}
+
+struct op_cost op_cost_ssru_step(struct dev *d, struct tensor out, struct tensor states,
+				 struct tensor x, const float *bias, const int32_t *from,
+				 const int32_t *to)
+{
+	return bytes_moved(3 * tensor_bytes(out) + tensor_bytes(x));
 }
 
 /* q k^T and weights v: for each pair of a query and a visible key, 2 D FLOPs in each product. */

@@ -88,9 +88,9 @@ room train/launch/run         share/... train/common train/launch/remote train/l
 room train/launch/job         share/base share/workspace share/conf train/launch/remote train/launch/run
 room train/launch             share/base share/guard share/conf share/help train/launch/remote train/launch/preflight train/launch/hosts train/launch/plan train/launch/follow train/launch/run train/launch/job
 room train/model              share/base share/conf kernels/ops data/shard
-room train/optim              share/base train/comm train/model
+room train/optim              share/base share/conf kernels/ops train/comm train/model
 room train/ckpt               share/... data/shard train/model train/optim
-room train/record             share/... data/words train/common
+room train/record             share/... data/words train/common train/optim
 room train/watch              share/base share/format share/guard share/workspace train/common train/host train/comm
 room train/trainer            share/... kernels/ops kernels data/source data/words data/subword data/shard train/common train/comm train/model train/optim train/ckpt train/record train/watch
 room train                    share/... kernels/ops kernels train/common train/host train/comm train/model train/ckpt train/trainer

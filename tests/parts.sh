@@ -40,6 +40,8 @@ part() {
 	part_report "$name" $status $((SECONDS - start))
 }
 
+declare -A part_pids
+
 part_begin() {
 	local name=$1
 	shift
@@ -48,12 +50,12 @@ part_begin() {
 		"$@" >"$logs/$name.log" 2>&1 || status=$?
 		echo $status $((SECONDS - start)) >"$logs/$name.status"
 	) &
-	part_pid=$!
+	part_pids[$name]=$!
 }
 
 part_end() {
 	local status seconds
-	wait "$part_pid"
+	wait "${part_pids[$1]}"
 	read -r status seconds <"$logs/$1.status"
 	part_report "$1" "$status" "$seconds"
 }
@@ -75,7 +77,8 @@ part_tally() {
 part_tree() (
 	name=$1
 	shift
-	mkdir -p "$logs/$name" && cd "$logs/$name" && "$here/configure" -q "$@" && make -j"$jobs"
+	# a relative path of the sources: builds at one depth compile the same text, which ccache recognises
+	mkdir -p "$logs/$name" && cd -P "$logs/$name" && "$(realpath --relative-to=. "$here/configure")" -q "$@" && make -j"$jobs"
 )
 
 part_make() {

@@ -23,6 +23,7 @@
 
 struct pair_facts {
 	char *folder;	    /* owned */
+	struct conf conf;   /* the recipe of the corpus */
 	struct json *stats; /* owned: names of texts and sets */
 	struct pair_counts counts;
 	/* the text being read */
@@ -55,17 +56,15 @@ double pair_bin_limit(enum pair_histogram h, int bin)
 static int facts_read_recipe(struct pair_facts *f, struct err *e)
 {
 	char *path = file_path(e, "%s/recipe.ini", f->folder);
-	struct conf c = { 0 };
-	int rc = path ? conf_init(&c, e) : e->code;
+	int rc = path ? conf_init(&f->conf, e) : e->code;
 
 	if (!rc)
-		rc = conf_load_recipe(&c, path, e);
+		rc = conf_load_recipe(&f->conf, path, e);
 	if (!rc) {
-		f->counts.options = pair_rules_options(&c);
-		f->counts.drop_duplicates = c.drop_duplicates;
-		f->counts.drop_overlap = c.overlap == OVERLAP_DROP;
+		f->counts.options = pair_rules_options(&f->conf);
+		f->counts.drop_duplicates = f->conf.drop_duplicates;
+		f->counts.drop_overlap = f->conf.overlap == OVERLAP_DROP;
 	}
-	conf_free(&c);
 	free(path);
 	return rc;
 }
@@ -87,8 +86,7 @@ static void facts_read_set(struct pair_facts *f, const struct json *set, const c
 	}
 	if (!fits)
 		return;
-	if (held_out_read(&f->held[f->counts.n_sets], f->folder, name, languages[0], languages[1],
-			  &ignored)) {
+	if (held_out_read(&f->held[f->counts.n_sets], f->folder, name, &f->conf, &ignored)) {
 		held_out_free(&f->held[f->counts.n_sets]);
 		return;
 	}
@@ -168,6 +166,7 @@ void pair_facts_free(struct pair_facts *f)
 	if (!f)
 		return;
 	column_pair_close(&f->sides);
+	conf_free(&f->conf);
 	if (f->verdicts)
 		fclose(f->verdicts);
 	for (int i = 0; i < PAIR_REPEATS; i++)

@@ -21,7 +21,9 @@ struct block_reader {
 	const struct scripts *scripts; /* borrowed */
 	uint32_t writing[2];	       /* scripts of each language, by enum pipeline_side */
 	bool repair;
-	struct buf tokens, clean; /* of the current line */
+	struct buf tokens, clean, squeezed; /* of the current line */
+	struct buf tagged;		    /* the current line after its tag */
+	struct protect_masked masked;
 	struct word_cache *cache; /* owned */
 	/*
 	 * Unknown words of all blocks of this reader are counted consecutively; the cache holds
@@ -56,6 +58,9 @@ void block_reader_free(struct block_reader *r)
 	pipeline_close(r->pipeline);
 	buf_free(&r->tokens);
 	buf_free(&r->clean);
+	buf_free(&r->squeezed);
+	buf_free(&r->tagged);
+	protect_masked_free(&r->masked);
 	free(r->cache);
 	free(r);
 }
@@ -271,8 +276,66 @@ static void append_zero_padding(struct buf *b)
 		memset(to, 0, SLACK);
 }
 
+/* clean_squeeze() for r->tokens, to r->clean, which is empty; the "|" of a protected symbol stays. */
+static int block_squeeze(struct block_reader *r, struct err *e)
+{
+	const struct protect *p = pipeline_protect(r->pipeline);
+	struct protect_masked *m = &r->masked;
+
+	if (protect_mask(p, PROTECT_ANYWHERE, buf_text(&r->tokens), r->tokens.len, m, e))
+		return e->code;
+	if (!m->n) {
+		clean_squeeze(m->line, m->n_line, false, &r->clean);
+		return 0;
+	}
+	buf_clear(&r->squeezed);
+	clean_squeeze(m->line, m->n_line, false, &r->squeezed);
+	return protect_unmask(p, m, buf_text(&r->squeezed), r->squeezed.len, &r->clean, e);
+}
+
+/* Letters by script of the raw line; protected symbols have none. */
+static int block_count_scripts(struct block_reader *r, enum pipeline_side side,
+			       const struct lines *in, struct scripts_count *letters, struct err *e)
+{
+	if (protect_mask(pipeline_protect(r->pipeline), PROTECT_ANYWHERE, in->text, in->len,
+			 &r->masked, e))
+		return e->code;
+	scripts_count(r->scripts, r->writing[side], r->masked.line, r->masked.n_line, letters);
+	return 0;
+}
+
+/*
+ * Append the tokens of the line to r->tokens, which is empty. A tag takes part in the tokenisation, as it will
+ * in translation, but is no token here: prep_pairs.c adds it to the pairs that the rules keep.
+ */
+static int block_tokenize(struct block_reader *r, enum pipeline_side side, const struct lines *in,
+			  const char *tag, struct err *e)
+{
+	const size_t n_tag = tag ? strlen(tag) : 0;
+	const char *text;
+	size_t n;
+
+	if (!tag)
+		return pipeline_tokenize(r->pipeline, side, in->text, in->len, &r->tokens, e);
+	buf_clear(&r->tagged);
+	buf_printf(&r->tagged, "%s ", tag);
+	buf_add(&r->tagged, in->text, in->len);
+	buf_clear(&r->squeezed);
+	if (buf_check(&r->tagged, e) ||
+	    pipeline_tokenize(r->pipeline, side, r->tagged.data, r->tagged.len, &r->squeezed, e))
+		return e->code;
+	text = buf_text(&r->squeezed);
+	n = r->squeezed.len;
+	if (n >= n_tag && !memcmp(text, tag, n_tag)) {
+		text += n_tag;
+		n -= n_tag;
+	}
+	buf_add(&r->tokens, text + (n && *text == ' '), n - (n && *text == ' '));
+	return buf_check(&r->tokens, e);
+}
+
 static int block_add_line(struct block_reader *r, enum pipeline_side side, const struct lines *in,
-			  struct block_words *out, struct err *e)
+			  const char *tag, struct block_words *out, struct err *e)
 {
 	struct buf *clean = &r->tokens;
 	struct scripts_count letters;
@@ -281,18 +344,18 @@ static int block_add_line(struct block_reader *r, enum pipeline_side side, const
 	if (mem_grow(&out->lines, &out->cap, out->n + 1, sizeof(*out->lines), e))
 		return e->code;
 	buf_clear(&r->tokens);
-	if (pipeline_tokenize(r->pipeline, side, in->text, in->len, &r->tokens, e))
+	if (block_tokenize(r, side, in, tag, e))
 		return e->code;
 	append_zero_padding(clean);
 	if (!buf_check(clean, e) && !is_clean(clean->data, clean->len)) {
 		clean = &r->clean;
 		buf_clear(clean);
-		clean_squeeze(buf_text(&r->tokens), r->tokens.len, false, clean);
+		if (block_squeeze(r, e))
+			return e->code;
 		append_zero_padding(clean);
 	}
-	if (buf_check(clean, e))
+	if (buf_check(clean, e) || block_count_scripts(r, side, in, &letters, e))
 		return e->code;
-	scripts_count(r->scripts, r->writing[side], in->text, in->len, &letters);
 	l = &out->lines[out->n++];
 	*l = (struct token_column_line){ .hash = hash_bytes(in->text, in->len),
 					 .bytes = (uint32_t)in->len,
@@ -334,7 +397,7 @@ int block_reader_words(struct block_reader *r, const struct block *b, const stru
 	in.repair = r->repair;
 	in.has_encoding = true;
 	while ((got = lines_next(&in, e)) > 0) {
-		if (block_add_line(r, side, &in, out, e)) {
+		if (block_add_line(r, side, &in, t->tag, out, e)) {
 			got = e->code;
 			break;
 		}
@@ -371,6 +434,8 @@ int block_reader_lines(struct block_reader *r, const struct block *b, const stru
 	in.repair = r->repair;
 	in.has_encoding = true;
 	while ((got = lines_next(&in, e)) > 0) {
+		if (t->tag)
+			buf_printf(out, "%s ", t->tag);
 		buf_add(out, in.text, in.len);
 		buf_add_char(out, '\n');
 	}

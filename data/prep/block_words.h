@@ -54,13 +54,13 @@ struct block_reader;
 struct block_reader *block_reader_new(const struct conf *c, const struct scripts *s, struct err *e);
 
 /*
- * Tokenise a block of training text into out. out is reused from call to call: if its former
+ * Tokenise a block of training text into out, without the tag of the text. out is reused from call to call: if its former
  * contents have been numbered, the reader first adds those numbers to its cache.
  */
 int block_reader_words(struct block_reader *r, const struct block *b, const struct source_text *t,
 		       struct block_words *out, struct err *e);
 
-/* Held-out text: check or repair the lines only. out (cleared first): each line with an LF. */
+/* Held-out text: check or repair the lines only. out (cleared first): each line with its tag and an LF. */
 int block_reader_lines(struct block_reader *r, const struct block *b, const struct source_text *t,
 		       struct buf *out, struct err *e);
 

@@ -51,10 +51,17 @@ struct held_out {
 };
 
 /*
- * Read folder/SET.SOURCE and folder/SET.TARGET into a zeroed *h. Free *h after a failure too.
+ * Bytes of the tag and the blank at the start of a source line of a held-out set, one of those of dev_tags and
+ * test_tags; 0: none.
  */
-int held_out_read(struct held_out *h, const char *folder, const char *set, const char *source,
-		  const char *target, struct err *e);
+size_t held_out_tag_bytes(const struct conf *c, const char *line, size_t n);
+
+/*
+ * Read folder/SET.SOURCE and folder/SET.TARGET, in the languages of c, into a zeroed *h, without the tags of source
+ * lines. Free *h after a failure too.
+ */
+int held_out_read(struct held_out *h, const char *folder, const char *set, const struct conf *c,
+		  struct err *e);
 /* A line of the set with this key; 0: none. */
 int64_t held_out_find(const struct held_out *h, enum held_out_part part, uint64_t key);
 void held_out_free(struct held_out *h);

@@ -7,7 +7,9 @@
  *	pieces of each word	-> work/ids: the numbers of pieces are replaced by ids in place
  */
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "data/prep/prep_pairs.h"
 #include "data/prep/prep_pieces.h"
@@ -154,6 +156,24 @@ static int64_t *count_pieces(const struct piece_encoder *q, struct err *e)
 	return times;
 }
 
+/* Each protected symbol is in the vocabulary, also if it does not occur: see pipeline_symbols(). */
+static int count_symbols(const struct conf *c, const struct protect *p,
+			 struct vocab_counter *counter, struct err *e)
+{
+	char piece[PROTECT_MAX_BYTES + sizeof("@@")];
+
+	for (size_t i = 0; i < protect_count(p); i++) {
+		const char *symbol = protect_symbol(p, i);
+
+		snprintf(piece, sizeof(piece), "%s@@", symbol);
+		if (vocab_count(counter, symbol, strlen(symbol), 0, e) ||
+		    (pipeline_where(c) == PROTECT_ANYWHERE &&
+		     vocab_count(counter, piece, strlen(piece), 0, e)))
+			return e->code;
+	}
+	return 0;
+}
+
 static int encode_write_vocab(struct piece_encoder *q, const char *path, struct err *e)
 {
 	struct pipeline *pieces = pipeline_open_pieces(q->p->folder, q->p->c, e);
@@ -168,6 +188,8 @@ static int encode_write_vocab(struct piece_encoder *q, const char *path, struct 
 		if (times[i] > 0)
 			rc = vocab_count(counter, text, n, times[i], e);
 	}
+	if (!rc)
+		rc = count_symbols(q->p->c, pipeline_protect(pieces), counter, e);
 	if (!rc && pipeline_piece_order(pieces))
 		rc = vocab_write_in_order(counter, pipeline_piece_order(pieces), path, e);
 	else if (!rc)

@@ -61,7 +61,7 @@ static void count_kept_words(int64_t *counts, const struct token_column_line *li
 }
 
 static int pair_filter_next(struct pair_filter *f, const struct token_column_line *source,
-			    const struct token_column_line *target, struct err *e)
+			    const struct token_column_line *target, int32_t tag, struct err *e)
 {
 	struct prep_numbers *n = &f->p->numbers;
 	enum clean_rule rule = pair_filter_rule(f, source, target);
@@ -75,6 +75,8 @@ static int pair_filter_next(struct pair_filter *f, const struct token_column_lin
 		return 0;
 	}
 	n->pairs[0]++;
+	if (tag >= 0)
+		f->counts[tag]++;
 	count_kept_words(f->counts, source);
 	count_kept_words(f->counts, target);
 	return 0;
@@ -82,12 +84,13 @@ static int pair_filter_next(struct pair_filter *f, const struct token_column_lin
 
 static int pair_filter_text(struct pair_filter *f, size_t number, struct err *e)
 {
+	const int32_t tag = prep_tag_word(f->p, number);
 	struct column_pair c = { 0 };
 	struct token_column_line sides[2];
 	int rc = column_pair_open(&c, f->p->work, number, f->p->words.n, e);
 
 	while (!rc && (rc = column_pair_next(&c, sides, e)) > 0)
-		rc = pair_filter_next(f, &sides[0], &sides[1], e);
+		rc = pair_filter_next(f, &sides[0], &sides[1], tag, e);
 	column_pair_close(&c);
 	return rc;
 }
@@ -114,8 +117,7 @@ static int pair_filter_begin(struct pair_filter *f, struct err *e)
 	if (p->c->overlap != OVERLAP_IGNORE)
 		for (set = 1; set < p->texts.n_sets; set++)
 			if (n->pairs[set] && /* a set that was left out has no files */
-			    held_out_read(&f->held[set], p->folder, p->texts.sets[set],
-					  p->c->source_language, p->c->target_language, e))
+			    held_out_read(&f->held[set], p->folder, p->texts.sets[set], p->c, e))
 				return e->code;
 	if (p->c->drop_duplicates && hash_set_reserve(&f->memory.seen, (size_t)MAX(n->read, 1), e))
 		return e->code;

@@ -5,24 +5,47 @@
 #include "data/prep/prep_pairs.h"
 #include "data/prep/prep_pieces.h"
 #include "data/subword/bpe.h"
+#include "data/subword/pipeline.h"
 #include "data/subword/sp.h"
 #include "data/words/word_counter.h"
 #include "share/base/file.h"
 #include "share/base/number_format.h"
 #include "share/workspace/model_files.h"
 
+/* What the learner of pieces reads: words without protected symbols. */
+struct word_source {
+	struct word_counter *words; /* owned */
+	struct protect *protect;    /* owned; NULL: none */
+	struct buf rest;	    /* of a word without its symbols */
+};
+
+/* BPE learns from what is left without the symbols; SentencePiece knows the symbols itself. */
+static int count_table_word(struct prep *p, struct word_source *s, const char *text, size_t n,
+			    int64_t count, struct err *e)
+{
+	size_t len;
+
+	if (p->c->segmentation != SEGMENTATION_BPE)
+		return sp_count_word(s->words, text, n, count, e);
+	if (protect_find(s->protect, text, n, &len) == n)
+		return bpe_count_words(s->words, text, n, count, e);
+	buf_clear(&s->rest);
+	protect_blank_out(s->protect, pipeline_where(p->c), text, n, &s->rest);
+	return buf_check(&s->rest, e)
+		       ? e->code
+		       : bpe_count_words(s->words, buf_text(&s->rest), s->rest.len, count, e);
+}
+
 /* The learner counts the words of the table again, each as often as it occurs in kept pairs. */
-static int count_table_words(struct prep *p, struct word_counter *w, const struct intern *words,
+static int count_table_words(struct prep *p, struct word_source *s, const struct intern *words,
 			     const int64_t *counts, struct err *e)
 {
-	typeof(bpe_count_words) *count =
-		p->c->segmentation == SEGMENTATION_BPE ? bpe_count_words : sp_count_word;
 	size_t n;
 
 	for (int32_t i = 0; i < words->n; i++) {
 		const char *text = intern_text(words, i, &n);
 
-		if (counts[i] > 0 && count(w, text, n, counts[i], e))
+		if (counts[i] > 0 && count_table_word(p, s, text, n, counts[i], e))
 			return e->code;
 		progress_at(&p->progress, i);
 	}
@@ -44,11 +67,12 @@ static int learn_bpe(struct prep *p, struct word_counter *w, struct err *e)
 	return rc;
 }
 
-static int learn_sentencepiece(struct prep *p, struct word_counter *w, struct err *e)
+static int learn_sentencepiece(struct prep *p, const struct word_source *s, struct err *e)
 {
 	char *model = file_path(e, "%s/" SENTENCEPIECE_FILE, p->folder);
 	char *vocab = model ? file_path(e, "%s/sentencepiece.vocab", p->work) : NULL;
-	int rc = vocab ? sp_learn(w, p->c->vocabulary_size, model, vocab, &p->numbers.merges, e)
+	int rc = vocab ? sp_learn(s->words, p->c->vocabulary_size, s->protect, model, vocab,
+				  &p->numbers.merges, e)
 		       : e->code;
 
 	free(model);
@@ -59,13 +83,17 @@ static int learn_sentencepiece(struct prep *p, struct word_counter *w, struct er
 static int learn_pieces_of(struct prep *p, const struct intern *words, const int64_t *counts,
 			   struct err *e)
 {
-	struct word_counter *w = word_counter_new(e);
-	int rc = w ? count_table_words(p, w, words, counts, e) : e->code;
+	struct word_source s = { .words = word_counter_new(e) };
+	int rc = s.words ? pipeline_symbols(&s.protect, p->c, e) : e->code;
 
 	if (!rc)
-		rc = p->c->segmentation == SEGMENTATION_BPE ? learn_bpe(p, w, e)
-							    : learn_sentencepiece(p, w, e);
-	word_counter_free(w);
+		rc = count_table_words(p, &s, words, counts, e);
+	if (!rc)
+		rc = p->c->segmentation == SEGMENTATION_BPE ? learn_bpe(p, s.words, e)
+							    : learn_sentencepiece(p, &s, e);
+	word_counter_free(s.words);
+	protect_close(s.protect);
+	buf_free(&s.rest);
 	return rc;
 }
 

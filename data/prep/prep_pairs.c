@@ -71,9 +71,10 @@ static int pairs_open_next_text(struct pair_stream *q, struct column_stream *s, 
 	return 0;
 }
 
-/* Read the next n lines, which belong to pairs first ... first + n - 1. */
+/* Read the next n lines, with this word in front (-1: none), which belong to pairs first ... first + n - 1. */
 static int pairs_read_lines(struct pair_stream *q, struct column_stream *s,
-			    struct pair_block_column *to, int64_t first, int32_t n, struct err *e)
+			    struct pair_block_column *to, int64_t first, int32_t n, int32_t tag,
+			    struct err *e)
 {
 	size_t words = 0;
 	struct token_column_line line;
@@ -87,9 +88,12 @@ static int pairs_read_lines(struct pair_stream *q, struct column_stream *s,
 					     "%s/side-%d.%s: ends too early; prepare the corpus "
 					     "again with --force",
 					     q->p->work, (int)s->next_text - 1, s->side);
-		if (q->verdicts->data[first + i] == CLEAN_KEEP && line.n) {
-			if (mem_grow(&to->words, &to->cap, words + line.n, sizeof(*to->words), e))
+		if (q->verdicts->data[first + i] == CLEAN_KEEP && (line.n || tag >= 0)) {
+			if (mem_grow(&to->words, &to->cap, words + line.n + 1, sizeof(*to->words),
+				     e))
 				return e->code;
+			if (tag >= 0)
+				to->words[words++] = tag;
 			memcpy(to->words + words, line.words, line.n * sizeof(*to->words));
 			words += line.n;
 		}
@@ -127,7 +131,9 @@ static int pairs_read_source(void *context, void *slot, struct err *e)
 	if ((size_t)(b->first + b->n) > q->verdicts->len)
 		return pairs_count_error(q, e);
 	q->made += b->n;
-	return pairs_read_lines(q, s, &b->source, b->first, b->n, e) ? e->code : 1;
+	return pairs_read_lines(q, s, &b->source, b->first, b->n, prep_tag_word(q->p, b->text), e)
+		       ? e->code
+		       : 1;
 }
 
 /* There is one worker only, so it gets the blocks in order. */
@@ -147,7 +153,7 @@ static int pairs_read_target(void *context, int worker, void *slot, struct err *
 				       " target lines; prepare the corpus again with --force",
 				       q->p->work, (int)b->text, b->lines, s->lines);
 	}
-	return pairs_read_lines(q, s, &b->target, b->first, b->n, e);
+	return pairs_read_lines(q, s, &b->target, b->first, b->n, -1, e);
 }
 
 static int pairs_emit_block(void *context, void *slot, struct err *e)
@@ -178,6 +184,14 @@ static int pairs_emit_block(void *context, void *slot, struct err *e)
 	return 0;
 }
 
+static bool has_tags(const struct prep *p)
+{
+	for (size_t i = 0; i < p->texts.n_train; i++)
+		if (p->texts.pairs[i].source.tag)
+			return true;
+	return false;
+}
+
 int prep_each_pair(struct prep *p, const struct buf *verdicts, int32_t n_words, pair_visitor visit,
 		   void *context, struct err *e)
 {
@@ -194,6 +208,10 @@ int prep_each_pair(struct prep *p, const struct buf *verdicts, int32_t n_words, 
 
 	if (!q)
 		return e->code;
+	if (has_tags(p) && !prep_words(p, e)) {
+		free(q);
+		return e->code;
+	}
 	*q = (struct pair_stream){ .p = p,
 				   .verdicts = verdicts,
 				   .n_words = n_words,

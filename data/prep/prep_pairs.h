@@ -15,9 +15,10 @@
 #include "share/base/buf.h"
 
 struct pair_words {
-	int64_t number;			/* index among all training pairs, in source order */
-	int64_t kept;			/* index among the kept pairs */
-	const int32_t *source, *target; /* [n_source], [n_target] word numbers, borrowed */
+	int64_t number; /* index among all training pairs, in source order */
+	int64_t kept;	/* index among the kept pairs */
+	/* [n_source], [n_target] word numbers, borrowed; source begins with the tag of its text */
+	const int32_t *source, *target;
 	int32_t n_source, n_target;
 };
 

@@ -37,7 +37,7 @@ static int pieces_check_options(const struct conf *now, const struct conf *then,
 {
 	static const char *const names[] = { "source_language", "target_language", "normalize",
 					     "tokenize",	"escape",	   "aggressive",
-					     "segmentation" };
+					     "protect",		"segmentation" };
 	struct buf a = { 0 }, b = { 0 };
 	int rc = 0;
 

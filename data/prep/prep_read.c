@@ -364,6 +364,13 @@ static int reading_finish(struct text_reading *r, struct err *e)
 	if (reading_join_sets(r, e))
 		return e->code;
 	p->numbers.distinct_words = r->words.n;
+	for (size_t i = 0; i < p->texts.n_train; i++) {
+		const char *tag = p->texts.pairs[i].source.tag;
+		int32_t ignored;
+
+		if (tag && intern_add(&r->words, tag, strlen(tag), &ignored, e))
+			return e->code;
+	}
 	path = prep_path(p, e, "work/words");
 	if (!path || word_table_save(&r->words, path, e))
 		return e->code;

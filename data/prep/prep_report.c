@@ -50,6 +50,8 @@ static void manifest_add_sources(struct json_writer *w, const struct texts *t)
 		json_open(w, '{');
 		json_put_str(w, "set", t->pairs[i].set);
 		json_put_str(w, "name", t->pairs[i].name);
+		if (t->pairs[i].source.tag)
+			json_put_str(w, "tag", t->pairs[i].source.tag);
 		manifest_add_bytes(w, t, &t->pairs[i].source, "source_bytes");
 		manifest_add_bytes(w, t, &t->pairs[i].target, "target_bytes");
 		json_close(w, '}');

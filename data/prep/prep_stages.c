@@ -1,9 +1,11 @@
 /* prep_stages.c - paths and the word table, shared by all stages (see prep_stages.h) */
 #include "data/prep/prep_stages.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "data/prep/token_column.h"
@@ -59,6 +61,14 @@ int prep_remove_file(struct prep *p, struct err *e, const char *fmt, ...)
 	if (unlink(path) && errno != ENOENT)
 		return err_set_errno(e, ERR_CANTCREAT, "%s: cannot be removed", path);
 	return 0;
+}
+
+int32_t prep_tag_word(const struct prep *p, size_t i)
+{
+	const char *tag = p->texts.pairs[i].source.tag;
+
+	assert(i < p->texts.n_train && (!tag || p->words.n));
+	return tag ? intern_find(&p->words, tag, strlen(tag)) : -1;
 }
 
 const struct intern *prep_words(struct prep *p, struct err *e)

@@ -77,6 +77,9 @@ int prep_write_buf(struct prep *p, const char *name, const struct buf *b, struct
 /* Remove folder/NAME, if it is there. */
 int prep_remove_file(struct prep *p, struct err *e, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
+/* The word of the tag of training text i; -1: it has none. The word table is loaded. */
+int32_t prep_tag_word(const struct prep *p, size_t i);
+
 /* The word table p->words, loaded from work/words if necessary. NULL: failure. */
 const struct intern *prep_words(struct prep *p, struct err *e);
 

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "data/prep/pair_rules.h"
 #include "data/prep/parallel.h"
 #include "share/base/mem.h"
 #include "share/base/number_format.h"
@@ -37,16 +38,25 @@ int prep_judge_pair(struct corpus_judge *j, int64_t number, size_t text, int64_t
 	return corpus_judge_add(j, number, &pair, e);
 }
 
+struct judged_set {
+	struct corpus_judge *judge;
+	const struct conf *conf;
+};
+
 static int judge_held_out_pair(void *context, const struct parallel_reader *in, struct err *e)
 {
-	if (corpus_judge_add_set(context, in->source.text, in->source.len, in->target.text,
-				 in->target.len, e))
+	const struct judged_set *s = context;
+	const size_t tag = held_out_tag_bytes(s->conf, in->source.text, in->source.len);
+
+	if (corpus_judge_add_set(s->judge, in->source.text + tag, in->source.len - tag,
+				 in->target.text, in->target.len, e))
 		return e->code;
 	return in->number == JUDGE_SET_LINES;
 }
 
 int prep_judge_finish(struct corpus_judge *j, struct prep *p, struct err *e)
 {
+	struct judged_set judged = { j, p->c };
 	int rc = 0;
 
 	for (int set = 1; !rc && set < p->texts.n_sets; set++) {
@@ -54,7 +64,7 @@ int prep_judge_finish(struct corpus_judge *j, struct prep *p, struct err *e)
 			continue; /* a set that was left out has no files */
 		corpus_judge_begin_set(j, p->texts.sets[set]);
 		rc = parallel_each_pair(p->folder, p->texts.sets[set], p->c->source_language,
-					p->c->target_language, judge_held_out_pair, j, e);
+					p->c->target_language, judge_held_out_pair, &judged, e);
 	}
 	return rc ? rc : corpus_judge_run(j, e);
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "data/subword/pipeline.h"
 #include "data/text/chars.h"
 #include "data/text/tokenize.h"
 #include "share/base/file.h"
@@ -21,7 +22,9 @@ struct round_tools {
 	struct tokenizer *tokenizer;
 	struct detokenizer *detokenizer;
 	struct buf raw, tokens, back; /* of the current line; raw and back without extra blanks */
-	struct buf text;	      /* result of a tool */
+	struct protect *protect;      /* NULL: none */
+	struct protect_masked masked;
+	struct buf text;			/* result of a tool */
 	struct buf example, example_comes_back; /* the shortest line that differs */
 };
 
@@ -31,6 +34,8 @@ static int open_round_tools(struct round_tools *t, const struct conf *c, struct 
 					     .escape = c->escape,
 					     .aggressive = c->aggressive };
 
+	if (pipeline_symbols(&t->protect, c, e))
+		return e->code;
 	if (c->normalize && !(t->normalizer = normalizer_new(c->target_language, e)))
 		return e->code;
 	t->tokenizer = tokenizer_new(&o, e);
@@ -46,6 +51,8 @@ static void close_round_tools(struct round_tools *t)
 	normalizer_free(t->normalizer);
 	tokenizer_free(t->tokenizer);
 	detokenizer_free(t->detokenizer);
+	protect_close(t->protect);
+	protect_masked_free(&t->masked);
 	for (size_t i = 0; i < ARRAY_LEN(bufs); i++)
 		buf_free(bufs[i]);
 }
@@ -83,11 +90,14 @@ static void keep_shortest_example(struct round_tools *t)
 static int compare_round_trip(struct round_tools *t, const struct lines *in, struct round_trip *r,
 			      struct err *e)
 {
+	const struct protect_masked *m = &t->masked; /* a mark passes like its symbol */
+
 	buf_clear(&t->text);
-	if (t->normalizer && normalizer_line(t->normalizer, in->text, in->len, &t->text, e))
+	if (protect_mask(t->protect, PROTECT_ANYWHERE, in->text, in->len, &t->masked, e) ||
+	    (t->normalizer && normalizer_line(t->normalizer, m->line, m->n_line, &t->text, e)))
 		return e->code;
 	if (!t->normalizer)
-		buf_add(&t->text, in->text, in->len);
+		buf_add(&t->text, m->line, m->n_line);
 	collapse_blanks(buf_text(&t->text), t->text.len, &t->raw);
 	buf_clear(&t->tokens);
 	buf_clear(&t->text);

@@ -20,6 +20,7 @@ static void free_text(struct source_text *t)
 {
 	free(t->member);
 	free(t->name);
+	free(t->tag);
 }
 
 static void free_pair(struct text_pair *p)
@@ -91,10 +92,30 @@ static int check_formats(const struct conf *c, const struct conf_list *files, st
 	return 0;
 }
 
+/* "-" among the tags: the text has none. */
+static bool is_tag(const char *tag)
+{
+	return strcmp(tag, "-") != 0;
+}
+
+static int check_tags(const char *set, const struct conf_list *tags, const struct conf_list *source,
+		      struct err *e)
+{
+	if (!tags->n || tags->n == source->n)
+		return 0;
+	return err_set(
+		e, ERR_CONFIG,
+		"%s_tags names %zu tag%s and %s_source %zu file%s: give a tag for each file, "
+		"- for none",
+		set, tags->n, text_plural(tags->n), set, source->n, text_plural(source->n));
+}
+
 static int texts_add_files(struct texts *t, const struct conf *c, const char *set,
 			   const struct conf_list *source, const struct conf_list *target,
-			   struct err *e)
+			   const struct conf_list *tags, struct err *e)
 {
+	if (check_tags(set, tags, source, e))
+		return e->code;
 	if (source->n != target->n && (check_formats(c, source, e) || check_formats(c, target, e)))
 		return e->code;
 	if (source->n != target->n)
@@ -116,6 +137,11 @@ static int texts_add_files(struct texts *t, const struct conf *c, const char *se
 		p.name = mem_strdup(from, e);
 		p.source.name = p.name ? mem_strdup(from, e) : NULL;
 		p.target.name = p.source.name ? mem_strdup(to, e) : NULL;
+		if (p.target.name && tags->n && is_tag(tags->items[i]) &&
+		    !(p.source.tag = mem_strdup(tags->items[i], e))) {
+			free_pair(&p);
+			return e->code;
+		}
 		if (texts_add_pair(t, &p, e))
 			return e->code;
 	}
@@ -298,9 +324,9 @@ static int order_pairs(struct texts *t, struct err *e)
 static int texts_find_all(struct texts *t, const struct conf *c, const char *work,
 			  archives_find find, struct progress *p, struct err *e)
 {
-	if (texts_add_files(t, c, "train", &c->train_source, &c->train_target, e) ||
-	    texts_add_files(t, c, "dev", &c->dev_source, &c->dev_target, e) ||
-	    texts_add_files(t, c, "test", &c->test_source, &c->test_target, e) ||
+	if (texts_add_files(t, c, "train", &c->train_source, &c->train_target, &c->train_tags, e) ||
+	    texts_add_files(t, c, "dev", &c->dev_source, &c->dev_target, &c->dev_tags, e) ||
+	    texts_add_files(t, c, "test", &c->test_source, &c->test_target, &c->test_tags, e) ||
 	    (c->demo_pairs && texts_add_demo(t, c, work, e)) ||
 	    (c->manifest && add_manifest(t, c, find, p, e)) || order_pairs(t, e))
 		return e->code;

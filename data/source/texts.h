@@ -36,6 +36,7 @@ struct source_text {
 	int file;     /* index in struct texts.files */
 	char *member; /* owned: member of the archive; NULL: the whole file */
 	char *name;   /* owned: for messages: the path, or ARCHIVE:MEMBER */
+	char *tag;    /* owned: of sources: a protected symbol before each line; NULL: none */
 };
 
 struct text_pair {

@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "data/text/protect.h"
 #include "data/words/word_counter.h"
 #include "share/base/buf.h"
 #include "share/base/err.h"
@@ -23,11 +24,12 @@
 int bpe_count_words(struct word_counter *c, const char *text, size_t n, int64_t count,
 		    struct err *e);
 /*
- * Count all lines of a file (NULL or "-": standard input) by several threads. Errors in lines, and
+ * Count all lines of a file (NULL or "-": standard input) by several threads, without the protected
+ * symbols p (NULL: none). Errors in lines, and
  * repair, as in lines.h.
  */
-int bpe_count_file(struct word_counter *c, const char *path, bool repair, int threads,
-		   struct err *e);
+int bpe_count_file(struct word_counter *c, const char *path, const struct protect *p, bool repair,
+		   int threads, struct err *e);
 /*
  * Learn at most `merges` merges and write the codes file to out. *learned: merges written. The
  * counter is empty afterwards. Text without any word of two characters: ERR_DATA.
@@ -44,6 +46,11 @@ struct bpe *bpe_open(const char *codes_path, struct err *e); /* NULL: failure, w
  */
 int bpe_limit_vocabulary(struct bpe *b, const char *path, int64_t threshold, struct err *e);
 int bpe_set_separator(struct bpe *b, const char *separator, struct err *e); /* default "@@" */
+/*
+ * Never split these symbols (borrowed; NULL: none). PROTECT_ANYWHERE: also inside a word, which is cut there, as by
+ * option --glossaries of subword-nmt; PROTECT_WORDS: only symbols that are whole words.
+ */
+void bpe_protect(struct bpe *b, const struct protect *p, enum protect_where where);
 /*
  * A struct bpe for another thread. It borrows codes and settings of first: first must live longer
  * and must not change.

@@ -46,8 +46,10 @@ struct pieces { /* of the current word */
 /* Codes and options: constant while lines are split, so threads share them. */
 struct settings {
 	struct bpe_codes codes;
-	char *separator;	  /* owned */
-	struct intern vocabulary; /* pieces that are frequent enough; empty: no limit */
+	char *separator;	       /* owned */
+	struct intern vocabulary;      /* pieces that are frequent enough; empty: no limit */
+	const struct protect *protect; /* borrowed; NULL: none */
+	enum protect_where where;
 };
 
 struct bpe {
@@ -127,6 +129,13 @@ int bpe_set_separator(struct bpe *b, const char *separator, struct err *e)
 	b->set->separator = copy;
 	bpe_clear_cache(b);
 	return 0;
+}
+
+void bpe_protect(struct bpe *b, const struct protect *p, enum protect_where where)
+{
+	b->set->protect = p;
+	b->set->where = where;
+	bpe_clear_cache(b);
 }
 
 int bpe_limit_vocabulary(struct bpe *b, const char *path, int64_t threshold, struct err *e)
@@ -366,8 +375,15 @@ static int split_piece(struct bpe *b, const char *text, size_t n, bool is_last, 
 	return split_piece(b, right, n_right, is_last, e);
 }
 
-/* Append the pieces of the word. */
-static int bpe_encode_word(struct bpe *b, const char *word, size_t n, struct buf *out,
+/* Two pieces of one word: the mark and a blank. */
+static void bpe_add_joint(const struct bpe *b, struct buf *out)
+{
+	buf_add_str(out, b->set->separator);
+	buf_add_char(out, ' ');
+}
+
+/* Append the pieces of a word, or of a part of a word between protected symbols. */
+static int bpe_encode_part(struct bpe *b, const char *word, size_t n, struct buf *out,
 			   struct err *e)
 {
 	size_t n_nodes;
@@ -392,10 +408,33 @@ static int bpe_encode_word(struct bpe *b, const char *word, size_t n, struct buf
 	}
 	for (size_t i = 0; i < b->pieces.n; i++) {
 		buf_add(out, b->pieces.text[i], b->pieces.len[i]);
-		if (i + 1 < b->pieces.n) {
-			buf_add_str(out, b->set->separator);
-			buf_add_char(out, ' ');
-		}
+		if (i + 1 < b->pieces.n)
+			bpe_add_joint(b, out);
+	}
+	return buf_check(out, e);
+}
+
+/* Append the pieces of the word. A protected symbol is a piece; the text before and after it is split apart. */
+static int bpe_encode_word(struct bpe *b, const char *word, size_t n, struct buf *out,
+			   struct err *e)
+{
+	const struct protect *p = b->set->protect;
+
+	if (p && b->set->where == PROTECT_WORDS && protect_is_symbol(p, word, n)) {
+		buf_add(out, word, n);
+		return buf_check(out, e);
+	}
+	if (!p || b->set->where == PROTECT_WORDS)
+		return bpe_encode_part(b, word, n, out, e);
+	for (size_t len, at; n; word += at + len, n -= at + len) {
+		at = protect_find(p, word, n, &len);
+		if (at && bpe_encode_part(b, word, at, out, e))
+			return e->code;
+		if (at && len)
+			bpe_add_joint(b, out);
+		buf_add(out, word + at, len);
+		if (at + len < n)
+			bpe_add_joint(b, out);
 	}
 	return buf_check(out, e);
 }

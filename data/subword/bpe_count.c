@@ -56,17 +56,31 @@ int bpe_count_words(struct word_counter *c, const char *text, size_t n, int64_t 
 	return bpe_count_line(c, 0, text, n, count, e);
 }
 
+struct counted_file {
+	struct word_counter *words;
+	const struct protect *protect; /* NULL: none */
+};
+
+/* out: work space, since nothing is written. */
 static int line_of_file(void *context, int worker, const char *text, size_t n, struct buf *out,
 			struct err *e)
 {
-	(void)out;
-	return bpe_count_line(context, worker, text, n, 1, e);
+	const struct counted_file *f = context;
+	size_t len;
+
+	if (protect_find(f->protect, text, n, &len) == n)
+		return bpe_count_line(f->words, worker, text, n, 1, e);
+	buf_clear(out);
+	protect_blank_out(f->protect, PROTECT_ANYWHERE, text, n, out);
+	return buf_check(out, e) ? e->code
+				 : bpe_count_line(f->words, worker, buf_text(out), out->len, 1, e);
 }
 
-int bpe_count_file(struct word_counter *c, const char *path, bool repair, int threads,
-		   struct err *e)
+int bpe_count_file(struct word_counter *c, const char *path, const struct protect *p, bool repair,
+		   int threads, struct err *e)
 {
-	struct line_flow f = { line_of_file, NULL, c, repair, threads };
+	struct counted_file file = { c, p };
+	struct line_flow f = { line_of_file, NULL, &file, repair, threads };
 
 	return word_counter_reserve(c, MAX(threads, 1), e) ? e->code : line_flow_run(&f, path, e);
 }

@@ -20,6 +20,7 @@
 
 #include "data/subword/bpe_codes.h"
 #include "data/subword/bpe_line.h"
+#include "data/subword/pipeline.h"
 #include "share/base/file.h"
 #include "share/base/mem.h"
 #include "share/base/rng.h"
@@ -55,7 +56,8 @@ struct bpe_dropout {
 	const struct vocab *vocab; /* borrowed */
 	struct bpe_codes codes;
 	bool is_bpe;
-	uint32_t threshold; /* a draw below it drops the merge */
+	struct protect *protect; /* words with these symbols keep their pieces; NULL: none */
+	uint32_t threshold;	 /* a draw below it drops the merge */
 	uint64_t seed;
 	bool *goes_on;	       /* owned: (vocabulary) see find_borders() */
 	int32_t *id_of_symbol; /* owned: (codes.symbols.n) -1: not in the vocabulary */
@@ -151,7 +153,8 @@ struct bpe_dropout *bpe_dropout_open(const char *folder, const struct conf *c,
 	d->is_bpe = c->segmentation == SEGMENTATION_BPE;
 	d->threshold = (uint32_t)(c->bpe_dropout * ALWAYS + 0.5);
 	d->seed = (uint64_t)c->seed;
-	if (!read_merges(d, folder, e) && !find_ids(d, e) && !find_borders(d, e))
+	if (!pipeline_symbols(&d->protect, c, e) && !read_merges(d, folder, e) && !find_ids(d, e) &&
+	    !find_borders(d, e))
 		return d;
 	bpe_dropout_close(d);
 	return NULL;
@@ -170,6 +173,7 @@ void bpe_dropout_close(struct bpe_dropout *d)
 	if (!d)
 		return;
 	bpe_codes_free(&d->codes);
+	protect_close(d->protect);
 	free(d->goes_on);
 	free(d->id_of_symbol);
 	intern_free(&d->known);
@@ -400,9 +404,13 @@ static int try_merging(struct bpe_dropout *d, struct word *w, const int32_t *ids
 static int learn_word(struct bpe_dropout *d, struct word *w, const int32_t *ids, int32_t n,
 		      struct err *e)
 {
+	size_t len;
+
 	*w = (struct word){ .start = d->n_symbols };
 	if (!dropout_join_pieces(d, ids, n))
 		return buf_check(&d->text, e);
+	if (d->text.len && protect_find(d->protect, d->text.data, d->text.len, &len) < d->text.len)
+		return 0;
 	if (buf_check(&d->text, e) || dropout_split_text(d, w, e))
 		return e->code;
 	return try_merging(d, w, ids, n, e);

@@ -79,40 +79,53 @@ static void trace_join_symbols(struct word *w, const struct bpe_rule *r, size_t 
 	w->n--;
 }
 
-/* Append a step. Its pointers are set after the last write to the text, which may move before. */
-static int trace_add_step(struct bpe_trace *t, const struct word *w, int32_t rank,
-			  const struct symbol pair[2], struct err *e)
+/* Append a step whose text is b: left, right and symbols, each ended by NUL. Takes b, also on failure. */
+static int trace_add_texts(struct bpe_trace *t, struct buf *b, int32_t rank, bool is_merge,
+			   struct err *e)
 {
-	struct buf *b;
-	const char *text;
+	const char *left, *right;
 
-	if (mem_grow(&t->steps, &t->cap, t->n + 1, sizeof(*t->steps), e) ||
-	    mem_grow(&t->texts, &t->cap_texts, t->n + 1, sizeof(*t->texts), e))
-		return e->code;
-	b = &t->texts[t->n];
-	*b = (struct buf){ 0 };
-	for (int i = 0; i < 2; i++) {
-		if (pair)
-			buf_add(b, w->text + pair[i].start, pair[i].len);
-		buf_add_char(b, 0);
-	}
-	for (size_t i = 0; i < w->n; i++) {
-		if (i)
-			buf_add_char(b, ' ');
-		buf_add(b, w->text + w->symbols[i].start, w->symbols[i].len);
-	}
-	buf_add_char(b, 0);
-	if (buf_check(b, e)) {
+	if (buf_check(b, e) || mem_grow(&t->steps, &t->cap, t->n + 1, sizeof(*t->steps), e) ||
+	    mem_grow(&t->texts, &t->cap_texts, t->n + 1, sizeof(*t->texts), e)) {
 		buf_free(b);
 		return e->code;
 	}
-	text = b->data;
-	t->steps[t->n].rank = rank;
-	t->steps[t->n].left = pair ? text : NULL;
-	text += strlen(text) + 1;
-	t->steps[t->n].right = pair ? text : NULL;
-	t->steps[t->n++].symbols = text + strlen(text) + 1;
+	t->texts[t->n] = *b;
+	left = b->data;
+	right = left + strlen(left) + 1;
+	t->steps[t->n++] = (struct bpe_step){ rank, is_merge ? left : NULL, is_merge ? right : NULL,
+					      right + strlen(right) + 1 };
 	return 0;
+}
+
+static int trace_add_step(struct bpe_trace *t, const struct word *w, int32_t rank,
+			  const struct symbol pair[2], struct err *e)
+{
+	struct buf b = { 0 };
+
+	for (int i = 0; i < 2; i++) {
+		if (pair)
+			buf_add(&b, w->text + pair[i].start, pair[i].len);
+		buf_add_char(&b, 0);
+	}
+	for (size_t i = 0; i < w->n; i++) {
+		if (i)
+			buf_add_char(&b, ' ');
+		buf_add(&b, w->text + w->symbols[i].start, w->symbols[i].len);
+	}
+	buf_add_char(&b, 0);
+	return trace_add_texts(t, &b, rank, pair != NULL, e);
+}
+
+int bpe_trace_pieces(const char *pieces, size_t n, struct bpe_trace *t, struct err *e)
+{
+	struct buf b = { 0 };
+
+	bpe_trace_clear(t);
+	buf_add(&b, "\0", 2); /* nothing left and right of a merge */
+	buf_add(&b, pieces, n);
+	buf_add_char(&b, 0);
+	return trace_add_texts(t, &b, -1, false, e);
 }
 
 /* Apply the merge of the lowest rank: everywhere (subword-nmt) or once. 0: no merge applies. */

@@ -42,6 +42,8 @@ struct bpe_trace {
 /* Trace a word of n bytes; the trace forgets earlier steps. */
 int bpe_trace_word(const struct bpe_codes *c, enum bpe_trace_kind kind, const char *word, size_t n,
 		   struct bpe_trace *t, struct err *e);
+/* A word with a protected symbol has one step: its pieces, n bytes, separated by blanks. */
+int bpe_trace_pieces(const char *pieces, size_t n, struct bpe_trace *t, struct err *e);
 void bpe_trace_clear(struct bpe_trace *t); /* forget the steps */
 void bpe_trace_free(struct bpe_trace *t);
 

@@ -126,6 +126,26 @@ static int tracer_read_codes(struct piece_tracer *s, struct err *e)
 	return rc;
 }
 
+/* Was the word split at a protected symbol? */
+static bool tracer_has_symbol(const struct piece_tracer *s, const char *word, size_t n)
+{
+	const struct protect *p = pipeline_protect(s->tools);
+	size_t len;
+
+	return protect_is_symbol(p, word, n) ||
+	       (pipeline_where(&s->conf) == PROTECT_ANYWHERE && protect_find(p, word, n, &len) < n);
+}
+
+static int tracer_trace_pieces(const struct line_pieces *out, const struct line_word *word,
+			       struct bpe_trace *t, struct err *e)
+{
+	const struct line_piece *first = &out->piece[word->first], *last = first + word->n - 1;
+
+	return word->n ? bpe_trace_pieces(buf_text(&out->pieces) + first->start,
+					  last->start + last->len - first->start, t, e)
+		       : bpe_trace_pieces("", 0, t, e);
+}
+
 int piece_tracer_trace_word(struct piece_tracer *s, const struct line_pieces *out, size_t w,
 			    struct bpe_trace *t, struct err *e)
 {
@@ -133,6 +153,8 @@ int piece_tracer_trace_word(struct piece_tracer *s, const struct line_pieces *ou
 	const char *text = buf_text(&out->tokens) + word->start;
 	size_t n = word->len;
 
+	if (tracer_has_symbol(s, text, n))
+		return tracer_trace_pieces(out, word, t, e);
 	if (tracer_read_codes(s, e))
 		return e->code;
 	if (piece_tracer_is_bpe(s))

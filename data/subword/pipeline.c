@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "data/subword/bpe.h"
 #include "data/subword/sp.h"
@@ -11,6 +12,7 @@
 #include "data/text/tokenize.h"
 #include "share/base/file.h"
 #include "share/base/mem.h"
+#include "share/base/util.h"
 #include "share/workspace/model_files.h"
 
 /* The tools of one language; NULL: the recipe does not use this tool. */
@@ -24,8 +26,10 @@ struct pipeline {
 	struct side_tools sides[2];
 	struct bpe *bpe; /* bpe or sp; both NULL: text only */
 	struct sp *sp;
-	struct vocab *vocab; /* NULL: text only */
-	struct buf a, b;     /* results between steps */
+	struct vocab *vocab;	 /* NULL: text only */
+	struct protect *protect; /* NULL: none */
+	struct protect_masked masked;
+	struct buf a, b, marked; /* results between steps */
 };
 
 static int open_side(struct side_tools *s, const char *language, const struct conf *c,
@@ -44,6 +48,89 @@ static int open_side(struct side_tools *s, const char *language, const struct co
 	return s->detokenizer ? 0 : e->code;
 }
 
+enum protect_where pipeline_where(const struct conf *c)
+{
+	return c->tokenize ? PROTECT_WORDS : PROTECT_ANYWHERE;
+}
+
+/* Would the detokenizer change the symbol, because the tokenizer writes it for something else? */
+static bool is_token_of_tokenizer(const struct conf *c, const char *symbol)
+{
+	static const char *const escapes[] = { "&amp;",	 "&#124;", "&lt;",  "&gt;",
+					       "&apos;", "&quot;", "&#91;", "&#93;" };
+
+	if (!c->tokenize)
+		return false;
+	for (size_t i = 0; c->escape && i < ARRAY_LEN(escapes); i++)
+		if (!strcmp(symbol, escapes[i]))
+			return true;
+	return c->aggressive && !strcmp(symbol, "@-@");
+}
+
+struct symbol_list {
+	char **items; /* owned; the texts are borrowed from a struct conf */
+	size_t n, cap;
+};
+
+static bool has_symbol(const struct symbol_list *l, const char *symbol)
+{
+	for (size_t i = 0; i < l->n; i++)
+		if (!strcmp(l->items[i], symbol))
+			return true;
+	return false;
+}
+
+static int add_list_symbols(struct symbol_list *l, const struct conf_list *from, bool are_tags,
+			    struct err *e)
+{
+	for (size_t i = 0; i < from->n; i++) {
+		if (are_tags && (!strcmp(from->items[i], "-") || has_symbol(l, from->items[i])))
+			continue;
+		if (mem_grow(&l->items, &l->cap, l->n + 1, sizeof(*l->items), e))
+			return e->code;
+		l->items[l->n++] = from->items[i];
+	}
+	return 0;
+}
+
+/* The symbols of the option protect, then the tags. */
+static int list_symbols(struct symbol_list *l, const struct conf *c, struct err *e)
+{
+	const struct conf_list *const tags[] = { &c->train_tags, &c->dev_tags, &c->test_tags };
+	int rc = add_list_symbols(l, &c->protect, false, e);
+
+	for (size_t i = 0; !rc && i < ARRAY_LEN(tags); i++)
+		rc = add_list_symbols(l, tags[i], true, e);
+	return rc;
+}
+
+int pipeline_symbols(struct protect **out, const struct conf *c, struct err *e)
+{
+	struct symbol_list l = { 0 };
+	int rc = list_symbols(&l, c, e);
+
+	*out = NULL;
+	if (!rc)
+		rc = protect_open(out, l.items, l.n, e);
+	for (size_t i = 0; !rc && i < l.n; i++)
+		if (is_token_of_tokenizer(c, l.items[i]))
+			rc = err_set(e, ERR_CONFIG,
+				     "protect: the tokenizer writes \"%s\" for another character: "
+				     "choose another symbol, or set tokenize = no",
+				     l.items[i]);
+	free(l.items);
+	if (rc) {
+		protect_close(*out);
+		*out = NULL;
+	}
+	return rc;
+}
+
+const struct protect *pipeline_protect(const struct pipeline *p)
+{
+	return p->protect;
+}
+
 const char *pipeline_codes_file(const struct conf *c)
 {
 	return c->segmentation == SEGMENTATION_BPE ? BPE_CODES_FILE : SENTENCEPIECE_FILE;
@@ -59,7 +146,25 @@ static int open_pieces(struct pipeline *p, const char *folder, const struct conf
 	else if (path)
 		p->sp = sp_open(path, e);
 	free(path);
+	if (p->bpe)
+		bpe_protect(p->bpe, p->protect, pipeline_where(c));
 	return p->bpe || p->sp ? 0 : e->code;
+}
+
+/* ERR_DATA: a protected symbol is not in the vocabulary, so it would become <unk>. */
+static int check_symbols(const struct pipeline *p, const char *folder, struct err *e)
+{
+	for (size_t i = 0; i < protect_count(p->protect); i++) {
+		const char *symbol = protect_symbol(p->protect, i);
+
+		if (vocab_id(p->vocab, symbol, strlen(symbol)) == TOKEN_UNKNOWN)
+			return err_set(e, ERR_DATA,
+				       "%s/" VOCABULARY_FILE
+				       ": the protected symbol %s is missing: the "
+				       "pieces were learned without it",
+				       folder, symbol);
+	}
+	return 0;
 }
 
 static int open_vocab(struct pipeline *p, const char *folder, struct err *e)
@@ -69,7 +174,7 @@ static int open_vocab(struct pipeline *p, const char *folder, struct err *e)
 	if (path)
 		p->vocab = vocab_open(path, e);
 	free(path);
-	return p->vocab ? 0 : e->code;
+	return p->vocab ? check_symbols(p, folder, e) : e->code;
 }
 
 struct pipeline *pipeline_open_pieces(const char *folder, const struct conf *c, struct err *e)
@@ -78,7 +183,8 @@ struct pipeline *pipeline_open_pieces(const char *folder, const struct conf *c, 
 
 	if (!p)
 		return NULL;
-	if (open_side(&p->sides[SIDE_SOURCE], c->source_language, c, e) ||
+	if (pipeline_symbols(&p->protect, c, e) ||
+	    open_side(&p->sides[SIDE_SOURCE], c->source_language, c, e) ||
 	    open_side(&p->sides[SIDE_TARGET], c->target_language, c, e) ||
 	    (folder && open_pieces(p, folder, c, e))) {
 		pipeline_close(p);
@@ -107,8 +213,8 @@ const struct intern *pipeline_piece_order(const struct pipeline *p)
 	return p->sp ? sp_pieces(p->sp) : NULL;
 }
 
-int pipeline_tokenize(struct pipeline *p, enum pipeline_side side, const char *line, size_t n,
-		      struct buf *out, struct err *e)
+static int tokenize_masked(struct pipeline *p, enum pipeline_side side, const char *line, size_t n,
+			   struct buf *out, struct err *e)
 {
 	struct side_tools *s = &p->sides[side];
 
@@ -123,6 +229,21 @@ int pipeline_tokenize(struct pipeline *p, enum pipeline_side side, const char *l
 		return tokenizer_line(s->tokenizer, line, n, out, e);
 	buf_add(out, line, n);
 	return buf_check(out, e);
+}
+
+int pipeline_tokenize(struct pipeline *p, enum pipeline_side side, const char *line, size_t n,
+		      struct buf *out, struct err *e)
+{
+	struct protect_masked *m = &p->masked;
+
+	if (protect_mask(p->protect, PROTECT_ANYWHERE, line, n, m, e))
+		return e->code;
+	if (!m->n)
+		return tokenize_masked(p, side, line, n, out, e);
+	buf_clear(&p->marked);
+	if (tokenize_masked(p, side, m->line, m->n_line, &p->marked, e))
+		return e->code;
+	return protect_unmask(p->protect, m, buf_text(&p->marked), p->marked.len, out, e);
 }
 
 int pipeline_word_pieces(struct pipeline *p, const char *word, size_t n, struct buf *out,
@@ -161,6 +282,22 @@ int pipeline_encode(struct pipeline *p, enum pipeline_side side, const char *lin
 	return pipeline_pieces_to_ids(p->vocab, buf_text(&p->a), p->a.len, ids, n_ids, cap, e);
 }
 
+/* Append the detokenised p->b. */
+static int detokenize_masked(struct pipeline *p, struct detokenizer *d, struct buf *out,
+			     struct err *e)
+{
+	struct protect_masked *m = &p->masked;
+
+	if (protect_mask(p->protect, PROTECT_WORDS, buf_text(&p->b), p->b.len, m, e))
+		return e->code;
+	if (!m->n)
+		return detokenizer_line(d, m->line, m->n_line, out, e);
+	buf_clear(&p->marked);
+	if (detokenizer_line(d, m->line, m->n_line, &p->marked, e))
+		return e->code;
+	return protect_unmask(p->protect, m, buf_text(&p->marked), p->marked.len, out, e);
+}
+
 int pipeline_decode(struct pipeline *p, enum pipeline_side side, const int32_t *ids, size_t n,
 		    struct buf *out, struct err *e)
 {
@@ -187,7 +324,7 @@ int pipeline_decode(struct pipeline *p, enum pipeline_side side, const int32_t *
 	if (buf_check(&p->a, e) || buf_check(&p->b, e))
 		return e->code;
 	if (s->detokenizer)
-		return detokenizer_line(s->detokenizer, buf_text(&p->b), p->b.len, out, e);
+		return detokenize_masked(p, s->detokenizer, out, e);
 	buf_add(out, buf_text(&p->b), p->b.len);
 	return buf_check(out, e);
 }
@@ -206,7 +343,10 @@ void pipeline_close(struct pipeline *p)
 	bpe_close(p->bpe);
 	sp_close(p->sp);
 	vocab_close(p->vocab);
+	protect_close(p->protect);
+	protect_masked_free(&p->masked);
 	buf_free(&p->a);
 	buf_free(&p->b);
+	buf_free(&p->marked);
 	free(p);
 }

@@ -3,15 +3,16 @@
  *
  * Encoding: normalise (optional), tokenise, split into pieces, look up ids. Decoding: look up
  * pieces, join them, detokenise. Preparation and translation both use this module, so they cannot
- * differ. A pipeline is opened from a folder (a corpus or a model) with vocab.tsv, recipe.ini
- * and, by its option segmentation, bpe.codes or sentencepiece.model. recipe.ini selects the
- * steps.
+ * differ. Protected symbols (option protect) pass all steps unchanged: see pipeline_symbols(). A
+ * pipeline is opened from a folder (a corpus or a model) with vocab.tsv, recipe.ini and, by its option
+ * segmentation, bpe.codes or sentencepiece.model. recipe.ini selects the steps.
  */
 #ifndef WERKBANK_DATA_SUBWORD_PIPELINE_H
 #define WERKBANK_DATA_SUBWORD_PIPELINE_H
 
 #include <stdint.h>
 
+#include "data/text/protect.h"
 #include "data/words/vocab.h"
 #include "share/base/buf.h"
 #include "share/base/err.h"
@@ -30,6 +31,21 @@ struct pipeline *pipeline_open(const char *folder, const struct conf *c, struct 
  * work.
  */
 struct pipeline *pipeline_open_pieces(const char *folder, const struct conf *c, struct err *e);
+/*
+ * *out: the symbols of the option protect of c, then the tags of its texts (train_tags, …); NULL: none.
+ * Freed by protect_close(). ERR_CONFIG: a bad symbol, also one that the tokenizer writes itself, such as
+ * &amp; or @-@.
+ *
+ * Each symbol is an entry of the vocabulary. With the option tokenize a symbol is a token: it is split off
+ * from text that touches it, and the detokenised text has a blank on both sides, unless the other token
+ * is punctuation that joins. Without tokenize the text comes back exactly: BPE then has a second entry,
+ * the symbol with "@@", for symbols that touch the text after them.
+ */
+int pipeline_symbols(struct protect **out, const struct conf *c, struct err *e);
+/* Where BPE finds symbols in tokenised text. */
+enum protect_where pipeline_where(const struct conf *c);
+/* The symbols; NULL: none. Borrowed. */
+const struct protect *pipeline_protect(const struct pipeline *p);
 /* The name of the file with the codes of the option segmentation: a constant of model_files.h. */
 const char *pipeline_codes_file(const struct conf *c);
 /* Borrowed; NULL: opened without a vocabulary. */

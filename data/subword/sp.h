@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "data/text/protect.h"
 #include "data/words/intern.h"
 #include "data/words/word_counter.h"
 #include "share/base/buf.h"
@@ -41,13 +42,14 @@ int sp_count_file(struct word_counter *c, const char *path, bool repair, int thr
 
 /*
  * Learn a model and write it to model_path, and lines "PIECE<TAB>SCORE" to vocab_path (NULL: no
- * such file), each atomically. vocabulary_size includes the four special tokens and the
- * characters. *learned: pieces of the model, fewer when no pair is left to merge. The counter is
- * empty afterwards. ERR_CONFIG: vocabulary_size is too small for the characters of the text; the
- * message names the least size. ERR_DATA: no text.
+ * such file), each atomically. vocabulary_size includes the four special tokens, the protected
+ * symbols (user-defined symbols of the model; NULL: none) and the characters. *learned: pieces of the
+ * model, fewer when no pair is left to merge. The counter is empty afterwards. ERR_CONFIG:
+ * vocabulary_size is too small for the characters of the text; the message names the least size.
+ * ERR_DATA: no text.
  */
-int sp_learn(struct word_counter *words, int64_t vocabulary_size, const char *model_path,
-	     const char *vocab_path, int64_t *learned, struct err *e);
+int sp_learn(struct word_counter *words, int64_t vocabulary_size, const struct protect *symbols,
+	     const char *model_path, const char *vocab_path, int64_t *learned, struct err *e);
 
 /* ---- applying ---- */
 

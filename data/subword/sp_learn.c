@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "data/subword/bpe_line.h"
 #include "data/subword/bpe_merger.h"
 #include "data/subword/sp.h"
 #include "data/subword/sp_model.h"
@@ -72,6 +73,25 @@ static void hide_specials(struct buf *text)
 	}
 }
 
+/* Replace user-defined symbols by tabs. */
+static void hide_symbols(const struct charsmap *symbols, struct buf *text)
+{
+	size_t to = 0;
+
+	for (size_t at = 0, len; at < text->len; at += len) {
+		const size_t symbol =
+			charsmap_match(symbols, text->data + at, text->len - at, NULL, NULL);
+
+		len = symbol ? symbol : bpe_char_length(text->data + at, text->len - at);
+		if (symbol)
+			text->data[to++] = '\t';
+		else
+			memmove(text->data + to, text->data + at, len);
+		to += symbol ? 0 : len;
+	}
+	buf_truncate(text, to);
+}
+
 /* Count the words, each from one "▁" to the next, and all characters. */
 static int count_normalized(struct learning *k, int64_t count, struct err *e)
 {
@@ -104,6 +124,8 @@ static int add_raw_count(void *context, const char *text, size_t n, int64_t coun
 		return e->code;
 	if (!k->text.len)
 		return 0;
+	if (k->normalizer.symbols.n_units)
+		hide_symbols(&k->normalizer.symbols, &k->text);
 	if (memchr(k->text.data, '<', k->text.len))
 		hide_specials(&k->text);
 	return count_normalized(k, count, e);
@@ -343,13 +365,29 @@ static int merge_pairs(struct learning *k, size_t merges, struct err *e)
 
 /* ---- all of it ---- */
 
+/* The pieces that are not learned come first: special tokens, then protected symbols in their order. */
+static int add_fixed_pieces(struct learning *k, const struct protect *symbols, struct err *e)
+{
+	for (size_t i = 0; i < ARRAY_LEN(specials); i++)
+		if (sp_model_add(&k->model, specials[i], strlen(specials[i]), 0, special_types[i],
+				 e))
+			return e->code;
+	for (size_t i = 0; i < protect_count(symbols); i++) {
+		const char *text = protect_symbol(symbols, i);
+
+		if (sp_model_add(&k->model, text, strlen(text), 0, SP_USER_DEFINED, e))
+			return e->code;
+	}
+	return sp_model_symbols(&k->model, &k->normalizer.symbols, e);
+}
+
 static int learn_pieces(struct learning *k, int64_t vocabulary_size, struct err *e)
 {
 	size_t least, merges;
 
 	if (choose_characters(k, e))
 		return e->code;
-	least = ARRAY_LEN(specials) + k->n_chars;
+	least = (size_t)k->model.pieces.n + k->n_chars;
 	if ((uint64_t)vocabulary_size < least)
 		return err_set(e, ERR_CONFIG,
 			       "a vocabulary of %lld entries is too small: the text has %zu "
@@ -357,10 +395,6 @@ static int learn_pieces(struct learning *k, int64_t vocabulary_size, struct err 
 			       "(--vocabulary-size)",
 			       (long long)vocabulary_size, k->n_chars, least);
 	merges = (size_t)vocabulary_size - least;
-	for (size_t i = 0; i < ARRAY_LEN(specials); i++)
-		if (sp_model_add(&k->model, specials[i], strlen(specials[i]), 0, special_types[i],
-				 e))
-			return e->code;
 	if (start_merging(k, merges, e))
 		return e->code;
 	return merge_pairs(k, merges, e);
@@ -383,16 +417,18 @@ static int write_files(struct learning *k, const char *model_path, const char *v
 	return rc;
 }
 
-int sp_learn(struct word_counter *words, int64_t vocabulary_size, const char *model_path,
-	     const char *vocab_path, int64_t *learned, struct err *e)
+int sp_learn(struct word_counter *words, int64_t vocabulary_size, const struct protect *symbols,
+	     const char *model_path, const char *vocab_path, int64_t *learned, struct err *e)
 {
 	struct learning k = {
 		.normalizer = { .add_dummy_prefix = true,
 				.remove_extra_whitespaces = true,
 				.escape_whitespaces = true },
 	};
-	int rc = normalize_words(&k, words, e);
+	int rc = add_fixed_pieces(&k, symbols, e);
 
+	if (!rc)
+		rc = normalize_words(&k, words, e);
 	if (!rc)
 		rc = learn_pieces(&k, vocabulary_size, e);
 	if (!rc)

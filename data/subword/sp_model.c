@@ -231,8 +231,7 @@ static int check_model(const struct reading *r, struct err *e)
 	return 0;
 }
 
-/* Build the table of user-defined symbols: rules that charsmap_match() finds. */
-static int index_symbols(struct sp_model *m, struct err *e)
+int sp_model_symbols(const struct sp_model *m, struct charsmap *to, struct err *e)
 {
 	struct charsmap_rule *rules = NULL;
 	struct buf bytes = { 0 };
@@ -252,8 +251,7 @@ static int index_symbols(struct sp_model *m, struct err *e)
 	if (!rc && n) {
 		rc = charsmap_build(rules, n, &bytes, e);
 		if (!rc)
-			rc = charsmap_read(&m->normalizer.symbols, bytes.data, bytes.len,
-					   "user-defined symbols", e);
+			rc = charsmap_read(to, bytes.data, bytes.len, "user-defined symbols", e);
 	}
 	buf_free(&bytes);
 	free(rules);
@@ -282,7 +280,7 @@ int sp_model_read(struct sp_model *m, const void *bytes, size_t n, const char *n
 		rc = check_model(&r, e);
 	if (!rc)
 		rc = buf_check(&m->unknown_surface, e);
-	if (!rc && index_symbols(m, e))
+	if (!rc && sp_model_symbols(m, &m->normalizer.symbols, e))
 		rc = err_prefix(e, "%s", name);
 	m->has_denormalizer = m->denormalizer.rules.n_units > 0;
 	if (rc)

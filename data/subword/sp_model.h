@@ -44,6 +44,9 @@ int sp_model_read(struct sp_model *m, const void *bytes, size_t n, const char *n
 int sp_model_add(struct sp_model *m, const char *piece, size_t n, float score, enum sp_type type,
 		 struct err *e);
 
+/* Build the table of the user-defined symbols of m, which charsmap_match() reads. *to is empty before. */
+int sp_model_symbols(const struct sp_model *m, struct charsmap *to, struct err *e);
+
 /*
  * Append the bytes of a model with the pieces of m, of which the first four are <pad> </s> <s>
  * <unk>. rules: normalisation, bytes as in sp_charsmap.h, called rules_name. Blanks are treated

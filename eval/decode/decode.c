@@ -24,15 +24,24 @@ struct decoder *decoder_new_ensemble(struct model *const *models, int32_t n, int
 
 	if (!d)
 		return NULL;
-	for (; d->n_models < n; d->n_models++)
+	d->longest = INT32_MAX;
+	for (; d->n_models < n; d->n_models++) {
 		d->base_models[d->n_models] = models[d->n_models];
-	d->capacity = capacity;
+		d->longest = MIN(d->longest,
+				 model_longest_sentence(model_get_shape(models[d->n_models])));
+	}
+	d->capacity = MIN(capacity, d->longest);
 	d->n_workers = MAX(1, workers);
-	if (decode_worker_init(&d->main_worker, models, n, capacity, e)) {
+	if (decode_worker_init(&d->main_worker, models, n, d->capacity, e)) {
 		decoder_free(d);
 		return NULL;
 	}
 	return d;
+}
+
+int32_t decoder_capacity(const struct decoder *d)
+{
+	return d->capacity;
 }
 
 struct decoder *decoder_new(struct model *m, int32_t capacity, int32_t workers, struct err *e)

@@ -123,6 +123,9 @@ struct decoder *decoder_new(struct model *m, int32_t capacity, int32_t workers, 
 struct decoder *decoder_new_ensemble(struct model *const *models, int32_t n, int32_t capacity,
 				     int32_t workers, struct err *e);
 
+/* Tokens of a source, </s> included, that are translated: the capacity, or fewer if a model has fewer positions. */
+int32_t decoder_capacity(const struct decoder *d);
+
 /* Reads the options of decoding and sampling from c. ERR_USAGE: n_best is above beam. */
 int decode_options_from_conf(struct decode_options *o, const struct conf *c, struct err *e);
 

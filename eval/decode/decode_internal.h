@@ -53,6 +53,7 @@ struct decoder {
 	struct model *base_models[DECODE_MAX_MODELS]; /* (n_models) borrowed */
 	int32_t n_models;
 	int32_t capacity;
+	int32_t longest;		  /* positions that all models have */
 	struct decode_worker main_worker; /* serial decoding, with the model's threads */
 	int32_t n_workers;
 	struct decode_worker *workers; /* (n_workers) owned; NULL until first needed */

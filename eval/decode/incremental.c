@@ -151,7 +151,9 @@ int incremental_add(struct incremental_decoder *s, const struct batch *b, const 
 /* Part 1 of a step; padding rows are explained at the head of this file. */
 static void upload_step_inputs(struct incremental_decoder *s, const struct incremental_rows *rows)
 {
-	int32_t spare = -1;
+	const int32_t start = model_start_token(s->shape),
+		      last = model_longest_sentence(s->shape) - 1;
+	int32_t spare = -1, *written = s->host_new_rows;
 
 	assert(s->rows <= s->cap_rows && s->rows <= s->n_free_rows);
 	for (int32_t r = 0; r < s->rows; r++) {
@@ -163,11 +165,15 @@ static void upload_step_inputs(struct incremental_decoder *s, const struct incre
 		if (!real)
 			spare = r == rows->n ? s->free_row : s->next_row[spare];
 		const int32_t of_row[N_STEP_INPUTS] = {
-			[STEP_INPUT_TOKEN] = real ? rows->token[r] : TOKEN_PAD,
-			[STEP_INPUT_POSITION] = step,
+			[STEP_INPUT_TOKEN] = !real  ? TOKEN_PAD
+					     : step ? rows->token[r]
+						    : start,
+			[STEP_INPUT_POSITION] = MIN(step, last), /* no read beyond a table */
 			[STEP_INPUT_CACHE_ROW] = real ? incremental_take_row(s, slot) : spare,
 			[STEP_INPUT_LENGTH] = step + 1,
 			[STEP_INPUT_PARENT] = step > 0 ? rows->parent[r] : 0,
+			[STEP_INPUT_PARENT_ROW] =
+				step > 0 ? s->host_last_rows[rows->parent[r]] : -1,
 			[STEP_INPUT_INDEX_AT] = (int32_t)(r * s->stride) + step,
 			[STEP_INPUT_SENTENCE] = sentence,
 			[STEP_INPUT_CROSS_LENGTH] = slot->n_source,
@@ -175,9 +181,12 @@ static void upload_step_inputs(struct incremental_decoder *s, const struct incre
 
 		assert(sentence >= 0 && sentence < s->cap_rows && slot->n_source);
 		assert(step < s->stride);
+		s->host_new_rows[r] = of_row[STEP_INPUT_CACHE_ROW];
 		for (int kind = 0; kind < N_STEP_INPUTS; kind++)
 			s->host_inputs[kind * s->rows + r] = of_row[kind];
 	}
+	s->host_new_rows = s->host_last_rows;
+	s->host_last_rows = written;
 	s->ops->to_device(s->dev, s->a.step_inputs, s->host_inputs,
 			  (size_t)N_STEP_INPUTS * (size_t)s->rows * sizeof(*s->host_inputs));
 }
@@ -204,26 +213,41 @@ static void extend_index(struct incremental_decoder *s)
 
 /* ---- the decoder --------------------------------------------------------- */
 
-static void step_embed(struct incremental_decoder *s, const struct sublayer_weights *first)
+static void step_embed(struct incremental_decoder *s)
 {
-	const int64_t d = s->shape->d_model;
-	const struct tensor x = area_tensor(s->a.x, s->rows, d);
+	const struct model_weights *w = s->weights;
+	const struct tensor x = area_tensor(s->a.x, s->rows, s->shape->d_model),
+			    raw = s->shape->embedding_norm
+					  ? area_tensor(s->a.branch, s->rows, x.cols)
+					  : x;
+	const struct model_norm first = model_norm_at(s->model, w, STACK_DECODER, 0);
 
-	s->ops->embed(s->dev, x, s->weights->embed, step_input_array(s, STEP_INPUT_TOKEN),
-		      step_input_array(s, STEP_INPUT_POSITION), sqrtf((float)d), no_dropout);
-	s->ops->norm(s->dev, input_tensor(s, s->a.h), s->a.mean, s->a.rstd, x,
-		     first->norm_scale.data, first->norm_shift.data);
+	s->ops->embed(s->dev, raw, w->embed, step_input_array(s, STEP_INPUT_TOKEN),
+		      step_input_array(s, STEP_INPUT_POSITION),
+		      model_embed_how(s->model, STACK_DECODER), no_dropout);
+	if (s->shape->embedding_norm)
+		s->ops->norm(s->dev, x, s->a.mean, s->a.rstd, raw,
+			     w->embedding_scale[STACK_DECODER].data,
+			     w->embedding_shift[STACK_DECODER].data,
+			     model_embedding_norm(s->model));
+	s->ops->norm(s->dev, input_tensor(s, s->a.h), s->a.mean, s->a.rstd, x, first.scale,
+		     first.shift, first.how);
 }
 
-/* x += branch + bias of sublayer w[0]; h = norm(x), which w[1] reads. */
-static void step_residual(struct incremental_decoder *s, const struct sublayer_weights *w)
+/*
+ * x += branch + bias of sublayer i; h = norm(x), which the next one reads. With post-norm the branch is
+ * added to h.
+ */
+static void step_residual(struct incremental_decoder *s, int32_t i)
 {
+	const struct sublayer_weights *w = &s->weights->stack[STACK_DECODER].sub[i];
+	const struct model_norm norm = model_norm_at(s->model, s->weights, STACK_DECODER, i + 1);
 	const int64_t n = s->rows, d = s->shape->d_model;
-	const struct tensor x = area_tensor(s->a.x, n, d);
+	const struct tensor x = area_tensor(s->a.x, n, d), h = input_tensor(s, s->a.h);
 
-	s->ops->add_norm(s->dev, x, input_tensor(s, s->a.h), s->a.mean, s->a.rstd, x,
-			 area_tensor(s->a.branch, n, d), w[0].out_bias.data, w[1].norm_scale.data,
-			 w[1].norm_shift.data, no_dropout);
+	s->ops->add_norm(s->dev, x, h, s->a.mean, s->a.rstd,
+			 s->shape->norm_place == NORM_POST ? h : x, area_tensor(s->a.branch, n, d),
+			 w->out_bias.data, norm.scale, norm.shift, norm.how, no_dropout);
 }
 
 /* The k most probable next tokens of each row of h (rows, D); k = 0: only the logits. */
@@ -234,10 +258,11 @@ static void find_best_tokens(struct incremental_decoder *s, struct tensor h, int
 	const int32_t n_real = s->shape->real_vocabulary;
 
 	if (k && incremental_streams_logits(s)) {
-		s->ops->linear_top_k(s->dev, s->a.results, result_ids(s, k), h, output, n_real, k);
+		s->ops->linear_top_k(s->dev, s->a.results, result_ids(s, k), h, output,
+				     s->weights->output_bias.data, n_real, k);
 		return;
 	}
-	step_linear(s, logits, h, output);
+	step_linear(s, logits, h, output, s->weights->output_bias);
 	if (k)
 		s->ops->top_k(s->dev, s->a.results, result_ids(s, k), logits, n_real, k);
 }
@@ -260,12 +285,12 @@ static void compute_step(struct incremental_decoder *s, const struct incremental
 	const int32_t aligning =
 		attention ? attention->layer : MAX(s->shape->decoder_layers - 2, 0);
 	const bool weighs = aligned || attention;
-	const struct layer_list *list = model_layer_list(STACK_DECODER);
+	const struct layer_list *list = model_layer_list(s->shape, STACK_DECODER);
 	const struct stack_weights *decoder = &s->weights->stack[STACK_DECODER];
 	const struct tensor h = input_tensor(s, s->a.h);
 
 	extend_index(s);
-	step_embed(s, decoder->sub);
+	step_embed(s);
 	for (int32_t i = 0; i < decoder->n; i++) {
 		const int32_t layer = i / list->n;
 		const struct step_sublayer at = {
@@ -276,7 +301,7 @@ static void compute_step(struct incremental_decoder *s, const struct incremental
 		};
 
 		incremental_steps[list->at[i % list->n]](s, &at);
-		step_residual(s, at.w);
+		step_residual(s, i);
 	}
 	if (attention)
 		return;
@@ -383,7 +408,8 @@ static int fetch_step_results(struct incremental_decoder *s, const struct increm
 static int step_attention(struct incremental_decoder *s, const struct incremental_rows *rows,
 			  const struct incremental_attention *a, struct err *e)
 {
-	assert(a->layer >= 0 && a->layer < s->shape->decoder_layers && a->head < s->shape->heads);
+	assert(a->layer >= 0 && a->layer < s->shape->decoder_layers &&
+	       a->head < model_heads(s->shape, STACK_DECODER));
 	compute_step(s, rows, 0, false, a);
 	for (int32_t r = 0; r < rows->n; r++) {
 		const int64_t n = s->slots[rows->sentence[r]].n_source;

@@ -24,7 +24,9 @@
 	STEP_AREA(context, s->shape->d_model)                                                      \
 	STEP_AREA(branch, s->shape->d_model)                                                       \
 	STEP_AREA(qkv, 3 * s->shape->d_model)                                                      \
-	STEP_AREA(inner, s->shape->d_ff)                                                           \
+	STEP_AREA(inner, (s->shape->gated_ffn ? 2 : 1) *                                           \
+				 (int64_t)model_ffn_width(s->shape, STACK_DECODER))                \
+	STEP_AREA(gated, s->shape->gated_ffn ? model_ffn_width(s->shape, STACK_DECODER) : 0)       \
 	STEP_AREA(logits, incremental_logits_width(s))                                             \
 	STEP_AREA(masks, incremental_mask_width(s)) /* per sentence: 0 for its candidates */       \
 	STEP_AREA(mask, incremental_mask_width(s))  /* the same per row */                         \
@@ -52,6 +54,7 @@ enum step_input {
 	STEP_INPUT_CACHE_ROW,	 /* cache row that gets the row's keys and values */
 	STEP_INPUT_LENGTH,	 /* of the row's list of cache rows, including the new one */
 	STEP_INPUT_PARENT,	 /* row of the preceding step */
+	STEP_INPUT_PARENT_ROW,	 /* its cache row; -1: the sentence begins */
 	STEP_INPUT_INDEX_AT,	 /* element of the area index that gets the new cache row */
 	STEP_INPUT_SENTENCE,	 /* slot */
 	STEP_INPUT_CROSS_LENGTH, /* source tokens of the sentence */
@@ -87,8 +90,10 @@ struct incremental_decoder {
 
 	int32_t *host; /* owned: one block of host staging buffers for the arrays below */
 	size_t host_bytes;
-	int32_t *host_inputs;	   /* (N_STEP_INPUTS, rows) */
-	int32_t *host_results;	   /* as the area results */
+	int32_t *host_inputs;  /* (N_STEP_INPUTS, rows) */
+	int32_t *host_results; /* as the area results */
+	int32_t *host_last_rows,
+		*host_new_rows;	   /* (rows) cache rows of the preceding step, of this one */
 	int32_t *host_sources;	   /* as the area sources */
 	int32_t *host_source_rows; /* (cap_rows, cross_stride) cache rows of new sources */
 
@@ -104,6 +109,7 @@ struct incremental_decoder {
 	const struct shortlist_candidates *candidates; /* borrowed; NULL: all tokens */
 	int32_t n_candidates;			       /* candidates->n, padded */
 	struct tensor candidate_weights;	       /* output weights of the candidates */
+	struct tensor candidate_bias;		       /* (1, candidates); data NULL: none */
 	void *candidate_block;			       /* owned, device */
 	size_t candidate_bytes;
 	/* (cap_sentence_logits) owned, host: logits of a sentence, then (GPU) of all rows; or masks */
@@ -183,9 +189,9 @@ static inline struct tensor input_tensor(const struct incremental_decoder *s, vo
 }
 
 static inline void step_linear(struct incremental_decoder *s, struct tensor out, struct tensor in,
-			       struct tensor weight)
+			       struct tensor weight, struct tensor bias)
 {
-	model_linear(s->model, out, in, weight, NULL, false);
+	model_linear(s->model, out, in, weight, bias, false);
 }
 
 /* One kind of input of all rows: (rows), on the device. */

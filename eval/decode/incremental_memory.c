@@ -99,7 +99,7 @@ static int reserve_host(struct incremental_decoder *s, struct err *e)
 	const size_t rows = (size_t)s->cap_rows, host_results = 2 * INCREMENTAL_MAX_K + 2;
 	size_t total;
 
-	if (!mem_mul(rows, N_STEP_INPUTS + host_results + 2 * (size_t)s->cross_stride, &total))
+	if (!mem_mul(rows, N_STEP_INPUTS + 2 + host_results + 2 * (size_t)s->cross_stride, &total))
 		return set_too_many_rows(s->cap_rows, e);
 	if (mem_grow(&s->slots, &s->cap_slots, rows, sizeof(*s->slots), e))
 		return e->code;
@@ -115,6 +115,8 @@ static int reserve_host(struct incremental_decoder *s, struct err *e)
 	s->host_results = s->host_inputs + N_STEP_INPUTS * rows;
 	s->host_sources = s->host_results + host_results * rows;
 	s->host_source_rows = s->host_sources + (size_t)s->cross_stride * rows;
+	s->host_last_rows = s->host_source_rows + (size_t)s->cross_stride * rows;
+	s->host_new_rows = s->host_last_rows + rows;
 	return 0;
 }
 

@@ -8,6 +8,8 @@
  */
 #include "eval/decode/incremental_internal.h"
 
+static const struct dropout no_dropout;
+
 /* The cache's columns of a layer: keys (rows, D), values D further on. */
 static struct tensor layer_cache(const struct incremental_decoder *s, int32_t layer)
 {
@@ -21,22 +23,28 @@ static void step_self(struct incremental_decoder *s, const struct step_sublayer 
 	const int64_t n = s->rows, d = s->shape->d_model;
 	const struct tensor qkv = area_tensor(s->a.qkv, n, 3 * d),
 			    context = input_tensor(s, s->a.context),
-			    cache = layer_cache(s, at->layer);
+			    cache = layer_cache(s, at->layer),
+			    waves = model_rotary_waves(s->model, STACK_DECODER);
+	const int32_t heads = model_heads(s->shape, STACK_DECODER);
 
-	step_linear(s, qkv, input_tensor(s, s->a.h), at->w->in);
+	step_linear(s, qkv, input_tensor(s, s->a.h), at->w->in, at->w->in_bias);
+	if (waves.data)
+		s->ops->rotate(s->dev, tensor_columns(qkv, 0, 2 * d), waves,
+			       step_input_array(s, STEP_INPUT_POSITION), 2 * heads, false);
 	s->ops->scatter_rows(s->dev, cache, tensor_columns(qkv, d, 2 * d),
 			     step_input_array(s, STEP_INPUT_CACHE_ROW));
 	s->ops->attention_step(s->dev, context, NULL, tensor_columns(qkv, 0, d),
 			       tensor_columns(cache, 0, d), tensor_columns(cache, d, d), s->a.index,
-			       step_input_array(s, STEP_INPUT_LENGTH), s->stride, s->shape->heads);
-	step_linear(s, area_tensor(s->a.branch, n, d), context, at->w->out);
+			       step_input_array(s, STEP_INPUT_LENGTH), s->stride, heads);
+	step_linear(s, area_tensor(s->a.branch, n, d), context, at->w->out, MODEL_NO_BIAS);
 }
 
 /* The weights of one head: its columns are a model with one head. The area branch is free here. */
 static void step_head_weights(struct incremental_decoder *s, struct tensor q, struct tensor kv,
 			      float *weights, int32_t head)
 {
-	const int64_t d = s->shape->d_model, cols = d / s->shape->heads, first = cols * head;
+	const int64_t d = s->shape->d_model, cols = d / model_heads(s->shape, STACK_DECODER),
+		      first = cols * head;
 
 	s->ops->attention_step(
 		s->dev, tensor_columns(area_tensor(s->a.branch, s->rows, d), 0, cols), weights,
@@ -52,7 +60,7 @@ static void step_cross(struct incremental_decoder *s, const struct step_sublayer
 			    context = input_tensor(s, s->a.context), kv = layer_cache(s, at->layer);
 	float *weights = at->weights;
 
-	step_linear(s, q, input_tensor(s, s->a.h), at->w->in);
+	step_linear(s, q, input_tensor(s, s->a.h), at->w->in, at->w->in_bias);
 	if (weights && at->head >= 0) {
 		step_head_weights(s, q, kv, weights, at->head);
 		weights = NULL;
@@ -60,16 +68,47 @@ static void step_cross(struct incremental_decoder *s, const struct step_sublayer
 	s->ops->attention_step(s->dev, context, weights, q, tensor_columns(kv, 0, d),
 			       tensor_columns(kv, d, d), s->a.cross_index,
 			       step_input_array(s, STEP_INPUT_CROSS_LENGTH), s->cross_stride,
-			       s->shape->heads);
-	step_linear(s, area_tensor(s->a.branch, n, d), context, at->w->out);
+			       model_heads(s->shape, STACK_DECODER));
+	step_linear(s, area_tensor(s->a.branch, n, d), context, at->w->out, MODEL_NO_BIAS);
 }
 
 static void step_ffn(struct incremental_decoder *s, const struct step_sublayer *at)
 {
-	const struct tensor inner = area_tensor(s->a.inner, s->rows, s->shape->d_ff);
+	const struct model_shape *shape = s->shape;
+	const int64_t F = model_ffn_width(shape, STACK_DECODER);
+	const bool is_relu = shape->activation == ACTIVATION_relu && !shape->gated_ffn;
+	const struct tensor inner = area_tensor(s->a.inner, s->rows, shape->gated_ffn ? 2 * F : F),
+			    out = shape->gated_ffn ? area_tensor(s->a.gated, s->rows, F) : inner;
 
-	model_linear(s->model, inner, input_tensor(s, s->a.h), at->w->in, &at->w->in_bias, true);
-	step_linear(s, area_tensor(s->a.branch, s->rows, s->shape->d_model), inner, at->w->out);
+	model_linear(s->model, inner, input_tensor(s, s->a.h), at->w->in, at->w->in_bias, is_relu);
+	if (!is_relu)
+		s->ops->activate(s->dev, out, inner, NULL, (enum activation)shape->activation,
+				 no_dropout);
+	step_linear(s, area_tensor(s->a.branch, s->rows, shape->d_model), out, at->w->out,
+		    MODEL_NO_BIAS);
+}
+
+/* The states (rows, D): floats in the layer's columns of the cache, also if the cache is bf16. */
+static struct tensor layer_states(const struct incremental_decoder *s, int32_t layer)
+{
+	struct tensor t = layer_cache(s, layer);
+
+	t.cols = s->shape->d_model;
+	if (t.dtype == DTYPE_BF16)
+		t.stride /= 2;
+	t.dtype = DTYPE_F32;
+	return t;
+}
+
+static void step_ssru(struct incremental_decoder *s, const struct step_sublayer *at)
+{
+	const int64_t n = s->rows, d = s->shape->d_model;
+	const struct tensor inner = area_tensor(s->a.qkv, n, 2 * d);
+
+	step_linear(s, inner, input_tensor(s, s->a.h), at->w->in, MODEL_NO_BIAS);
+	s->ops->ssru_step(s->dev, area_tensor(s->a.branch, n, d), layer_states(s, at->layer), inner,
+			  at->w->in_bias.data, step_input_array(s, STEP_INPUT_PARENT_ROW),
+			  step_input_array(s, STEP_INPUT_CACHE_ROW));
 }
 
 incremental_sublayer_step *const incremental_steps[N_SUBLAYER_KINDS] = {

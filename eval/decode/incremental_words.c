@@ -39,7 +39,7 @@ static void gather_candidate_rows(struct incremental_decoder *s, char *memory, s
 		struct tensor rows = tensor_f32((float *)(void *)(memory + id_bytes + packed_bytes),
 						weights->rows, weights->cols);
 
-		s->ops->gather_rows(s->dev, rows, s->weights->embed, ids);
+		s->ops->gather_rows(s->dev, rows, model_output_rows(s->model), ids);
 		s->ops->pack(s->dev, *weights, rows);
 	} else {
 		s->ops->gather_rows(s->dev, *weights, all, ids);
@@ -51,7 +51,7 @@ static int count_candidate_bytes(const struct incremental_decoder *s, size_t *pa
 				 size_t *total, struct err *e)
 {
 	const struct tensor w = s->candidate_weights;
-	size_t rows = 0;
+	size_t rows = 0, bias = 0;
 	bool good = mem_mul((size_t)w.rows, sizeof(int32_t), ids) && *ids <= SIZE_MAX - 63;
 
 	*packed = *total = 0;
@@ -61,13 +61,37 @@ static int count_candidate_bytes(const struct incremental_decoder *s, size_t *pa
 	if (s->ops->has_device_memory)
 		good = good && mem_mul((size_t)w.rows, (size_t)w.cols, &rows) &&
 		       mem_mul(rows, sizeof(float), &rows);
+	if (s->weights->output_bias.data)
+		bias = (size_t)w.rows * sizeof(float);
 	if (!good || __builtin_add_overflow(*packed, rows, total) ||
-	    __builtin_add_overflow(*total, *ids, total))
+	    __builtin_add_overflow(*total, *ids, total) || *total > SIZE_MAX - bias - 63)
 		return err_set(
 			e, ERR_NOMEM,
 			"cannot store the weights of %d shortlist tokens: the size overflows",
 			s->candidates->n);
+	*total = (*total + 63) / 64 * 64 + bias;
 	return 0;
+}
+
+/* The biases of the candidates, at the end of the block. bytes: of the block. */
+static void gather_candidate_bias(struct incremental_decoder *s, size_t bytes)
+{
+	const struct tensor all = s->weights->output_bias;
+	const size_t own = (size_t)s->n_candidates * sizeof(float);
+	float *bias = (float *)(void *)((char *)s->candidate_block + bytes - own);
+
+	s->candidate_bias = (struct tensor){ .data = NULL };
+	if (!all.data)
+		return;
+	s->candidate_bias = tensor_f32(bias, 1, s->n_candidates);
+	if (s->ops->has_device_memory) { /* the block begins with the ids */
+		s->ops->gather_rows(s->dev, tensor_f32(bias, s->n_candidates, 1),
+				    tensor_f32(all.data, all.cols, 1), s->candidate_block);
+		return;
+	}
+	for (int32_t i = 0; i < s->n_candidates; i++)
+		bias[i] =
+			i < s->candidates->n ? ((const float *)all.data)[s->candidates->ids[i]] : 0;
 }
 
 int incremental_pack_candidates(struct incremental_decoder *s, struct err *e)
@@ -103,6 +127,7 @@ int incremental_pack_candidates(struct incremental_decoder *s, struct err *e)
 		gather_candidate_rows(s, s->candidate_block, ids, packed);
 	else
 		panel_gather(s->candidate_weights, all, s->candidates->ids);
+	gather_candidate_bias(s, bytes);
 	return 0;
 }
 
@@ -218,7 +243,7 @@ void incremental_find_candidates(struct incremental_decoder *s, const struct inc
 {
 	const struct tensor logits = area_tensor(s->a.logits, h.rows, s->n_candidates);
 
-	step_linear(s, logits, h, s->candidate_weights);
+	step_linear(s, logits, h, s->candidate_weights, s->candidate_bias);
 	if (k && s->ops->has_device_memory)
 		find_masked(s, logits, k);
 	else if (k)

@@ -49,11 +49,14 @@ static const struct decode_constraint *constraint_of(const struct decode_options
 }
 
 /* The greatest number of target tokens of a sorted source. */
-static int32_t longest_target(const struct decode_options *o, const struct sorted_source *source)
+static int32_t longest_target(const struct decode_job *job, const struct sorted_source *source)
 {
+	const struct decode_options *o = job->options;
 	const struct decode_constraint *c = constraint_of(o, source->index);
 
-	return max_length(o, source->n) + (c ? c->n_prefix + beam_phrase_tokens(c, UINT32_MAX) : 0);
+	return MIN(max_length(o, source->n) +
+			   (c ? c->n_prefix + beam_phrase_tokens(c, UINT32_MAX) : 0),
+		   job->decoder->longest);
 }
 
 /* ---- limits ---------------------------------------------------------------- */
@@ -76,7 +79,7 @@ void decode_stream_limits(struct decode_job *job)
 	for (size_t i = job->n_sorted; i-- > 0;) {
 		const int64_t n = job->sorted[i].n + 1;
 
-		limits->max_steps = MAX(limits->max_steps, longest_target(o, &job->sorted[i]));
+		limits->max_steps = MAX(limits->max_steps, longest_target(job, &job->sorted[i]));
 		tokens += n;
 		if (limits->max_rows == 0 || (tokens * o->beam <= job->max_tokens &&
 					      limits->max_rows + o->beam <= job->max_rows))
@@ -160,7 +163,7 @@ static int start_sentence(const struct decode_job *job, struct decode_worker *w,
 	w->slots[slot] = (struct decode_slot){
 		.beam = beam_new(job->options, constraint,
 				 constraint ? constraint->number : source->index,
-				 longest_target(job->options, source), e),
+				 longest_target(job, source), e),
 		.source = source,
 	};
 	if (!w->slots[slot].beam)

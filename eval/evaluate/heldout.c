@@ -36,6 +36,7 @@ void heldout_close(struct heldout *h)
 	free_lines(h->references, h->n);
 	free_lines(h->hypotheses, h->n);
 	free(h->folder);
+	free(h->tags);
 	buf_free(&h->signature);
 	buf_free(&h->sacrebleu_signature);
 	memset(h, 0, sizeof(*h));
@@ -222,7 +223,7 @@ int heldout_score(struct heldout *h, struct err *e)
 	}
 	bleu_free(bleu);
 	chrf_free(chrf);
-	return rc;
+	return rc ? rc : heldout_score_tags(h, e);
 }
 
 int heldout_translate(struct heldout *h, struct heldout_slice slice, bool progress, struct err *e)

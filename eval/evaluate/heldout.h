@@ -15,6 +15,7 @@
 #include "eval/translate/engine.h"
 #include "share/base/err.h"
 #include "share/conf/conf.h"
+#include "share/format/json.h"
 
 struct heldout {
 	struct engine *engine;	      /* borrowed */
@@ -29,7 +30,13 @@ struct heldout {
 	double chrf;			/* chrF2 */
 	int64_t tokens;			/* decoded target tokens, including </s> */
 	double seconds;			/* time of decoding */
-	int64_t shares;			/* slices of other processes that were merged; 0: none */
+	struct heldout_tag {
+		const char *tag; /* of source lines; "": none. Borrowed from the engine's recipe */
+		int64_t n;	 /* lines */
+		double bleu, chrf;
+	} * tags; /* (n_tags) owned, after heldout_score(), if the set has two or more */
+	size_t n_tags;
+	int64_t shares; /* slices of other processes that were merged; 0: none */
 };
 
 /*
@@ -50,8 +57,16 @@ struct heldout_slice {
  * standard error.
  */
 int heldout_translate(struct heldout *h, struct heldout_slice slice, bool progress, struct err *e);
-/* Computes BLEU and chrF. All sentences must have a hypothesis. */
+/* Computes BLEU and chrF, also by tag (options train_tags, dev_tags, test_tags). All sentences must have a hypothesis. */
 int heldout_score(struct heldout *h, struct err *e);
+
+/*
+ * Part of heldout_score(): the scores by tag; then as a member "tags", and as lines. Nothing if the set has fewer than
+ * two.
+ */
+int heldout_score_tags(struct heldout *h, struct err *e);
+void heldout_tags_json(const struct heldout *h, struct json_writer *w);
+void heldout_tags_text(const struct heldout *h, struct buf *out);
 
 /* Translates and scores all sentences. */
 int heldout_decode(struct heldout *h, bool progress, struct err *e);

@@ -49,6 +49,7 @@ static void eval_json(const struct heldout *h, double nll, int64_t tokens,
 	json_put_str(&w, "precision", engine_precision(c));
 	score_tools_bleu_json(&w, &h->bleu);
 	json_put_real(&w, "chrf2", h->chrf);
+	heldout_tags_json(h, &w);
 	if (tokens > 0) {
 		json_put_real(&w, "nll", nll);
 		json_put_real(&w, "ppl", exp(nll));
@@ -83,6 +84,7 @@ static void eval_text(const struct heldout *h, double nll, int64_t tokens,
 	buf_printf(out, " (%s)", engine_precision(h->engine->conf));
 	buf_printf(out, "\n%s\n%s\nchrF2 %.2f\n", buf_text(&h->signature),
 		   buf_text(&h->sacrebleu_signature), h->chrf);
+	heldout_tags_text(h, out);
 	if (tokens > 0)
 		buf_printf(out, "NLL %.4f nats per target token, perplexity %s\n", nll,
 			   PERPLEXITY_TEXT(nll));
@@ -200,6 +202,7 @@ void heldout_records(const struct heldout *h, double dev_nll, double train_nll, 
 	json_put_str(&w, "signature", buf_text(&h->signature));
 	json_put_str(&w, "precision", engine_precision(c));
 	json_put_real(&w, "chrf2", h->chrf);
+	heldout_tags_json(h, &w);
 	json_put_real(&w, "dev_nll", dev_nll);
 	json_put_real(&w, "train_nll", train_nll);
 	json_put_real(&w, "dev_ppl", exp(dev_nll));

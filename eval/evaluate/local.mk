@@ -4,5 +4,5 @@
 libeval_a_SOURCES += \
 	%D%/average.c %D%/average.h %D%/compare.c %D%/compare.h \
 	%D%/compare_runs.c %D%/compare_runs.h %D%/heldout.c %D%/heldout.h %D%/heldout_slices.c \
-	%D%/heldout_tools.c %D%/score_ledger.c %D%/score_ledger.h \
+	%D%/heldout_tags.c %D%/heldout_tools.c %D%/score_ledger.c %D%/score_ledger.h \
 	%D%/score_tools.c %D%/score_tools.h %D%/score_warnings.c %D%/score_warnings.h

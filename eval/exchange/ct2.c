@@ -243,8 +243,8 @@ void ct2_position_row(float *x, int64_t d, int64_t r)
 	static const struct dropout none;
 	const int32_t no_token = -1, position = (int32_t)r;
 
-	ops_ref()->embed(NULL, tensor_f32(x, 1, d), tensor_f32(x, 1, d), &no_token, &position, 1,
-			 none);
+	ops_ref()->embed(NULL, tensor_f32(x, 1, d), tensor_f32(x, 1, d), &no_token, &position,
+			 (struct embed_how){ .scale = 1 }, none);
 }
 
 static void put_variable(FILE *out, const struct ct2_variable *v, float *x, int8_t *integers)

@@ -135,7 +135,7 @@ static int read_config(struct model_import *m, struct err *e)
 	m->special.start = json_text(json_get(m->config, "bos_token"), m->special.start);
 	m->special.unknown = json_text(json_get(m->config, "unk_token"), m->special.unknown);
 	start = json_text(json_get(m->config, "decoder_start_token"), m->special.start);
-	epsilon = json_number(json_get(m->config, "layer_norm_epsilon"), 1e-6); /* NORM_EPSILON */
+	epsilon = json_number(json_get(m->config, "layer_norm_epsilon"), 1e-6); /* 1e-6 */
 	if (!rc && strcmp(start, m->special.start) != 0)
 		rc = err_set(e, ERR_DATA,
 			     "%s: the decoder starts from \"%.60s\", but Werkbank's decoder starts "
@@ -146,10 +146,10 @@ static int read_config(struct model_import *m, struct err *e)
 			     "%s: with add_source_bos the encoder reads <s> first, but Werkbank's "
 			     "encoder does not",
 			     path);
-	if (!rc && fabs(epsilon - (double)NORM_EPSILON) > 1e-8)
+	if (!rc && fabs(epsilon - 1e-6) > 1e-8)
 		rc = err_set(e, ERR_DATA,
 			     "%s: layer_norm_epsilon is %g, but Werkbank's norms have %g", path,
-			     epsilon, (double)NORM_EPSILON);
+			     epsilon, 1e-6);
 	buf_free(&text);
 	free(path);
 	return rc;
@@ -222,23 +222,17 @@ static int find_heads(struct model_import *m, struct err *e)
 	return 0;
 }
 
-static int set_size_option(struct conf *c, const char *name, int64_t value, struct err *e)
-{
-	char text[32];
-
-	snprintf(text, sizeof(text), "%lld", (long long)value);
-	return conf_set(c, name, text, "imported weights", e);
-}
-
 /* Sets the sizes of the weights in the recipe. */
 static int set_size_options(struct model_import *m, struct err *e)
 {
 	const struct arch_row *row;
+	char text[ARCH_TEXT_MAX];
 	int rc = 0;
 
 	for (size_t i = 0; !rc && (row = arch_at(i)) != NULL; i++)
-		if (row->is_option)
-			rc = set_size_option(m->c, row->name, arch_value(&m->t.shape, row), e);
+		if (row->is_option && arch_is_written(&m->t.shape, row))
+			rc = conf_set(m->c, row->name, arch_text(&m->t.shape, row, text),
+				      "imported weights", e);
 	return rc;
 }
 

@@ -118,6 +118,19 @@ static int open_vocabulary(struct model_export *x, struct err *e)
 	return 0;
 }
 
+/* The mapping of weights and the specification that is written are those of the usual model. */
+static int refuse_unusual(const struct model_export *x, struct err *e)
+{
+	const struct arch_row *row = arch_unusual(&x->state.shape);
+	char text[ARCH_TEXT_MAX];
+
+	return row ? err_set(e, ERR_UNAVAILABLE,
+			     "%s: the model has %s %s: export writes only models with the usual "
+			     "architecture, pre-norm with ReLU and one table of embeddings",
+			     x->folder, row->name, arch_text(&x->state.shape, row, text))
+		   : 0;
+}
+
 static int make_ct2_folder(struct model_export *x, struct err *e)
 {
 	int rc = write_ct2_config(x, e);
@@ -141,6 +154,8 @@ int model_export_ctranslate2(const struct ckpt_source *from, bool int8, const ch
 
 	if (!rc) /* false: the optimizer's moments may be missing */
 		rc = ckpt_read_state(folder, false, &x.state, e);
+	if (!rc)
+		rc = refuse_unusual(&x, e);
 	if (!rc)
 		rc = open_vocabulary(&x, e);
 	if (!rc)

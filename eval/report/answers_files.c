@@ -13,6 +13,7 @@
 #include "share/base/text.h"
 #include "share/workspace/model_files.h"
 #include "train/ckpt/ckpt.h"
+#include "train/optim/optimizer.h"
 
 /* ---- duration ---------------------------------------------------------- */
 
@@ -276,11 +277,12 @@ int answer_checkpoint_size(struct answer *a, const struct evidence *v, struct er
 		answer_add_fact(a, "optimizer", moments, "bytes");
 		answer_add_fact(a, "all files", total, "bytes");
 		answer_add_fact(a, "parameters", v->parameters, "");
-		answer_append(
-			a,
-			"A checkpoint takes %s, of which %s are weights and %s are Adam's moments.",
-			answer_bytes(text[0], total), answer_bytes(text[1], model),
-			answer_bytes(text[2], moments));
+		answer_append(a, "A checkpoint takes %s, of which %s are weights and %s are %s.",
+			      answer_bytes(text[0], total), answer_bytes(text[1], model),
+			      answer_bytes(text[2], moments),
+			      optimizer_is_factored((enum optimizer_kind)v->recipe.optimizer)
+				      ? "the state of the optimizer"
+				      : "Adam's moments");
 	} else {
 		answer_open(a, "The run has no complete checkpoint.");
 	}

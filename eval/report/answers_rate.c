@@ -121,7 +121,8 @@ static void judge_large_rate(struct answer *a, const struct evidence *v,
 			  "%.2g nats while the rate rose.",
 			  s->start, s->end, RISE_LIKELY);
 	if (a->verdict == VERDICT_YES)
-		answer_append(a, " A smaller noam_factor or a longer warm-up would help.");
+		answer_append(a, " A smaller %s or a longer warm-up would help.",
+			      schedule_rate_option((enum schedule_kind)v->recipe.schedule));
 }
 
 static void add_rate_facts(struct answer *a, const struct learning_signs *s)
@@ -168,8 +169,9 @@ static void judge_small_rate(struct answer *a, const struct evidence *v,
 		answer_yes(a, s->travel < SIGNS_TRAVEL_SMALL,
 			   "The training NLL is still %.3f (uniform guess: %.3f), and the sum of "
 			   "all rates times sqrt(d_model) is only %.3g: the weights hardly moved. "
-			   "A larger noam_factor or more steps would help.",
-			   s->end, s->ln_vocabulary, s->travel);
+			   "A larger %s or more steps would help.",
+			   s->end, s->ln_vocabulary, s->travel,
+			   schedule_rate_option((enum schedule_kind)v->recipe.schedule));
 }
 
 void answer_rate_too_small(struct answer *a, const struct evidence *v)
@@ -190,63 +192,112 @@ void answer_rate_too_small(struct answer *a, const struct evidence *v)
 
 /* ---- the learning rate ------------------------------------------------- */
 
-void answer_learning_rate(struct answer *a, const struct evidence *v)
+/* Was the rate of a step computed by the formula that held at the end of the run? */
+static bool has_last_formula(const struct evidence *v, const struct rate_schedule *s, double step)
 {
-	const struct conf *c = &v->recipe;
-	const struct rate_schedule s = { .factor = c->noam_factor,
-					 .warmup = MAX(c->warmup, 1),
-					 .cooldown = c->cooldown,
-					 .steps = c->steps,
-					 .d_model = (int32_t)c->d_model };
-	double deviation = 0, peak = s.d_model > 0 ? schedule_rate(&s, s.warmup - 1) : NAN;
+	return !(v->cooldown_to > 0 && step > v->cooldown_from) &&
+	       !(s->end > 0 && step > (double)s->warmup && step <= v->schedule_from);
+}
+
+/* The largest relative deviation from the schedule. Returns the number of rates that were compared. */
+static size_t compare_rates(const struct evidence *v, const struct rate_schedule *s,
+			    double *deviation)
+{
 	size_t known = 0;
 
+	*deviation = 0;
 	for (size_t i = 0; i < v->n_train; i++) {
 		const struct train_point *p = &v->train[i];
-		double expected = s.d_model > 0 && p->step > 0
-					  ? schedule_rate(&s, (int64_t)p->step - 1)
+		double expected = s->d_model > 0 && p->step > 0
+					  ? schedule_rate(s, (int64_t)p->step - 1)
 					  : NAN;
 
-		if (!isfinite(p->lr) || !(expected > 0) ||
-		    (v->cooldown_to > 0 && p->step > v->cooldown_from))
+		if (!isfinite(p->lr) || !(expected > 0) || !has_last_formula(v, s, p->step))
 			continue;
-		deviation = MAX(deviation, fabs(p->lr / expected - 1));
+		*deviation = MAX(*deviation, fabs(p->lr / expected - 1));
 		known++;
 	}
-	if (!known) {
-		answer_open(
-			a,
-			"No training record holds a learning rate, or the recipe has no d_model.");
-		return;
+	return known;
+}
+
+static void add_formula(struct answer *a, const struct rate_schedule *s)
+{
+	struct buf formula = { 0 };
+
+	schedule_put_formula(s, false, &formula);
+	if (s->cooldown)
+		buf_add_str(&formula, " * min(1, (steps + 1 - step) / cooldown)");
+	answer_add_text(a, "formula", "%s", buf_text(&formula));
+	buf_free(&formula);
+}
+
+/* Facts of the options that the schedule uses. */
+static void add_schedule_facts(struct answer *a, const struct rate_schedule *s)
+{
+	if (s->kind == SCHEDULE_noam) {
+		answer_add_fact(a, "factor", s->factor, "");
+		answer_add_fact(a, "d_model", s->d_model, "");
 	}
-	answer_add_text(a, "formula",
-			s.cooldown ? "factor * d_model^-0.5 * min(step * warmup^-1.5, step^-0.5) * "
-				     "min(1, (steps + 1 - step) / cooldown)"
-				   : "factor * d_model^-0.5 * min(step * warmup^-1.5, step^-0.5)");
-	answer_add_fact(a, "factor", s.factor, "");
-	answer_add_fact(a, "d_model", s.d_model, "");
-	answer_add_fact(a, "warm-up", (double)s.warmup, "steps");
-	if (s.cooldown)
-		answer_add_fact(a, "cool-down", (double)s.cooldown, "steps");
-	answer_add_fact(a, "peak", peak, "");
-	answer_add_fact(a, "last recorded rate", v->train[v->n_train - 1].lr, "");
-	answer_add_fact(a, "largest relative deviation from the formula", deviation, "");
-	answer_append(a,
-		      "The rate rises linearly for %s step%s to %.4g, then falls with the inverse "
-		      "square root of the step (Vaswani et al. 2017): %.4g * %d^-0.5 * min(step * "
-		      "%lld^-1.5, step^-0.5).",
-		      COUNT_TEXT(s.warmup), text_plural(s.warmup), peak, s.factor, (int)s.d_model,
-		      (long long)s.warmup);
-	if (s.cooldown)
+	if (s->floor > 0)
+		answer_add_fact(a, "floor", s->floor, "of the peak");
+	if (s->restart > 0)
+		answer_add_fact(a, "restart", (double)s->restart, "steps");
+	answer_add_fact(a, "warm-up", (double)s->warmup, "steps");
+	if (s->cooldown)
+		answer_add_fact(a, "cool-down", (double)s->cooldown, "steps");
+}
+
+static void explain_limit(struct answer *a, const struct evidence *v, const struct rate_schedule *s)
+{
+	if (s->end > 0)
 		answer_append(a,
-			      " The last %s of %s planned step%s multiply this rate by a factor "
-			      "that falls linearly from 1 to 0.",
-			      COUNT_TEXT(s.cooldown), COUNT_TEXT(s.steps), text_plural(s.steps));
+			      " The time limit holds fewer steps than planned: from step %s on the "
+			      "schedule ends at step %s.",
+			      COUNT_TEXT(v->schedule_from), COUNT_TEXT(s->end));
 	if (v->cooldown_to > 0)
 		answer_append(a,
 			      " The time limit asked for an earlier cool-down: from step %s the "
 			      "rate falls to its end at step %s, whatever the formula says.",
 			      COUNT_TEXT(v->cooldown_from), COUNT_TEXT(v->cooldown_to));
+}
+
+static void explain_schedule(struct answer *a, const struct evidence *v,
+			     const struct rate_schedule *s, double peak)
+{
+	struct buf formula = { 0 };
+
+	schedule_put_formula(s, true, &formula);
+	answer_append(a, "The rate rises linearly for %s step%s to %.4g, then %s: %s.",
+		      COUNT_TEXT(s->warmup), text_plural(s->warmup), peak, schedule_fall(s->kind),
+		      buf_text(&formula));
+	buf_free(&formula);
+	if (s->cooldown)
+		answer_append(a,
+			      " The last %s of %s planned step%s multiply this rate by a factor "
+			      "that falls linearly from 1 to 0.",
+			      COUNT_TEXT(s->cooldown), COUNT_TEXT(s->steps), text_plural(s->steps));
+	explain_limit(a, v, s);
+}
+
+void answer_learning_rate(struct answer *a, const struct evidence *v)
+{
+	struct rate_schedule s = schedule_from_conf(&v->recipe, (int32_t)v->recipe.d_model);
+	double deviation, peak;
+
+	s.end = v->schedule_end > 0 ? (int64_t)v->schedule_end : 0;
+	peak = s.d_model > 0 ? schedule_rate(&s, s.warmup - 1) : NAN;
+	if (!compare_rates(v, &s, &deviation)) {
+		answer_open(
+			a,
+			"No training record holds a learning rate, or the recipe has no d_model.");
+		return;
+	}
+	add_formula(a, &s);
+	add_schedule_facts(a, &s);
+	answer_add_fact(a, "peak", peak, "");
+	answer_add_fact(a, "last recorded rate", v->train[v->n_train - 1].lr, "");
+	answer_add_fact(a, "largest relative deviation from the formula", deviation, "");
+	explain_schedule(a, v, &s, peak);
 	answer_append(a, " The recorded rates differ from this formula by at most %.3g %%%s.",
 		      100 * deviation, v->cooldown_to > 0 ? " before" : "");
 }

@@ -192,6 +192,10 @@ static bool take_event_record(struct evidence *v, void *point, const struct json
 			v->cooldown_from = json_number(json_get(r, "cooldown_from"), NAN);
 		v->cooldown_to = json_number(json_get(r, "cooldown_to"), NAN);
 	}
+	if (json_get(r, "schedule_end")) {
+		v->schedule_from = json_number(json_get(r, "schedule_from"), NAN);
+		v->schedule_end = json_number(json_get(r, "schedule_end"), NAN);
+	}
 	v->skipped += strstr(json_text(json_get(r, "text"), ""), " is skipped: its ") != NULL;
 	if (!strcmp(level, "error"))
 		snprintf(v->last_error, sizeof(v->last_error), "%.399s",

@@ -92,7 +92,8 @@ struct evidence {
 	struct rank_point *rank;
 	struct host_point *host;
 	struct weights_point *weights;
-	double cooldown_from, cooldown_to; /* decided because of the time limit; to 0: none */
+	double cooldown_from, cooldown_to;  /* decided because of the time limit; to 0: none */
+	double schedule_from, schedule_end; /* the same: step of the decision; end 0: none */
 	size_t n_attempts, n_train, n_evals, n_saves, n_rank, n_host, n_weights;
 	size_t cap_train, cap_evals, cap_saves, cap_rank, cap_host, cap_weights;
 	double first_t, last_t; /* of all records; t of each record never falls, see set_back_s */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "eval/metrics/score_tokenize.h"
+#include "share/base/activation.h"
 #include "share/base/mem.h"
 #include "share/base/statistics.h"
 #include "share/base/util.h"
@@ -133,7 +134,8 @@ int find_dead_signs(struct dead_signs *s, const struct evidence *v, struct err *
 			s->partly++;
 			s->still = MAX(s->still, still);
 			add_matrix_name(partly, sizeof(partly), name);
-		} else if (is_forward(name) && still > UNITS_STILL) {
+		} else if (is_forward(name) && still > UNITS_STILL &&
+			   v->recipe.activation == ACTIVATION_relu) { /* others have a gradient */
 			s->layers++;
 			s->units = MAX(s->units, still);
 			add_matrix_name(s->layer_names, sizeof(s->layer_names), name);

@@ -9,6 +9,7 @@
 #include "share/base/mem.h"
 #include "share/base/text.h"
 #include "share/workspace/paths.h"
+#include "train/optim/schedule.h"
 
 /* What the rules of the next command look at. */
 struct next_facts {
@@ -79,7 +80,10 @@ static void add_slower_command(struct buf *out, const struct next_facts *f)
 		free(folder);
 	}
 	add_train(out, f->v, name);
-	buf_printf(out, " --noam-factor %.6g", f->v->recipe.noam_factor / 2);
+	if (f->v->recipe.schedule == SCHEDULE_noam)
+		buf_printf(out, " --noam-factor %.6g", f->v->recipe.noam_factor / 2);
+	else
+		buf_printf(out, " --peak-rate %.6g", f->v->recipe.peak_rate / 2);
 }
 
 static void add_stats_command(struct buf *out, const struct next_facts *f)

@@ -225,7 +225,10 @@ static int open_models(struct engine *g, const struct conf *c, enum engine_use u
 		  : c->workers				   ? (int32_t)c->workers
 							   : flow_threads((int)c->threads);
 	g->decoder = decoder_new_ensemble(models, g->n_models, g->capacity, workers, e);
-	return g->decoder ? 0 : e->code;
+	if (!g->decoder)
+		return e->code;
+	g->capacity = decoder_capacity(g->decoder);
+	return 0;
 }
 
 /* SentencePiece marks the blank before a word (U+2581). Punctuation begins a word without it. */

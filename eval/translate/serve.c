@@ -357,7 +357,7 @@ static int read_attention_request(struct serve_request *x, const struct engine *
 			       "attention must be an object: {\"layer\":1,\"head\":1}");
 	if (check_range("the layer of attention", layer, shape->decoder_layers, e) ||
 	    (json_get(wanted, "head") &&
-	     check_range("the head of attention", head, shape->heads, e)))
+	     check_range("the head of attention", head, model_heads(shape, STACK_DECODER), e)))
 		return e->code;
 	x->attention.wanted = true;
 	x->attention.map.layer = (int32_t)layer - 1;
@@ -533,7 +533,7 @@ static void write_ready_line(const struct serve_context *s, struct buf *out)
 	json_put_real(&w, "alpha", o->alpha);
 	json_put_bool(&w, "keeps_lines", passages_keep_lines(s->passages));
 	json_put_int(&w, "decoder_layers", model_get_shape(g->models[0].model)->decoder_layers);
-	json_put_int(&w, "heads", model_get_shape(g->models[0].model)->heads);
+	json_put_int(&w, "heads", model_heads(model_get_shape(g->models[0].model), STACK_DECODER));
 	json_close(&w, '}');
 	buf_add_char(out, '\n');
 }

@@ -1,8 +1,8 @@
 /*
  * cpu.h - declarations shared by the files of the CPU backend. For kernels/ only.
  *
- * The vector files (cpu_attention, cpu_decode, cpu_gemm, cpu_linear, cpu_loss, cpu_matmul_small,
- * cpu_norm, cpu_point, cpu_table) are compiled once for each machine level, with CPU_VARIANT set to
+ * The vector files (cpu_activate, cpu_attention, cpu_decode, cpu_gemm, cpu_linear, cpu_loss, cpu_matmul_small,
+ * cpu_norm, cpu_point, cpu_ssru, cpu_table) are compiled once for each machine level, with CPU_VARIANT set to
  * plain, v3 or v4: CPU(norm) is then cpu_norm_v4. The other files are compiled once.
  *
  * Results do not depend on the number of threads: work is split into parts whose size depends

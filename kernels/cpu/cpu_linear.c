@@ -304,22 +304,39 @@ static int product_threads(const struct dev *d, struct tensor packed, int64_t ro
 	return n_units / 10 + n_units * rows / 100 < MIN_HELPER_NS ? 1 : d->threads;
 }
 
+/* out += bias, then ReLU, of a row; half is a constant after inlining. */
+VEC_INLINE void finish_row(const struct linear *l, void *row, const bool half)
+{
+	const int64_t n = l->out.cols;
+
+	for (int64_t c = 0; c < n; c += VEC_LANES) {
+		vec x = vec_get(row, c, n - c, 0, half);
+
+		if (l->bias)
+			x += vec_load_part(l->bias + c, n - c, 0);
+		if (l->relu)
+			x = vec_max(x, vec_set(0));
+		vec_put(row, c, x, n - c, half);
+	}
+}
+
+static void finish_rows(const void *context, int64_t first, int64_t last)
+{
+	const struct linear *l = context;
+
+	for (int64_t row = first; row < last; row++)
+		if (cpu_is_half(l->out))
+			finish_row(l, cpu_any_row(l->out, row), true);
+		else
+			finish_row(l, cpu_any_row(l->out, row), false);
+}
+
 /* Weights that are not packed: op matmul, then bias and ReLU. */
 static void linear_as_stored(struct dev *d, const struct linear *l)
 {
-	static const struct dropout none;
-
 	CPU(matmul)(d, l->out, l->a, l->packed, (struct matmul_how){ .b_transposed = true });
-	if (l->bias && l->relu) {
-		CPU(relu_dropout)(d, l->out, l->bias, none);
-		return;
-	}
-	for (int64_t m = 0; m < l->out.rows && (l->bias || l->relu); m++)
-		for (int64_t n = 0; n < l->out.cols; n++) {
-			float x = ref_get(l->out, m, n) + (l->bias ? l->bias[n] : 0);
-
-			ref_set(l->out, m, n, l->relu ? fmaxf(x, 0) : x);
-		}
+	if (l->bias || l->relu)
+		cpu_rows(d, l->out.rows, l->out.cols, finish_rows, l);
 }
 
 void CPU(linear)(struct dev *d, struct tensor out, struct tensor a, struct tensor packed,
@@ -438,6 +455,7 @@ static void top_k_chunk(const struct top_k_job *b, struct top_k_list to, int64_t
 	float *chunk = b->chunks + to.thread * l.block_rows * CHUNK;
 
 	l.out = tensor_f32(chunk, n_rows, CHUNK);
+	l.out.cols = MIN(CHUNK, l.packed.rows - col); /* the bias ends there */
 	l.units += row * l.pitch;
 	l.scales += row;
 	for (int64_t p = first; p < MIN(first + CHUNK_PANELS, panel_count(l.packed)); p++)
@@ -542,15 +560,17 @@ static bool reserve_best(struct dev *d, struct top_k_job *b)
 }
 
 void CPU(linear_top_k)(struct dev *d, float *values, int32_t *ids, struct tensor a,
-		       struct tensor packed, int64_t n_real, int32_t k)
+		       struct tensor packed, const float *bias, int64_t n_real, int32_t k)
 {
-	struct top_k_job b = { .l = { .a = a, .packed = packed }, .n_real = n_real, .k = k };
+	struct top_k_job b = { .l = { .a = a, .packed = packed, .bias = bias },
+			       .n_real = n_real,
+			       .k = k };
 
 	assert(k > 0 && k <= n_real && n_real <= packed.rows);
 	if (a.rows == 0)
 		return;
 	if (a.dtype != DTYPE_F32 || a.cols == 0) {
-		ref_linear_top_k(NULL, values, ids, a, packed, n_real, k);
+		ref_linear_top_k(NULL, values, ids, a, packed, bias, n_real, k);
 		return;
 	}
 	b.n_threads = product_threads(d, packed, a.rows);

@@ -76,21 +76,28 @@ static const float *sinusoid_table(struct dev *d, const int32_t *positions, int6
 	return table;
 }
 
-static void embed_row(float *out, const float *word, const float *sinusoid, float scale,
+/* wave: the row of positions, of the sinusoid or of the caller's table; NULL: none. word NULL: zeros. */
+static void embed_row(float *out, const float *word, const float *wave, float scale,
 		      const float *factor, int64_t n)
 {
-	if (!word)
+	if (!word && !wave)
+		memset(out, 0, (size_t)n * sizeof(*out));
+	else if (!wave)
 		for (int64_t c = 0; c < n; c++)
-			out[c] = sinusoid[c] * factor[c];
+			out[c] = scale * word[c] * factor[c];
+	else if (!word)
+		for (int64_t c = 0; c < n; c++)
+			out[c] = wave[c] * factor[c];
 	else
 		for (int64_t c = 0; c < n; c++)
-			out[c] = (scale * word[c] + sinusoid[c]) * factor[c];
+			out[c] = (scale * word[c] + wave[c]) * factor[c];
 }
 
 struct embed_job {
 	struct tensor out, table;
 	const int32_t *ids, *positions;
-	const float *waves;
+	const float *waves; /* a row for each position; NULL: no positions */
+	int64_t waves_stride;
 	float scale;
 	struct dropout drop;
 };
@@ -108,29 +115,37 @@ static void embed_word_rows(const void *context, int64_t first, int64_t last)
 
 			embed_row(cpu_row(j->out, t) + c,
 				  j->ids[t] < 0 ? NULL : cpu_row(j->table, j->ids[t]) + c,
-				  j->waves + j->positions[t] * cols + c, j->scale,
-				  mask_row(&m, (uint64_t)(t * cols + c), n), n);
+				  j->waves ? j->waves + j->positions[t] * j->waves_stride + c
+					   : NULL,
+				  j->scale, mask_row(&m, (uint64_t)(t * cols + c), n), n);
 		}
 	}
 }
 
 void CPU(embed)(struct dev *d, struct tensor out, struct tensor table, const int32_t *ids,
-		const int32_t *positions, float scale, struct dropout drop)
+		const int32_t *positions, struct embed_how how, struct dropout drop)
 {
-	const float *waves;
-	bool far = false;
+	struct embed_job j = {
+		out,	   table, ids, positions, how.positions.data, how.positions.stride,
+		how.scale, drop
+	};
+	bool is_slow = (out.dtype | table.dtype | how.positions.dtype) != DTYPE_F32;
 
-	for (int64_t t = 0; t < out.rows; t++)
-		far |= positions[t] >= MAX_SINUSOIDS || positions[t] < 0;
-	if ((out.dtype | table.dtype) != DTYPE_F32 || far) {
-		ref_embed(NULL, out, table, ids, positions, scale, drop);
+	for (int64_t t = 0; t < out.rows && how.kind == POSITION_SINUSOID; t++)
+		is_slow |= positions[t] >= MAX_SINUSOIDS || positions[t] < 0;
+	if (is_slow) {
+		ref_embed(NULL, out, table, ids, positions, how, drop);
 		return;
 	}
-	waves = sinusoid_table(d, positions, out.rows, out.cols);
-	if (!waves)
-		return;
-	cpu_rows(d, out.rows, out.cols, embed_word_rows,
-		 &(struct embed_job){ out, table, ids, positions, waves, scale, drop });
+	if (how.kind == POSITION_NONE)
+		j.waves = NULL;
+	if (how.kind == POSITION_SINUSOID) {
+		j.waves = sinusoid_table(d, positions, out.rows, out.cols);
+		j.waves_stride = out.cols;
+		if (!j.waves)
+			return;
+	}
+	cpu_rows(d, out.rows, out.cols, embed_word_rows, &j);
 }
 
 struct embed_grad_job {
@@ -289,25 +304,38 @@ struct add_job {
 	struct tensor x, y;
 };
 
+VEC_INLINE void add_typed_rows(const struct add_job *j, int64_t first, int64_t last,
+			       const bool x_half, const bool y_half)
+{
+	const int64_t cols = j->x.cols;
+
+	for (int64_t t = first; t < last; t++) {
+		void *to = cpu_any_row(j->x, t), *from = cpu_any_row(j->y, t);
+
+		for (int64_t c = 0; c < cols; c += VEC_LANES)
+			vec_put(to, c,
+				vec_get(to, c, cols - c, 0, x_half) +
+					vec_get(from, c, cols - c, 0, y_half),
+				cols - c, x_half);
+	}
+}
+
 static void add_rows(const void *context, int64_t first, int64_t last)
 {
 	const struct add_job *j = context;
 
-	for (int64_t t = first; t < last; t++) {
-		float *to = cpu_row(j->x, t);
-		const float *from = cpu_row(j->y, t);
-
-		for (int64_t c = 0; c < j->x.cols; c++)
-			to[c] += from[c];
-	}
+	if (cpu_is_half(j->x) && cpu_is_half(j->y))
+		add_typed_rows(j, first, last, true, true);
+	else if (cpu_is_half(j->x))
+		add_typed_rows(j, first, last, true, false);
+	else if (cpu_is_half(j->y))
+		add_typed_rows(j, first, last, false, true);
+	else
+		add_typed_rows(j, first, last, false, false);
 }
 
 void CPU(add)(struct dev *d, struct tensor x, struct tensor y)
 {
-	if ((x.dtype | y.dtype) != DTYPE_F32) {
-		ref_add(NULL, x, y);
-		return;
-	}
 	cpu_rows(d, x.rows, x.cols, add_rows, &(struct add_job){ x, y });
 }
 
@@ -410,7 +438,7 @@ static void adam_piece(float *restrict param, float *restrict m, float *restrict
 
 		m[i] = m_new;
 		v[i] = v_new;
-		param[i] -= rate * m_new / (sqrtf(v_new) + s.epsilon);
+		param[i] -= rate * m_new / (sqrtf(v_new) + s.epsilon) + s.decay * param[i];
 	}
 }
 

@@ -201,6 +201,11 @@ VEC_INLINE vec vec_max(vec a, vec b)
 #endif
 }
 
+VEC_INLINE vec vec_abs(vec x)
+{
+	return (vec)((vec_int)x & 0x7FFFFFFF);
+}
+
 /* Is any lane of yes all ones? Each lane is all ones or 0. */
 VEC_INLINE bool vec_any(vec_int yes)
 {
@@ -274,6 +279,18 @@ VEC_INLINE vec vec_exp(vec x)
 	y = y * (r * r) + r + 1.0f;
 	y = (vec)((vec_int)y + (((vec_int)n - 0x4B400000) << 23));
 	return (vec)(~tiny & (vec_int)y);
+}
+
+/* Both are exact to a few units in the last place, however small they are. */
+struct sigmoid {
+	vec yes, no; /* 1 / (1 + e^-x), and 1 minus that */
+};
+
+VEC_INLINE struct sigmoid vec_sigmoid(vec x)
+{
+	vec e = vec_exp(-vec_abs(x)), large = 1 / (1 + e), small = e * large;
+
+	return (struct sigmoid){ vec_choose(x < 0, small, large), vec_choose(x < 0, large, small) };
 }
 
 /* Transpose a square of VEC_LANES vectors in registers. */

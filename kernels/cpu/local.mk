@@ -5,9 +5,9 @@ libkernels_a_SOURCES += %D%/cpu_dev.c %D%/cpu_team.c %D%/cpu_features.c %D%/cpu_
 
 # The vector code is compiled once for each machine level; cpu_levels.c chooses.
 cpu_vector_sources = \
-	%D%/cpu.h %D%/cpu_attention.c %D%/cpu_decode.c %D%/cpu_gemm.c %D%/cpu_gemm_tile.h \
+	%D%/cpu.h %D%/cpu_activate.c %D%/cpu_attention.c %D%/cpu_decode.c %D%/cpu_gemm.c %D%/cpu_gemm_tile.h \
 	%D%/cpu_gemm_pack.h %D%/cpu_linear.c %D%/cpu_linear_kinds.h %D%/cpu_linear_tile.h %D%/cpu_loss.c %D%/cpu_mask.h \
-	%D%/cpu_matmul_small.c %D%/cpu_norm.c %D%/cpu_point.c %D%/cpu_table.c %D%/cpu_top.h \
+	%D%/cpu_matmul_small.c %D%/cpu_norm.c %D%/cpu_point.c %D%/cpu_ssru.c %D%/cpu_table.c %D%/cpu_top.h \
 	%D%/cpu_vec.h %D%/cpu_tiles.h
 cpu_vector_flags = $(AM_CFLAGS) -O3 -fno-math-errno -fno-trapping-math $(VECTOR_FLAGS)
 

@@ -112,6 +112,24 @@ static inline void cuda_launch_kernel(void (*kernel)(P...), dim3 grid, dim3 bloc
 		}                                                                                  \
 	} while (0)
 
+/* The same for a kernel with a second template argument. */
+#define LAUNCH_ACCESS_WITH(d, access, kernel, with, grid, block, shared, ...)                      \
+	do {                                                                                       \
+		switch (access) {                                                                  \
+		case ACCESS_F32:                                                                   \
+			LAUNCH(d, (kernel<ACCESS_F32, with>), grid, block, shared, __VA_ARGS__);   \
+			break;                                                                     \
+		case ACCESS_BF16:                                                                  \
+			LAUNCH(d, (kernel<ACCESS_BF16, with>), grid, block, shared, __VA_ARGS__);  \
+			break;                                                                     \
+		case ACCESS_MIXED:                                                                 \
+			LAUNCH(d, (kernel<ACCESS_MIXED, with>), grid, block, shared, __VA_ARGS__); \
+			break;                                                                     \
+		default:                                                                           \
+			LAUNCH(d, (kernel<ACCESS_ANY, with>), grid, block, shared, __VA_ARGS__);   \
+		}                                                                                  \
+	} while (0)
+
 /* ---- the opened backend --------------------------------------------------------------- */
 
 /* Scratch memory of ops on the device, allocated at first use or by reserve(); never shrinks. */
@@ -128,10 +146,11 @@ enum cuda_scratch {
 	CUDA_SCRATCH_COUNT
 };
 
-#define CUDA_BLAS_BYTES	 ((size_t)32 << 20) /* workspace of cuBLASLt */
-#define CUDA_FEW_ROWS	 15		    /* default of dev_options.few_rows */
-#define CUDA_STAGES	 4		    /* pinned buffers of to_device() */
-#define CUDA_STAGE_BYTES ((size_t)256 << 10)
+#define CUDA_BLAS_BYTES	  ((size_t)32 << 20) /* workspace of cuBLASLt */
+#define CUDA_COLUMN_PARTS ((int64_t)1 << 16) /* floats of the parts of column_sums */
+#define CUDA_FEW_ROWS	  15		     /* default of dev_options.few_rows */
+#define CUDA_STAGES	  4		     /* pinned buffers of to_device() */
+#define CUDA_STAGE_BYTES  ((size_t)256 << 10)
 
 struct cuda_products;
 struct cuda_graphs;
@@ -371,6 +390,29 @@ static __device__ __forceinline__ void tensor_store8(float *p, int64_t col, int6
 	tensor_store8<A == ACCESS_ANY ? ACCESS_ANY : ACCESS_F32>(t, 0, col, v);
 }
 
+/* The eights of a tensor are numbered row by row; number i begins at (row, col). */
+struct eight {
+	int64_t row, col;
+};
+
+static __device__ __forceinline__ struct eight eight_at(int64_t i, int64_t eights)
+{
+	struct eight e;
+
+	e.row = i / eights;
+	e.col = (i - e.row * eights) * 8;
+	return e;
+}
+
+/* The columns of one head. */
+static __device__ __forceinline__ struct tensor head_of(struct tensor t, int32_t head,
+							int32_t heads)
+{
+	t.cols /= heads;
+	t.data = (char *)t.data + (t.dtype == DTYPE_BF16 ? 2 : 4) * head * t.cols;
+	return t;
+}
+
 /* Host: the access for these tensors and float vectors; a vector may be NULL. */
 static inline bool access_is_aligned(struct tensor t)
 {
@@ -519,6 +561,33 @@ template <int THREADS> static __device__ __forceinline__ float block_max(float x
 	return x;
 }
 
+#define PART_ROWS 64 /* rows of a part of column sums */
+
+/*
+ * The last step of the sums of columns over a part of the rows, for a block of 32 x 8 threads and 256 columns: thread
+ * (x, y) brings the sums of eight columns, from col on, over every eighth row. part[c] = the sum of column c. All
+ * threads of the block call it; before a second call they need a barrier.
+ */
+static __device__ __forceinline__ void store_column_sums(float *part, int64_t cols, int64_t col,
+							 const float sum[8])
+{
+	SHARED(float, sums, [8][32 * 8]);
+
+#pragma unroll
+	for (int k = 0; k < 8; k++)
+		sums[threadIdx.y][k * 32 + threadIdx.x] = sum[k];
+	__syncthreads();
+	/* thread (x, y) sums column 8 x + y of the block */
+	if (col + threadIdx.y < cols) {
+		float total = 0;
+
+#pragma unroll
+		for (int k = 0; k < 8; k++)
+			total += sums[k][threadIdx.y * 32 + threadIdx.x];
+		part[col + threadIdx.y] = total;
+	}
+}
+
 #define LOG2E 1.44269504088896340736f
 
 /* 2^x, with a relative error of about 2^-22; results below 2^-126 are 0. */
@@ -532,6 +601,12 @@ static __device__ __forceinline__ float exp_2(float x)
 #else
 	return exp2f(x);
 #endif
+}
+
+/* 1 / (1 + e^-x) */
+static __device__ __forceinline__ float sigmoid(float x)
+{
+	return __fdividef(1, 1 + __expf(-x));
 }
 
 /* ---- tensor cores, one warp ----------------------------------------------------------------- */

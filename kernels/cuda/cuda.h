@@ -4,7 +4,8 @@
  *	cuda.cuh		declarations and device functions shared by the kernels
  *	cuda_point.cu		elementwise ops: bias, ReLU, dropout, sums, Adam; the simplest kernels
  *	cuda_loss.cu		label-smoothed cross entropy: a block for each row
- *	cuda_norm.cu		layer normalisation: a warp for each row
+ *	cuda_activate.cu	activations, gates, sums of columns, rotary positions
+ *	cuda_norm.cu		layer and RMS normalisation: a warp for each row
  *	cuda_embed.cu		embedding; its gradient, sorted by token
  *	cuda_product.cu		products of matrices by cuBLASLt (loaded by cuda_blas.cu)
  *	cuda_choices.cu		algorithms of products that were measured, as text
@@ -12,6 +13,7 @@
  *	cuda_linear.cu		which kernel multiplies; packed weights; conversions
  *	cuda_attention.cu	attention on tensor cores (cuda_attention_tiles.cuh, …_grad.cu)
  *	cuda_attention_any.cu	attention for other widths and types
+ *	cuda_ssru.cu		the simpler simple recurrent unit: a thread for each column of a sentence
  *	cuda_decode.cu		ops of incremental decoding: attention, row copies, top k
  *	cuda_dev.cu		opened backend: stream, memory, copies, errors
  *	cuda_graph.cu		CUDA graphs: capture and replay

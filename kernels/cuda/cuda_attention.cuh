@@ -45,15 +45,6 @@ static __device__ __forceinline__ struct sentence sentence_at(const struct atten
 	return s;
 }
 
-/* The columns of one head. */
-static __device__ __forceinline__ struct tensor head_of(struct tensor t, int32_t head,
-							int32_t heads)
-{
-	t.cols /= heads;
-	t.data = (char *)t.data + (t.dtype == DTYPE_BF16 ? 2 : 4) * head * t.cols;
-	return t;
-}
-
 /* The Philox block for the eight keys around j (j & ~7 and on) of a query row: ops.def, attention. */
 static __device__ __forceinline__ uint64_t attention_block(int64_t row, int32_t head, int32_t heads,
 							   int32_t j)

@@ -470,7 +470,8 @@ static void scratch_upper_bounds(const struct dev_limits *limits, size_t bytes[C
 
 	memset(bytes, 0, CUDA_SCRATCH_COUNT * sizeof(*bytes));
 	bytes[CUDA_SCRATCH_SUMS] =
-		multiply_saturated(tokens / 32 + 3072, (size_t)width * sizeof(float));
+		MAX(multiply_saturated(tokens / 32 + 3072, (size_t)width * sizeof(float)),
+		    CUDA_COLUMN_PARTS * sizeof(float));
 	bytes[CUDA_SCRATCH_BLAS] = CUDA_BLAS_BYTES;
 	if (limits->ways.fuses_bias)
 		bytes[CUDA_SCRATCH_BIAS] = multiply_saturated(width, sizeof(uint16_t));

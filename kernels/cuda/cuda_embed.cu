@@ -1,7 +1,7 @@
 /*
  * cuda_embed.cu - embedding, and its gradient without atomics. Formulas: ref_point.c.
  *
- * Forward: a thread for eight columns of a token: table row * scale + sinusoid, dropout.
+ * Forward: a thread for eight columns of a token: table row * scale + encoding of the position, dropout.
  *
  * Backward: dtable[id] += the rows of dout of all tokens with this id. Atomic additions would give
  * other bits in each run, so the tokens are sorted by id first (a stable radix sort, 8 bits a pass);
@@ -73,43 +73,84 @@ static __device__ __forceinline__ float cuda_sinusoid(int32_t position, int64_t 
 	return col < half ? __sinf(rest) : __cosf(rest);
 }
 
-template <enum access A>
-static __global__ void embed_rows(struct tensor out, struct tensor table, const int32_t *ids,
-				  const int32_t *positions, const double *frequency, float scale,
-				  struct drop drop)
+struct embed_work {
+	struct tensor out, table;
+	const int32_t *ids, *positions;
+	const double *frequency; /* POSITION_SINUSOID */
+	struct tensor encodings; /* POSITION_TABLE: a row for each position */
+	float scale;
+	struct drop drop;
+};
+
+/* v = the encoding of a position, eight columns. */
+template <enum access A, enum position_kind KIND>
+static __device__ __forceinline__ void position_encoding(float v[8], const struct embed_work &w,
+							 int32_t position, int64_t col)
+{
+	if constexpr (KIND == POSITION_TABLE)
+		tensor_load8<A>(v, w.encodings, position, col);
+	else
+#pragma unroll
+		for (int k = 0; k < 8; k++)
+			v[k] = KIND == POSITION_NONE ? 0
+						     : cuda_sinusoid(position, col + k,
+								     w.out.cols / 2, w.frequency);
+}
+
+template <enum access A, enum position_kind KIND>
+static __global__ void embed_rows(struct embed_work w)
 {
 	kernel_begin();
-	const int64_t eights = (out.cols + 7) / 8, half = out.cols / 2;
-	const int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x, row = i / eights,
-		      col = (i - row * eights) * 8;
-	float v[8] = { 0 }, m[8];
-	int32_t id, position;
+	const struct eight at =
+		eight_at((int64_t)blockIdx.x * blockDim.x + threadIdx.x, (w.out.cols + 7) / 8);
+	float v[8] = { 0 }, encoding[8], m[8];
+	int32_t id;
 
-	if (row >= out.rows)
+	if (at.row >= w.out.rows)
 		return;
-	drop = drop_now(drop);
-	id = ids[row];
-	position = positions[row];
+	w.drop = drop_now(w.drop);
+	id = w.ids[at.row];
 	if (id >= 0)
-		tensor_load8<A>(v, table, id, col);
-	dropout_factors8<A>(m, drop, row, col, out.cols);
+		tensor_load8<A>(v, w.table, id, at.col);
+	position_encoding<A, KIND>(encoding, w, w.positions[at.row], at.col);
+	dropout_factors8<A>(m, w.drop, at.row, at.col, w.out.cols);
 #pragma unroll
 	for (int k = 0; k < 8; k++)
-		v[k] = (scale * v[k] + cuda_sinusoid(position, col + k, half, frequency)) * m[k];
-	tensor_store8<A>(out, row, col, v);
+		v[k] = (w.scale * v[k] + encoding[k]) * m[k];
+	tensor_store8<A>(w.out, at.row, at.col, v);
+}
+
+template <enum position_kind KIND>
+static void start_embed(struct dev *d, enum access access, const struct embed_work &w)
+{
+	LAUNCH_ACCESS_WITH(d, access, embed_rows, KIND,
+			   (unsigned)CEIL_DIV(w.out.rows * CEIL_DIV(w.out.cols, 8), 128), 128, 0,
+			   w);
 }
 
 extern "C" void cuda_embed(struct dev *d, struct tensor out, struct tensor table,
-			   const int32_t *ids, const int32_t *positions, float scale,
+			   const int32_t *ids, const int32_t *positions, struct embed_how how,
 			   struct dropout drop)
 {
-	const double *f = sinusoid_frequencies(d, out.cols);
+	struct embed_work w = { out,  table,	     ids,	positions,
+				NULL, how.positions, how.scale, drop_of(drop) };
+	const enum access access = access_of(out, table);
 
-	if (!f || !out.rows)
+	if (!out.rows)
 		return;
-	LAUNCH_ACCESS(d, access_of(out, table), embed_rows,
-		      (unsigned)CEIL_DIV(out.rows * CEIL_DIV(out.cols, 8), 128), 128, 0, out, table,
-		      ids, positions, f, scale, drop_of(drop));
+	switch (how.kind) {
+	case POSITION_SINUSOID:
+		w.frequency = sinusoid_frequencies(d, out.cols);
+		if (w.frequency)
+			start_embed<POSITION_SINUSOID>(d, access, w);
+		break;
+	case POSITION_TABLE:
+		start_embed<POSITION_TABLE>(d, access_of(out, table, how.positions), w);
+		break;
+	case POSITION_NONE:
+		start_embed<POSITION_NONE>(d, access, w);
+		break;
+	}
 }
 
 /* ---- sorting -------------------------------------------------------------------------------- */

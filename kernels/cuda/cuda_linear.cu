@@ -457,7 +457,8 @@ extern "C" void cuda_linear(struct dev *d, struct tensor out, struct tensor a, s
 }
 
 extern "C" void cuda_linear_top_k(struct dev *d, float *values, int32_t *ids, struct tensor a,
-				  struct tensor packed, int64_t n_real, int32_t k)
+				  struct tensor packed, const float *bias, int64_t n_real,
+				  int32_t k)
 {
 	/* As many rows at a time as have 160 MB of logits. With parts that stay in the L2 cache (24 MB)
 	   1,024 rows took 254 us on an H200 instead of 156: top_k had too few blocks. */
@@ -472,7 +473,7 @@ extern "C" void cuda_linear_top_k(struct dev *d, float *values, int32_t *ids, st
 
 		struct tensor part = tensor_rows(logits, 0, n);
 
-		cuda_linear(d, part, tensor_rows(a, first, n), packed, NULL, false);
+		cuda_linear(d, part, tensor_rows(a, first, n), packed, bias, false);
 		cuda_top_k(d, values + first * k, ids + first * k, part, n_real, k);
 	}
 }

@@ -1,11 +1,11 @@
 /*
- * cuda_norm.cu - layer normalisation, alone and fused with a residual connection. Formulas:
+ * cuda_norm.cu - layer and RMS normalisation, alone and fused with a residual connection. Formulas:
  * ref_norm.c.
  *
  * Forward, norm_warp_rows: a warp for each row, 8 rows a block. Lane l holds columns 8 l .. 8 l + 7
  * of every 256 columns in registers (up to 1024 columns), so the row is read once; mean and variance
  * are two warp sums. Wider rows are read three times (norm_wide_rows). add_norm computes the row
- * first: residual + dropout(branch + bias).
+ * first: residual + dropout(branch + bias). out may be residual: a lane has read a column before it writes it.
  *
  * Backward has two kinds of sums: two averages over each row, and dscale, dshift, dbias over all
  * rows. norm_grad_rows: a thread owns eight columns and walks down the rows of its block, so the sums
@@ -20,6 +20,8 @@
  * Two rows at a time halve the number of barriers. norm_add_sums adds the parts in a fixed order, so
  * bits repeat. Rows with more than 2048 columns: norm_grad_wide (a warp for each row), then
  * norm_wide_sums (a thread for each column).
+ *
+ * NORM_RMS: the mean is 0, also in the gradient, where the first average is left out. NORM_NONE: copies and sums.
  */
 #include "kernels/cuda/cuda.cuh"
 
@@ -35,6 +37,7 @@ struct norm_work {
 	float *mean, *rstd;
 	struct tensor residual, branch; /* add_norm: inputs of sum */
 	const float *bias, *scale, *shift;
+	float epsilon;
 	struct drop drop;
 };
 
@@ -81,14 +84,15 @@ static __device__ __forceinline__ float squares_eight(const float v[8], int64_t 
 	return total;
 }
 
-template <enum access A>
+template <enum access A, bool RMS>
 static __device__ __forceinline__ void norm_eight(float v[8], const struct norm_work &w,
 						  int64_t row, int64_t col, float mean, float rstd)
 {
-	float scale[8], shift[8];
+	float scale[8], shift[8] = { 0 };
 
 	tensor_load8<A>(scale, w.scale, col, w.sum.cols);
-	tensor_load8<A>(shift, w.shift, col, w.sum.cols);
+	if (!RMS)
+		tensor_load8<A>(shift, w.shift, col, w.sum.cols);
 #pragma unroll
 	for (int i = 0; i < 8; i++)
 		v[i] = (v[i] - mean) * rstd * scale[i] + shift[i];
@@ -96,7 +100,7 @@ static __device__ __forceinline__ void norm_eight(float v[8], const struct norm_
 }
 
 /* Rows of at most KEPT * 256 columns, held in registers. */
-template <enum access A, int KEPT, bool ADD>
+template <enum access A, int KEPT, bool ADD, bool RMS>
 static __global__ void norm_warp_rows(struct norm_work w)
 {
 	kernel_begin();
@@ -121,16 +125,16 @@ static __global__ void norm_warp_rows(struct norm_work w)
 			tensor_load8<A>(v[e], w.sum, row, col);
 		total += sum_eight(v[e], cols - col);
 	}
-	mean = warp_sum(total) / width;
+	mean = RMS ? 0 : warp_sum(total) / width;
 #pragma unroll
 	for (int e = 0; e < KEPT; e++)
 		if (first + e * 256 < cols)
 			squares += squares_eight(v[e], cols - first - e * 256, mean);
-	rstd = rsqrtf(warp_sum(squares) / width + NORM_EPSILON);
+	rstd = rsqrtf(warp_sum(squares) / width + w.epsilon);
 #pragma unroll
 	for (int e = 0; e < KEPT; e++)
 		if (first + e * 256 < cols)
-			norm_eight<A>(v[e], w, row, first + e * 256, mean, rstd);
+			norm_eight<A, RMS>(v[e], w, row, first + e * 256, mean, rstd);
 	if (first == 0) {
 		w.mean[row] = mean;
 		w.rstd[row] = rstd;
@@ -138,7 +142,8 @@ static __global__ void norm_warp_rows(struct norm_work w)
 }
 
 /* Rows of any width, read three times. */
-template <enum access A, bool ADD> static __global__ void norm_wide_rows(struct norm_work w)
+template <enum access A, bool ADD, bool RMS>
+static __global__ void norm_wide_rows(struct norm_work w)
 {
 	kernel_begin();
 	const int64_t row = (int64_t)blockIdx.x * WARPS + threadIdx.x / 32, cols = w.sum.cols;
@@ -157,15 +162,15 @@ template <enum access A, bool ADD> static __global__ void norm_wide_rows(struct 
 			tensor_load8<A>(v, w.sum, row, col);
 		total += sum_eight(v, cols - col);
 	}
-	mean = warp_sum(total) / width;
+	mean = RMS ? 0 : warp_sum(total) / width;
 	for (int64_t col = first; col < cols; col += 256) {
 		tensor_load8<A>(v, w.sum, row, col);
 		squares += squares_eight(v, cols - col, mean);
 	}
-	rstd = rsqrtf(warp_sum(squares) / width + NORM_EPSILON);
+	rstd = rsqrtf(warp_sum(squares) / width + w.epsilon);
 	for (int64_t col = first; col < cols; col += 256) {
 		tensor_load8<A>(v, w.sum, row, col);
-		norm_eight<A>(v, w, row, col, mean, rstd);
+		norm_eight<A, RMS>(v, w, row, col, mean, rstd);
 	}
 	if (first == 0) {
 		w.mean[row] = mean;
@@ -173,55 +178,88 @@ template <enum access A, bool ADD> static __global__ void norm_wide_rows(struct 
 	}
 }
 
-template <enum access A, bool ADD> static void launch_norm(struct dev *d, const struct norm_work &w)
+/* Of NORM_NONE: sum and out, a thread for eight columns. */
+template <enum access A> static __global__ void add_branch_rows(struct norm_work w)
+{
+	kernel_begin();
+	const struct eight at =
+		eight_at((int64_t)blockIdx.x * BLOCK + threadIdx.x, (w.sum.cols + 7) / 8);
+	float v[8];
+
+	if (at.row >= w.sum.rows)
+		return;
+	w.drop = drop_now(w.drop);
+	add_branch<A>(v, w, at.row, at.col);
+	tensor_store8<A>(w.out, at.row, at.col, v);
+}
+
+template <enum access A, bool ADD, bool RMS>
+static void launch_norm(struct dev *d, const struct norm_work &w)
 {
 	const unsigned grid = (unsigned)CEIL_DIV(w.sum.rows, WARPS);
 
 	if (w.sum.cols <= 512)
-		LAUNCH(d, (norm_warp_rows<A, 2, ADD>), grid, BLOCK, 0, w);
+		LAUNCH(d, (norm_warp_rows<A, 2, ADD, RMS>), grid, BLOCK, 0, w);
 	else if (w.sum.cols <= 1024)
-		LAUNCH(d, (norm_warp_rows<A, 4, ADD>), grid, BLOCK, 0, w);
+		LAUNCH(d, (norm_warp_rows<A, 4, ADD, RMS>), grid, BLOCK, 0, w);
 	else
-		LAUNCH(d, (norm_wide_rows<A, ADD>), grid, BLOCK, 0, w);
+		LAUNCH(d, (norm_wide_rows<A, ADD, RMS>), grid, BLOCK, 0, w);
 }
 
-template <bool ADD>
+template <bool ADD, bool RMS>
 static void start_norm(struct dev *d, enum access access, const struct norm_work &w)
 {
 	if (!w.sum.rows)
 		return;
 	switch (access) {
 	case ACCESS_F32:
-		launch_norm<ACCESS_F32, ADD>(d, w);
+		launch_norm<ACCESS_F32, ADD, RMS>(d, w);
 		break;
 	case ACCESS_BF16:
-		launch_norm<ACCESS_BF16, ADD>(d, w);
+		launch_norm<ACCESS_BF16, ADD, RMS>(d, w);
 		break;
 	case ACCESS_MIXED:
-		launch_norm<ACCESS_MIXED, ADD>(d, w);
+		launch_norm<ACCESS_MIXED, ADD, RMS>(d, w);
 		break;
 	default:
-		launch_norm<ACCESS_ANY, ADD>(d, w);
+		launch_norm<ACCESS_ANY, ADD, RMS>(d, w);
 	}
 }
 
 extern "C" void cuda_norm(struct dev *d, struct tensor out, float *mean, float *rstd,
-			  struct tensor x, const float *scale, const float *shift)
+			  struct tensor x, const float *scale, const float *shift,
+			  struct norm_how how)
 {
-	const struct norm_work w = { x, out, mean, rstd, x, x, NULL, scale, shift, {} };
+	const struct norm_work w = {
+		x, out, mean, rstd, x, x, NULL, scale, shift, how.epsilon, {}
+	};
+	const enum access access = access_of(out, x, scale, shift);
 
-	start_norm<false>(d, access_of(out, x, scale, shift), w);
+	if (how.kind == NORM_NONE)
+		cuda_copy(d, out, x);
+	else if (how.kind == NORM_RMS)
+		start_norm<false, true>(d, access, w);
+	else
+		start_norm<false, false>(d, access, w);
 }
 
 extern "C" void cuda_add_norm(struct dev *d, struct tensor sum, struct tensor out, float *mean,
 			      float *rstd, struct tensor residual, struct tensor branch,
 			      const float *bias, const float *scale, const float *shift,
-			      struct dropout drop)
+			      struct norm_how how, struct dropout drop)
 {
-	const struct norm_work w = { sum,    out,  mean,  rstd,	 residual,
-				     branch, bias, scale, shift, drop_of(drop) };
+	const struct norm_work w = { sum,  out,	  mean,	 rstd,	      residual,	    branch,
+				     bias, scale, shift, how.epsilon, drop_of(drop) };
+	const enum access access = access_of(sum, out, residual, branch, bias, scale, shift);
 
-	start_norm<true>(d, access_of(sum, out, residual, branch, bias, scale, shift), w);
+	if (how.kind == NORM_RMS)
+		start_norm<true, true>(d, access, w);
+	else if (how.kind == NORM_LAYER)
+		start_norm<true, false>(d, access, w);
+	else if (sum.rows)
+		LAUNCH_ACCESS(d, access, add_branch_rows,
+			      (unsigned)CEIL_DIV(sum.rows * CEIL_DIV(sum.cols, 8), BLOCK), BLOCK, 0,
+			      w);
 }
 
 /* ---- backward ------------------------------------------------------------------------------- */
@@ -232,7 +270,7 @@ enum norm_sum { SUM_SCALE, SUM_SHIFT, SUM_BIAS, SUM_COUNT };
 struct norm_grad_work {
 	struct tensor dx, dout, x;
 	const float *mean, *rstd, *scale;
-	bool accumulate;
+	bool accumulate, is_rms;
 	struct tensor dbranch; /* ADD only */
 	struct drop drop;
 	float *parts; /* (parts, SUM_COUNT, cols) */
@@ -306,8 +344,8 @@ static __device__ __forceinline__ void norm_eight_sums(float sum[2], const struc
  * shared memory is double-buffered: `turn` selects a half, and a half is written again only after
  * the barrier of the next call, when all threads have read it.
  */
-static __device__ __forceinline__ void row_averages(float sum[ROWS_PER_STEP][2], float width,
-						    int turn)
+static __device__ __forceinline__ void row_averages(float sum[ROWS_PER_STEP][2],
+						    const struct norm_grad_work &w, int turn)
 {
 	SHARED(float, warps, [2][MAX_THREADS / 32][ROWS_PER_STEP * 2]);
 	const int lane = threadIdx.x % 32, n_warps = blockDim.x / 32;
@@ -327,7 +365,11 @@ static __device__ __forceinline__ void row_averages(float sum[ROWS_PER_STEP][2],
 			sum[i / 2][i % 2] += warps[turn][k][i];
 #pragma unroll
 	for (int i = 0; i < ROWS_PER_STEP * 2; i++)
-		sum[i / 2][i % 2] /= width;
+		sum[i / 2][i % 2] /= (float)w.dx.cols;
+	if (w.is_rms)
+#pragma unroll
+		for (int r = 0; r < ROWS_PER_STEP; r++)
+			sum[r][0] = 0;
 }
 
 template <enum access A, bool ADD>
@@ -355,7 +397,7 @@ static __global__ void __launch_bounds__(MAX_THREADS) norm_grad_rows(struct norm
 			at[r] = load_eight<A>(w, row + r, col, w.mean[row + r], w.rstd[row + r]);
 			norm_eight_sums<A>(sum[r], w, at[r], col);
 		}
-		row_averages(sum, (float)w.dx.cols, turn);
+		row_averages(sum, w, turn);
 #pragma unroll
 		for (int r = 0; r < ROWS_PER_STEP; r++) {
 			if (!real || row + r >= last)
@@ -390,7 +432,7 @@ template <enum access A, bool ADD> static __global__ void norm_grad_wide(struct 
 	for (int64_t col = first; col < w.dx.cols; col += 256)
 		norm_eight_sums<A>(sum, w, load_eight<A>(w, row, col, w.mean[row], w.rstd[row]),
 				   col);
-	sum[0] = warp_sum(sum[0]) / (float)w.dx.cols;
+	sum[0] = w.is_rms ? 0 : warp_sum(sum[0]) / (float)w.dx.cols;
 	sum[1] = warp_sum(sum[1]) / (float)w.dx.cols;
 	for (int64_t col = first; col < w.dx.cols; col += 256)
 		finish_eight<A, ADD>(b, w, load_eight<A>(w, row, col, w.mean[row], w.rstd[row]),
@@ -459,19 +501,6 @@ static __global__ void norm_add_sums(struct norm_sums to, const float *parts, in
 
 #define MAX_PARTS 1024
 
-/* Launch the instance of a kernel for this access; ADD is a template argument of the caller. */
-#define LAUNCH_ACCESS_ADD(d, access, kernel, grid, block, ...)                                     \
-	do {                                                                                       \
-		if ((access) == ACCESS_F32)                                                        \
-			LAUNCH(d, (kernel<ACCESS_F32, ADD>), grid, block, 0, __VA_ARGS__);         \
-		else if ((access) == ACCESS_BF16)                                                  \
-			LAUNCH(d, (kernel<ACCESS_BF16, ADD>), grid, block, 0, __VA_ARGS__);        \
-		else if ((access) == ACCESS_MIXED)                                                 \
-			LAUNCH(d, (kernel<ACCESS_MIXED, ADD>), grid, block, 0, __VA_ARGS__);       \
-		else                                                                               \
-			LAUNCH(d, (kernel<ACCESS_ANY, ADD>), grid, block, 0, __VA_ARGS__);         \
-	} while (0)
-
 template <bool ADD>
 static void start_norm_grad(struct dev *d, enum access access, struct norm_grad_work w,
 			    const struct norm_sums &sums)
@@ -490,10 +519,11 @@ static void start_norm_grad(struct dev *d, enum access access, struct norm_grad_
 	if (!w.parts || !rows)
 		return;
 	if (threads <= MAX_THREADS) {
-		LAUNCH_ACCESS_ADD(d, access, norm_grad_rows, (unsigned)n_parts, threads, w);
+		LAUNCH_ACCESS_WITH(d, access, norm_grad_rows, ADD, (unsigned)n_parts, threads, 0,
+				   w);
 	} else {
-		LAUNCH_ACCESS_ADD(d, access, norm_grad_wide, (unsigned)CEIL_DIV(rows, WARPS), BLOCK,
-				  w);
+		LAUNCH_ACCESS_WITH(d, access, norm_grad_wide, ADD, (unsigned)CEIL_DIV(rows, WARPS),
+				   BLOCK, 0, w);
 		LAUNCH(d, norm_wide_sums<ADD>,
 		       dim3((unsigned)CEIL_DIV(cols, BLOCK), (unsigned)n_parts), BLOCK, 0, w);
 	}
@@ -501,25 +531,83 @@ static void start_norm_grad(struct dev *d, enum access access, struct norm_grad_
 	       cols);
 }
 
+/* NORM_NONE with a branch: dsum += dout, dbranch = dropout'(dsum), and the parts of dbias. */
+template <enum access A> static __global__ void pass_branch_grad(struct norm_grad_work w)
+{
+	kernel_begin();
+	const int64_t col = ((int64_t)blockIdx.x * 32 + threadIdx.x) * 8;
+	const int64_t first = (int64_t)blockIdx.y * PART_ROWS,
+		      last = min(first + PART_ROWS, w.dx.rows);
+	float sum[8] = { 0 };
+
+	w.drop = drop_now(w.drop);
+	for (int64_t row = first + threadIdx.y; row < last && col < w.dx.cols; row += 8) {
+		float v[8], g[8], m[8];
+
+		tensor_load8<A>(v, w.dx, row, col);
+		tensor_load8<A>(g, w.dout, row, col);
+		dropout_factors8<A>(m, w.drop, row, col, w.dx.cols);
+#pragma unroll
+		for (int k = 0; k < 8; k++)
+			v[k] += g[k];
+		tensor_store8<A>(w.dx, row, col, v);
+#pragma unroll
+		for (int k = 0; k < 8; k++) {
+			g[k] = m[k] * (is_bf16<A>(w.dx) ? bf16_rounded(v[k]) : v[k]);
+			sum[k] += g[k];
+		}
+		tensor_store8<A>(w.dbranch, row, col, g);
+	}
+	if (w.parts)
+		store_column_sums(w.parts + (int64_t)blockIdx.y * w.dx.cols, w.dx.cols, col, sum);
+}
+
+static void start_pass_branch(struct dev *d, struct norm_grad_work w, float *dbias)
+{
+	const int64_t cols = w.dx.cols, n_parts = CEIL_DIV(w.dx.rows, PART_ROWS);
+	const dim3 grid((unsigned)CEIL_DIV(cols, 256), (unsigned)n_parts);
+
+	if (dbias)
+		w.parts = (float *)cuda_get_scratch(d, CUDA_SCRATCH_SUMS, (size_t)(n_parts * cols),
+						    sizeof(*w.parts));
+	if (!n_parts || (dbias && !w.parts))
+		return;
+	LAUNCH_ACCESS(d, access_of(w.dx, w.dbranch, w.dout), pass_branch_grad, grid, dim3(32, 8), 0,
+		      w);
+	if (dbias)
+		cuda_add_parts(d, dbias, w.parts, n_parts, cols);
+}
+
 extern "C" void cuda_norm_grad(struct dev *d, struct tensor dx, float *dscale, float *dshift,
 			       struct tensor dout, struct tensor x, const float *mean,
-			       const float *rstd, const float *scale, bool accumulate)
+			       const float *rstd, const float *scale, struct norm_how how,
+			       bool accumulate)
 {
-	const struct norm_grad_work w = { dx,	      dout, x,	mean, rstd, scale,
-					  accumulate, dx,   {}, NULL, 0 };
+	const struct norm_grad_work w = { dx,	dout,  x,	   mean,
+					  rstd, scale, accumulate, how.kind == NORM_RMS,
+					  dx,	{},    NULL,	   0 };
 	const struct norm_sums sums = { dscale, dshift, NULL };
 
-	start_norm_grad<false>(d, access_of(dx, dout, x, scale), w, sums);
+	if (how.kind != NORM_NONE)
+		start_norm_grad<false>(d, access_of(dx, dout, x, scale), w, sums);
+	else if (accumulate)
+		cuda_add(d, dx, dout);
+	else
+		cuda_copy(d, dx, dout);
 }
 
 extern "C" void cuda_add_norm_grad(struct dev *d, struct tensor dsum, struct tensor dbranch,
 				   float *dbias, float *dscale, float *dshift, struct tensor dout,
 				   struct tensor sum, const float *mean, const float *rstd,
-				   const float *scale, struct dropout drop)
+				   const float *scale, struct norm_how how, struct dropout drop)
 {
-	const struct norm_grad_work w = { dsum, dout,	 sum,		mean, rstd, scale,
-					  true, dbranch, drop_of(drop), NULL, 0 };
+	const struct norm_grad_work w = { dsum,	   dout,	  sum,	mean,
+					  rstd,	   scale,	  true, how.kind == NORM_RMS,
+					  dbranch, drop_of(drop), NULL, 0 };
 	const struct norm_sums sums = { dscale, dshift, dbias };
 
-	start_norm_grad<true>(d, access_of(dsum, dbranch, dout, sum, scale), w, sums);
+	if (how.kind == NORM_NONE)
+		start_pass_branch(d, w, dbias);
+	else
+		start_norm_grad<true>(d, access_of(dsum, dbranch, dout, sum, scale), w, sums);
 }

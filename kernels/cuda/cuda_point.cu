@@ -34,20 +34,6 @@ static unsigned blocks_for(int64_t n, int64_t max_blocks)
 
 #define MAX_BLOCKS ((int64_t)1 << 20)
 
-/* The eights of a tensor are numbered row by row; number i begins at (row, col). */
-struct eight {
-	int64_t row, col;
-};
-
-static __device__ __forceinline__ struct eight eight_at(int64_t i, int64_t eights)
-{
-	struct eight e;
-
-	e.row = i / eights;
-	e.col = (i - e.row * eights) * 8;
-	return e;
-}
-
 static __device__ __forceinline__ int64_t first_index(void)
 {
 	return (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
@@ -89,18 +75,14 @@ extern "C" void cuda_relu_dropout(struct dev *d, struct tensor x, const float *b
 		      drop_of(drop));
 }
 
-/* Rows of a block of relu_dropout_grad. */
-#define ROWS_PER_PART 64
-
 template <enum access A>
 static __global__ void relu_dropout_grad(struct tensor dx, float *parts, struct tensor y,
 					 float scale)
 {
 	kernel_begin();
-	SHARED(float, sums, [8][32 * 8]);
 	const int64_t col = ((int64_t)blockIdx.x * 32 + threadIdx.x) * 8;
-	const int64_t first = (int64_t)blockIdx.y * ROWS_PER_PART,
-		      last = min(first + ROWS_PER_PART, dx.rows);
+	const int64_t first = (int64_t)blockIdx.y * PART_ROWS,
+		      last = min(first + PART_ROWS, dx.rows);
 	float sum[8] = { 0 };
 
 	for (int64_t row = first + threadIdx.y; row < last && col < dx.cols; row += 8) {
@@ -115,25 +97,13 @@ static __global__ void relu_dropout_grad(struct tensor dx, float *parts, struct 
 		}
 		tensor_store8<A>(dx, row, col, g);
 	}
-#pragma unroll
-	for (int k = 0; k < 8; k++)
-		sums[threadIdx.y][k * 32 + threadIdx.x] = sum[k];
-	__syncthreads();
-	/* thread (x, y) sums column 8 x + y of the block */
-	if (col + threadIdx.y < dx.cols) {
-		float total = 0;
-
-#pragma unroll
-		for (int k = 0; k < 8; k++)
-			total += sums[k][threadIdx.y * 32 + threadIdx.x];
-		parts[(int64_t)blockIdx.y * dx.cols + col + threadIdx.y] = total;
-	}
+	store_column_sums(parts + (int64_t)blockIdx.y * dx.cols, dx.cols, col, sum);
 }
 
 extern "C" void cuda_relu_dropout_grad(struct dev *d, struct tensor dx, float *dbias,
 				       struct tensor y, struct dropout drop)
 {
-	const int64_t n_parts = CEIL_DIV(dx.rows, ROWS_PER_PART);
+	const int64_t n_parts = CEIL_DIV(dx.rows, PART_ROWS);
 	const dim3 grid((unsigned)CEIL_DIV(dx.cols, 256), (unsigned)n_parts), block(32, 8);
 	float *parts = (float *)cuda_get_scratch(d, CUDA_SCRATCH_SUMS, (size_t)(n_parts * dx.cols),
 						 sizeof(*parts));
@@ -278,7 +248,7 @@ extern "C" void cuda_zero(struct dev *d, void *p, size_t bytes)
 
 /* Scalars of a step; factor NaN: skip the step. */
 struct adam_scalars {
-	float beta1, beta2, epsilon, rate, factor;
+	float beta1, beta2, epsilon, rate, factor, decay;
 };
 
 /*
@@ -294,6 +264,7 @@ static __device__ __forceinline__ struct adam_scalars adam_begin(struct adam_ste
 	now.epsilon = s.epsilon;
 	now.rate = s.rate * sqrtf(s.correction2) / s.correction1;
 	now.factor = adam_factor(&s);
+	now.decay = s.decay;
 	return now;
 }
 
@@ -304,7 +275,7 @@ static __device__ __forceinline__ void adam_one(float *param, float *m, float *v
 
 	*m = s.beta1 * *m + (1 - s.beta1) * g;
 	*v = s.beta2 * *v + (1 - s.beta2) * g * g;
-	*param -= s.rate * *m / (sqrtf(*v) + s.epsilon);
+	*param -= s.rate * *m / (sqrtf(*v) + s.epsilon) + s.decay * *param;
 }
 
 static __global__ void adam_fours(float4 *param, float4 *m, float4 *v, const float4 *grad,

@@ -3,9 +3,9 @@
 # May use: kernels/ops, share.
 # nvcc compiles the .cu files; for tests without a GPU the host compiler does, see tests/cudasim.
 cuda_sources = \
-	%D%/cuda_attention.cu %D%/cuda_attention_any.cu %D%/cuda_attention_grad.cu \
+	%D%/cuda_activate.cu %D%/cuda_attention.cu %D%/cuda_attention_any.cu %D%/cuda_attention_grad.cu \
 	%D%/cuda_choices.cu %D%/cuda_decode.cu %D%/cuda_dev.cu %D%/cuda_embed.cu %D%/cuda_few_rows.cu %D%/cuda_graph.cu %D%/cuda_linear.cu %D%/cuda_loss.cu \
-	%D%/cuda_norm.cu %D%/cuda_point.cu %D%/cuda_product.cu %D%/cuda_queue.cu %D%/cuda_compress.cu
+	%D%/cuda_norm.cu %D%/cuda_point.cu %D%/cuda_product.cu %D%/cuda_queue.cu %D%/cuda_ssru.cu %D%/cuda_compress.cu
 cuda_headers = %D%/cuda.cuh %D%/cuda_attention.cuh %D%/cuda_attention_tiles.cuh %D%/cuda_product.cuh %D%/cuda.h kernels/ops/adam_factor.h %D%/cuda_blas.h \
 	%D%/cuda_queue.h %D%/cuda_queue.cuh %D%/toolkit_library.h kernels/ops/wire.h
 EXTRA_DIST += $(cuda_sources) $(cuda_headers) %D%/cuda_blas.cu %D%/cuda_table.c
@@ -17,7 +17,7 @@ cuda_flags = -std=c++17 -O3 $(NVCC_GENCODE) $(NVCCFLAGS) -I$(top_srcdir) -I. -D_
 .cu.o:
 	@$(MKDIR_P) $(@D)
 	$(AM_V_GEN)$(NVCC) $(cuda_flags) -c -o $@ $<
-$(cuda_objects): $(cuda_headers) $(srcdir)/kernels/ops/ops.def $(srcdir)/kernels/ops/ops.h
+$(cuda_objects): $(cuda_headers) $(srcdir)/kernels/ops/ops.def $(srcdir)/kernels/ops/ops.h $(srcdir)/share/base/activations.def
 CLEANFILES += $(cuda_objects)
 libkernels_a_SOURCES += %D%/cuda_table.c
 libkernels_a_LIBADD += $(cuda_objects)

@@ -25,6 +25,7 @@
 #include <stdint.h>
 
 #include "kernels/ops/tensor.h"
+#include "share/base/activation.h"
 #include "share/base/err.h"
 #include "share/base/rng.h"
 
@@ -32,7 +33,30 @@
 extern "C" {
 #endif
 
-#define NORM_EPSILON 1e-6f
+enum norm_kind {
+	NORM_LAYER, /* Ba et al. 2016 */
+	NORM_RMS,   /* Zhang and Sennrich 2019 */
+	NORM_NONE
+};
+
+/* How the ops around norm normalise a row. */
+struct norm_how {
+	enum norm_kind kind;
+	float epsilon; /* added to the variance, or to the mean square */
+};
+
+enum position_kind {
+	POSITION_SINUSOID, /* of the formula at op embed */
+	POSITION_TABLE,	   /* row number `position` of a table */
+	POSITION_NONE
+};
+
+/* How op embed makes a row. */
+struct embed_how {
+	float scale; /* factor of the word's row */
+	enum position_kind kind;
+	struct tensor positions; /* POSITION_TABLE: (positions, D) floats */
+};
 
 struct profile;
 struct cuda_queue;
@@ -107,6 +131,7 @@ struct adam_step {
 	float beta1, beta2, epsilon;
 	float correction1; /* 1 - beta1^t */
 	float correction2; /* 1 - beta2^t */
+	float decay; /* decoupled weight decay of this step: param -= decay * param; 0: none */
 	double grad_scale;
 	double clip;	       /* greatest L2 norm of the scaled gradient; 0: no clipping */
 	const double *tokens;  /* (1); NULL: 1 */

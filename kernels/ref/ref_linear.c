@@ -122,7 +122,8 @@ static double linear_input(enum dtype packed, float x, float amax)
 struct row {
 	struct tensor a, packed;
 	int64_t m;
-	float amax;   /* greatest magnitude of the row */
+	float amax;	   /* greatest magnitude of the row */
+	const float *bias; /* of op linear_top_k; NULL: none */
 	bool rounded; /* weights that are not packed: round both factors to bf16, as matmul does */
 };
 
@@ -148,7 +149,7 @@ void REF(linear)(struct dev *d, struct tensor out, struct tensor a, struct tenso
 	const bool rounded = !tensor_is_packed(packed) && ((struct ref_dev *)d)->bf16;
 
 	for (int64_t m = 0; m < out.rows; m++) {
-		struct row r = { a, packed, m, row_max_abs(a, m), rounded };
+		struct row r = { a, packed, m, row_max_abs(a, m), NULL, rounded };
 
 		for (int64_t n = 0; n < out.cols; n++) {
 			double x = linear_element(&r, n) + (bias ? bias[n] : 0);
@@ -160,15 +161,17 @@ void REF(linear)(struct dev *d, struct tensor out, struct tensor a, struct tenso
 
 static float logit_of_row(const void *row, int64_t n)
 {
-	return (float)linear_element(row, n);
+	const struct row *r = row;
+
+	return (float)(linear_element(r, n) + (r->bias ? r->bias[n] : 0));
 }
 
 void REF(linear_top_k)(struct dev *d, float *values, int32_t *ids, struct tensor a,
-		       struct tensor packed, int64_t n_real, int32_t k)
+		       struct tensor packed, const float *bias, int64_t n_real, int32_t k)
 {
 	(void)d;
 	for (int64_t m = 0; m < a.rows; m++) {
-		struct row r = { a, packed, m, row_max_abs(a, m), false };
+		struct row r = { a, packed, m, row_max_abs(a, m), bias, false };
 
 		REF(best_of_row)(values + m * k, ids + m * k, logit_of_row, &r, n_real, k);
 	}

@@ -1,7 +1,7 @@
 /*
  * ref_point.c - elementwise ops: embedding, ReLU, dropout, sums, Adam, moving averages.
  *
- *	embed		out = dropout(scale * table[id] + sinusoid(position))
+ *	embed		out = dropout(scale * table[id] + encoding(position))
  *	embed_grad	dtable[id] += scale * dropout'(dout)
  *	relu_dropout	x = dropout(max(0, x + bias))
  *	adam		m = b1 m + (1 - b1) g,  v = b2 v + (1 - b2) g^2,
@@ -29,15 +29,29 @@ static double position_sinusoid(int32_t position, int64_t col, int64_t d_model)
 	return col < half ? sin(angle) : cos(angle);
 }
 
+static double ref_position_encoding(const struct embed_how *how, int32_t position, int64_t col,
+				    int64_t d_model)
+{
+	switch (how->kind) {
+	case POSITION_SINUSOID:
+		return position_sinusoid(position, col, d_model);
+	case POSITION_TABLE:
+		return ref_get(how->positions, position, col);
+	case POSITION_NONE:
+		break;
+	}
+	return 0;
+}
+
 void REF(embed)(struct dev *d, struct tensor out, struct tensor table, const int32_t *ids,
-		const int32_t *positions, float scale, struct dropout drop)
+		const int32_t *positions, struct embed_how how, struct dropout drop)
 {
 	(void)d;
 	for (int64_t t = 0; t < out.rows; t++) {
 		for (int64_t c = 0; c < out.cols; c++) {
 			double x = ids[t] < 0 ? 0 : ref_get(table, ids[t], c);
 
-			x = scale * x + position_sinusoid(positions[t], c, out.cols);
+			x = how.scale * x + ref_position_encoding(&how, positions[t], c, out.cols);
 			ref_set(out, t, c, x * ref_dropout_at(drop, out, t, c));
 		}
 	}
@@ -147,7 +161,8 @@ void REF(adam)(struct dev *d, float *param, float *m, float *v, const float *gra
 
 		m[i] = (float)m_new;
 		v[i] = (float)v_new;
-		param[i] = (float)(param[i] - rate * m_new / (sqrt(v_new) + s.epsilon));
+		param[i] = (float)(param[i] - (rate * m_new / (sqrt(v_new) + s.epsilon) +
+					       (double)s.decay * (double)param[i]));
 		if (s.bf16_params)
 			s.bf16_params[i] = bf16_from_float((float)param[i]);
 	}

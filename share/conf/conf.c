@@ -12,10 +12,22 @@
 #include "share/base/mem.h"
 #include "share/base/text.h"
 #include "share/conf/alias.h"
-#include "share/conf/arch.h"
 #include "share/conf/conf_internal.h"
 
 /* ---- the tables ---- */
+
+/* "relu|gelu|…", "tiny|base|…" */
+static const char activation_choices[] =
+#define ACTIVATION_FIRST(name, text) text
+#define ACTIVATION(name, text)	     "|" text
+#include "share/base/activations.def"
+	;
+
+static const char size_choices[] =
+#define SIZE_FIRST(name, text, settings) text
+#define SIZE(name, text, settings)	 "|" text
+#include "share/conf/sizes.def"
+	;
 
 #define AT(name) offsetof(struct conf, name)
 
@@ -586,41 +598,4 @@ bool conf_is_given(const struct conf *c, const char *name)
 	const struct conf_option *o = conf_find_option(name);
 
 	return o && c->origins && c->origins[o - conf_options].is_given;
-}
-
-/* ---- presets ---- */
-
-static int apply_preset(struct conf *c, const char *name, int64_t *slot, int64_t value,
-			struct err *e)
-{
-	const struct conf_option *o = conf_find_option("size");
-	struct conf_source s = { RANK_DEFAULT, NULL, name, ERR_CONFIG, false, NULL };
-	char origin[40];
-	size_t n;
-	const char *size = conf_choice(o->detail, c->size, &n);
-
-	assert(size && value > 0);
-	if (*slot)
-		return 0;
-	*slot = value;
-	snprintf(origin, sizeof(origin), "size %.*s", (int)n, size);
-	s.origin = origin;
-	return note_origin(&c->origins[conf_find_option(name) - conf_options], &s, e);
-}
-
-#define PRESET_OPTION(name) apply_preset(c, #name, &c->name, sizes[c->size].name, &ignored);
-#define PRESET_CORPUS(name)
-
-void conf_apply_size(struct conf *c)
-{
-	/* base and big: Vaswani et al. 2017, table 3; tiny: for small corpora on a CPU */
-	static const struct model_shape sizes[] = {
-		[SIZE_TINY] = { 256, 1024, 4, .encoder_layers = 3, .decoder_layers = 3 },
-		[SIZE_BASE] = { 512, 2048, 8, .encoder_layers = 6, .decoder_layers = 6 },
-		[SIZE_BIG] = { 1024, 4096, 16, .encoder_layers = 6, .decoder_layers = 6 },
-	};
-	struct err ignored; /* without memory for the origin it stays "default" */
-
-#define ARCH(name, from, low, high) PRESET_##from(name)
-#include "share/conf/arch.def"
 }

@@ -58,7 +58,10 @@ struct conf {
 };
 
 /* Choices of the enumerations that code asks for, in the order of options.def. */
-enum conf_size { SIZE_TINY, SIZE_BASE, SIZE_BIG };
+enum conf_size {
+#define SIZE(name, text, settings) SIZE_##name,
+#include "share/conf/sizes.def"
+};
 /* the options best_metric and stop_metric */
 enum best_metric { BEST_BLEU, BEST_LOSS };
 enum conf_precision { PRECISION_FP32, PRECISION_BF16, PRECISION_INT8, PRECISION_AUTO };
@@ -145,7 +148,7 @@ int conf_load_recipe_text(struct conf *c, const char *path, const char *text, si
 /* The name of a recipe from its path: "some/demo.ini" is demo. */
 void conf_recipe_name(const char *path, char *name, size_t size);
 
-/* Set d_model, d_ff, heads and layers that are 0 to the values of the size. */
+/* Set the options that sizes.def has for the size and that nobody has given, or that are 0. */
 void conf_apply_size(struct conf *c);
 
 /*

@@ -139,7 +139,7 @@ static int compare_fact(const struct conf *now, const struct conf *then, const c
 	conf_value(now, name, is);
 	conf_value(then, name, was);
 	*differ = strcmp(buf_text(is), buf_text(was)) != 0;
-	if (*differ && o->kind == CONF_LIST)
+	if (*differ && o->kind == CONF_LIST && is_path(o))
 		*differ = !has_same_paths(conf_slot(now, o), conf_slot(then, o));
 	else if (*differ && o->kind == CONF_STR && !strcmp(o->detail, "FILE") && is->len &&
 		 was->len)

@@ -21,9 +21,8 @@ void format_put_version(struct json_writer *w, const struct file_format *f,
 	json_close(w, ']');
 }
 
-/* ERR_CONFIG: "PATH: this checkpoint REASON: use Werkbank 0.3.0 or newer". */
-static int refuse_format(const struct json *root, const struct file_format *f, const char *path,
-			 const char *reason, struct err *e)
+int format_refuse(const struct json *root, const struct file_format *f, const char *path,
+		  const char *reason, struct err *e)
 {
 	const char *program = json_text(json_get(root, "program"), "");
 
@@ -55,7 +54,7 @@ int format_check_version(const struct json *root, const struct file_format *f, c
 
 	if (version > f->version) {
 		snprintf(reason, sizeof(reason), "has version %lld", (long long)version);
-		return refuse_format(root, f, path, reason, e);
+		return format_refuse(root, f, path, reason, e);
 	}
 	for (const struct json *c = json_first(needs); c; c = json_next(needs, c)) {
 		const char *feature = json_text(c, "");
@@ -63,7 +62,7 @@ int format_check_version(const struct json *root, const struct file_format *f, c
 		if (is_known_feature(f, feature))
 			continue;
 		snprintf(reason, sizeof(reason), "needs \"%.60s\"", feature);
-		return refuse_format(root, f, path, reason, e);
+		return format_refuse(root, f, path, reason, e);
 	}
 	return 0;
 }
@@ -83,7 +82,7 @@ int format_check_keys(const struct json *root, const char *name, const char *con
 		if (i < n)
 			continue;
 		snprintf(reason, sizeof(reason), "has \"%.60s\" in \"%.30s\"", key, name);
-		return refuse_format(root, f, path, reason, e);
+		return format_refuse(root, f, path, reason, e);
 	}
 	return 0;
 }

@@ -41,4 +41,11 @@ int format_check_version(const struct json *root, const struct file_format *f, c
 int format_check_keys(const struct json *root, const char *name, const char *const *keys, size_t n,
 		      const struct file_format *f, const char *path, struct err *e);
 
+/*
+ * ERR_CONFIG: "PATH: this checkpoint REASON, which Werkbank 0.3.0 does not know: use the one that wrote it …". reason:
+ * 'has version 2'.
+ */
+int format_refuse(const struct json *root, const struct file_format *f, const char *path,
+		  const char *reason, struct err *e);
+
 #endif

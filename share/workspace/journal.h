@@ -46,7 +46,8 @@
  *	eval      bleu (0..100), tok (its tokenizer), signature, precision (of the products that decoded: fp32, bf16),
  *	          dev_nll, train_nll (no dropout, no smoothing, nats per token),
  *	          dev_ppl, seconds, weights ("average": the moving average; absent: the raw weights),
- *	          best (bool: by best-metric), shares (number of ranks that took part)
+ *	          best (bool: by best-metric), shares (number of ranks that took part),
+ *	          tags (of a development set with several tags: tag ("": none), sentences, bleu, chrf2 of each)
  *	          of an imported log (start: imported): dev_loss and pseudo_bleu instead, see
  *	          train/record/openseq2seq.h
  *	weights   since (step), and by weight matrix: moved (norm of its change since that
@@ -62,7 +63,8 @@
  *	          bytes a second), absent if unknown. What is missing from 1 is outside of ops
  *	event     level (info, warning, error), text; sign: name of what a warning about learning or
  *	          about the recipe found (werkbank-report(7)); of a cool-down that the time limit
- *	          asks for: cooldown_from, cooldown_to (steps), cooldown_factor (of the rate at cooldown_from)
+ *	          asks for: cooldown_from, cooldown_to (steps), cooldown_factor (of the rate at cooldown_from);
+ *	          of a schedule that the time limit ends earlier: schedule_from (step), schedule_end (steps)
  *	stop      reason (finished, asked, diverged, failed),
  *	          why (steps, minutes, patience, request, diverged, failed),
  *	          text (the reason in words), exit, rank (of a SIGTERM that nobody else sent),

@@ -3,9 +3,10 @@
  *
  *	tests/bench_ops [WORD]... [--size tiny|base|big] [--backend cpu|cuda] [--precision fp32|bf16|int8]
  *			[--vocabulary 32768] [--tokens 4096] [--beam 4] [--batch 32] [--length 25] [--threads 0]
- *			[--repeats 15] [--calls N] [--roof 8192] [--only training|decoding] [--variant NAME] [--json]
+ *			[--repeats 15] [--calls N] [--roof 8192] [--only training|decoding|options] [--variant NAME] [--json]
  *
- * It trains a step as bench_train does and decodes a batch as bench_decode does. op_times.h times
+ * It trains a step as bench_train does and decodes a batch as bench_decode does; then come the ops of other
+ * architectures at these shapes (bench_ops_options.h). op_times.h times
  * every op at each of the shapes and types that occur. WORDs select lines whose op or shapes
  * contain one of them. int8 is for decoding only: training then uses bf16.
  *
@@ -26,6 +27,7 @@
 #include "share/base/file.h"
 #include "share/base/util.h"
 #include "tests/bench/bench.h"
+#include "tests/bench/bench_ops_options.h"
 #include "tests/bench/decode_rig.h"
 #include "tests/bench/op_times.h"
 #include "tests/bench/predicted.h"
@@ -139,6 +141,22 @@ static void print_roof(const struct bench *b)
 
 /* ---- a training step, a decoding --------------------------------------------------- */
 
+static int shape_of(const struct bench *b, struct model_shape *shape, struct err *e)
+{
+	const int32_t vocabulary = (int32_t)b->vocabulary;
+	struct conf conf;
+	int rc = conf_init(&conf, e);
+
+	if (rc)
+		return rc;
+	if (!(rc = conf_set(&conf, "size", b->size, "command line", e))) {
+		conf_apply_size(&conf);
+		rc = model_shape_from_conf(shape, &conf, vocabulary, vocabulary, e);
+	}
+	conf_free(&conf);
+	return rc;
+}
+
 static int train_step(const struct bench *b, struct op_times *t, struct err *e)
 {
 	struct rig_how how = { .backend = b->backend,
@@ -151,23 +169,18 @@ static int train_step(const struct bench *b, struct op_times *t, struct err *e)
 			       .graphs = true };
 	const int32_t vocabulary = (int32_t)b->vocabulary;
 	struct rig r = { 0 };
-	struct conf conf;
 	struct model_sums sums;
 	struct shard *shard = NULL;
 	char *path = file_path(e, "%s/train.shard", b->folder);
-	int rc = path ? conf_init(&conf, e) : e->code;
+	int rc;
 
-	if (!path || rc)
-		return rc;
+	if (!path)
+		return e->code;
 	if (b->variant) {
 		how.ways = b->variant->ways;
 		how.has_no_relu_dropout = b->variant->has_no_relu_dropout;
 	}
-	if (!(rc = conf_set(&conf, "size", b->size, "command line", e))) {
-		conf_apply_size(&conf);
-		rc = model_shape_from_conf(&how.shape, &conf, vocabulary, vocabulary, e);
-	}
-	if (!rc)
+	if (!(rc = shape_of(b, &how.shape, e)))
 		rc = rig_make_shard(path, vocabulary, MADE_UP, e);
 	if (!rc)
 		rc = (how.shard = shard = shard_open(path, e)) ? 0 : e->code;
@@ -180,7 +193,6 @@ static int train_step(const struct bench *b, struct op_times *t, struct err *e)
 	rig_close(&r);
 	if (shard)
 		shard_close(shard);
-	conf_free(&conf);
 	free(path);
 	return rc;
 }
@@ -210,6 +222,27 @@ static int decode_batch(const struct bench *b, struct op_times *t, struct err *e
 	return rc;
 }
 
+static int call_options(const struct bench *b, struct op_times *t, struct err *e)
+{
+	struct model_shape shape = { 0 };
+	int rc = shape_of(b, &shape, e);
+	const struct option_sizes sizes = { .tokens = b->tokens,
+					    .d_model = shape.d_model,
+					    .d_ff = shape.d_ff,
+					    .heads = shape.heads,
+					    .sentence = b->length,
+					    .rows = b->sentences * b->beam,
+					    .threads = (int)b->threads,
+					    .bf16 = strcmp(b->precision, "fp32") != 0 };
+
+	if (rc)
+		return rc;
+	op_times_start(t);
+	if (!(rc = bench_ops_call_options(op_times_ops(t), &sizes, e)))
+		print_results(b, "options", t, 0);
+	return rc;
+}
+
 /* ---- the program -------------------------------------------------------------------- */
 
 static int measure_roof(struct bench *b, bool gpu, struct err *e)
@@ -233,6 +266,12 @@ static int measure_roof(struct bench *b, bool gpu, struct err *e)
 
 static int run(struct bench *b, struct err *e)
 {
+	static const struct {
+		const char *name;
+		int (*time)(const struct bench *b, struct op_times *t, struct err *e);
+	} phases[] = { { "training", train_step },
+		       { "decoding", decode_batch },
+		       { "options", call_options } };
 	const bool gpu = !strcmp(b->backend, "cuda");
 	struct op_times_how how = { .repeats = (int)b->repeats,
 				    .calls = b->calls ? b->calls
@@ -242,7 +281,7 @@ static int run(struct bench *b, struct err *e)
 				    .n_words = b->n_words };
 	struct dev_info facts;
 	struct op_times *t;
-	int rc;
+	int rc = 0;
 
 	if (!(b->ops = ops_find(b->backend, e)) || measure_roof(b, gpu, e))
 		return e->code;
@@ -250,16 +289,14 @@ static int run(struct bench *b, struct err *e)
 	if (b->ops->query_device && !b->ops->query_device(0, &facts, e))
 		snprintf(b->gpu, sizeof(b->gpu), "%s", facts.name);
 	how.processor_time = !gpu && b->roof.threads == 1;
-	if (!(t = op_times_new(b->ops, &how, e)))
-		return e->code;
-	rc = strcmp(b->only, "decoding") ? train_step(b, t, e) : 0;
-	op_times_free(t);
-	if (rc || !strcmp(b->only, "training"))
-		return rc;
-	if (!(t = op_times_new(b->ops, &how, e)))
-		return e->code;
-	rc = decode_batch(b, t, e);
-	op_times_free(t);
+	for (size_t i = 0; i < ARRAY_LEN(phases) && !rc; i++) {
+		if (*b->only && strcmp(b->only, phases[i].name) != 0)
+			continue;
+		if (!(t = op_times_new(b->ops, &how, e)))
+			return e->code;
+		rc = phases[i].time(b, t, e);
+		op_times_free(t);
+	}
 	return rc;
 }
 
@@ -282,7 +319,7 @@ int main(int argc, char **argv)
 		{ "size", &b.size, NULL, NULL, "tiny, base or big" },
 		{ "backend", &b.backend, NULL, NULL, "cpu or cuda" },
 		{ "precision", &b.precision, NULL, NULL, "fp32, bf16 or int8" },
-		{ "only", &b.only, NULL, NULL, "training or decoding" },
+		{ "only", &b.only, NULL, NULL, "training, decoding or options" },
 		{ "vocabulary", NULL, &b.vocabulary, NULL, "entries, 64 to 10^6, a multiple of 8" },
 		{ "tokens", NULL, &b.tokens, NULL, "of a batch in training, 256 to 2^20" },
 		{ "beam", NULL, &b.beam, NULL, "of decoding" },

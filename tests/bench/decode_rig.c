@@ -8,9 +8,27 @@
 #include "share/base/util.h"
 
 static const struct model_shape decode_shapes[] = {
-	{ 256, 1024, 4, 3, 3, 8192, 8192 },
-	{ 512, 2048, 8, 6, 6, 32768, 32768 },
-	{ 1024, 4096, 16, 6, 6, 32768, 32768 },
+	{ .d_model = 256,
+	  .d_ff = 1024,
+	  .heads = 4,
+	  .encoder_layers = 3,
+	  .decoder_layers = 3,
+	  .vocabulary = 8192,
+	  .real_vocabulary = 8192 },
+	{ .d_model = 512,
+	  .d_ff = 2048,
+	  .heads = 8,
+	  .encoder_layers = 6,
+	  .decoder_layers = 6,
+	  .vocabulary = 32768,
+	  .real_vocabulary = 32768 },
+	{ .d_model = 1024,
+	  .d_ff = 4096,
+	  .heads = 16,
+	  .encoder_layers = 6,
+	  .decoder_layers = 6,
+	  .vocabulary = 32768,
+	  .real_vocabulary = 32768 },
 };
 
 /*
@@ -19,16 +37,17 @@ static const struct model_shape decode_shapes[] = {
  */
 static struct ops counted;
 static void (*real_linear_top_k)(struct dev *d, float *values, int32_t *ids, struct tensor x,
-				 struct tensor weight, int64_t n_real, int32_t k);
+				 struct tensor weight, const float *bias, int64_t n_real,
+				 int32_t k);
 static int64_t n_steps, n_rows, most_rows;
 
 static void count_linear_top_k(struct dev *d, float *values, int32_t *ids, struct tensor x,
-			       struct tensor weight, int64_t n_real, int32_t k)
+			       struct tensor weight, const float *bias, int64_t n_real, int32_t k)
 {
 	n_steps++;
 	n_rows += x.rows;
 	most_rows = MAX(most_rows, x.rows);
-	real_linear_top_k(d, values, ids, x, weight, n_real, k);
+	real_linear_top_k(d, values, ids, x, weight, bias, n_real, k);
 }
 
 static const struct ops *count_steps(const struct ops *o)
@@ -54,8 +73,7 @@ static int turn_from_end(struct model *m, struct err *e)
 		   (size_t)d * sizeof(*end));
 	for (int32_t i = 0; i < d; i++)
 		end[i] *= -20;
-	o->to_device(model_get_dev(m), model_output_norm(m)->norm_shift.data, end,
-		     (size_t)d * sizeof(*end));
+	o->to_device(model_get_dev(m), model_output_norm(m).shift, end, (size_t)d * sizeof(*end));
 	free(end);
 	return 0;
 }

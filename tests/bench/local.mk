@@ -3,7 +3,7 @@
 # May use: everything. "make bench" runs the first two, "make tests/bench_NAME" builds the others.
 bench_programs = tests/bench_ops tests/bench_decode
 noinst_PROGRAMS += $(bench_programs)
-tests_bench_ops_SOURCES = %D%/bench_ops.c %D%/op_times.c %D%/op_times.h %D%/predicted.c %D%/predicted.h %D%/train_variants.c \
+tests_bench_ops_SOURCES = %D%/bench_ops.c %D%/bench_ops_options.c %D%/bench_ops_options.h %D%/op_times.c %D%/op_times.h %D%/predicted.c %D%/predicted.h %D%/train_variants.c \
 	%D%/train_variants.h $(decode_rig) tests/train/rig.c tests/train/rig.h %D%/bench.c %D%/bench.h \
 	%D%/roof.c %D%/roof_device.c %D%/roof.h
 tests_bench_ops_CFLAGS = $(AM_CFLAGS) -O3

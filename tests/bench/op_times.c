@@ -28,7 +28,7 @@ static struct op_times *current; /* the table's functions get no other argument 
 
 /* ---- text of the arguments -------------------------------------------------------------- */
 
-enum argument { TENSOR, PRODUCT_HOW, SENTENCES, INT64, SIZE, NOT_SHOWN };
+enum argument { TENSOR, PRODUCT_HOW, SENTENCES, INT64, SIZE, NORM_HOW, ACTIVATION_NAME, NOT_SHOWN };
 
 #define ARGUMENT_OF(x)                                                                             \
 	_Generic((x), struct tensor                                                                \
@@ -36,7 +36,9 @@ enum argument { TENSOR, PRODUCT_HOW, SENTENCES, INT64, SIZE, NOT_SHOWN };
 		 : PRODUCT_HOW, struct attention_shape                                             \
 		 : SENTENCES, int64_t                                                              \
 		 : INT64, size_t                                                                   \
-		 : SIZE, default                                                                   \
+		 : SIZE, struct norm_how                                                           \
+		 : NORM_HOW, enum activation                                                       \
+		 : ACTIVATION_NAME, default                                                        \
 		 : NOT_SHOWN)
 
 static void show_tensor(char *to, size_t n, const struct tensor *t)
@@ -50,6 +52,11 @@ static void show_tensor(char *to, size_t n, const struct tensor *t)
 /* Append an argument to the text; `text` has room for n bytes. */
 static void show_argument(char *text, size_t n, enum argument kind, const void *x)
 {
+	static const char *const norms[] = { "layer norm", "RMS norm", "no norm" };
+	static const char *const activations[] = {
+#define ACTIVATION(name, text) text,
+#include "share/base/activations.def"
+	};
 	const size_t used = strlen(text);
 	const struct attention_shape *s = x;
 	char one[80] = "";
@@ -65,30 +72,36 @@ static void show_argument(char *text, size_t n, enum argument kind, const void *
 		snprintf(one, sizeof(one), "%lld", (long long)*(const int64_t *)x);
 	else if (kind == SIZE)
 		snprintf(one, sizeof(one), "%zu bytes", *(const size_t *)x);
+	else if (kind == NORM_HOW)
+		snprintf(one, sizeof(one), "%s", norms[((const struct norm_how *)x)->kind]);
+	else if (kind == ACTIVATION_NAME)
+		snprintf(one, sizeof(one), "%s", activations[*(const enum activation *)x]);
 	if (*one)
 		snprintf(text + used, n - used, "%s%s", used ? ", " : "", one);
 }
 
-/* SHOW_ALL(a, b, …) shows up to 12 arguments. */
+/* SHOW_ALL(a, b, …) shows up to 14 arguments. */
 #define SHOW(x)		 SHOW_AS(ARGUMENT_OF(x), x)
 #define SHOW_AS(kind, x) show_argument(shapes, sizeof(shapes), kind, &(x));
 
-#define SHOW_1(x)						 SHOW(x)
-#define SHOW_2(x, ...)						 SHOW(x) SHOW_1(__VA_ARGS__)
-#define SHOW_3(x, ...)						 SHOW(x) SHOW_2(__VA_ARGS__)
-#define SHOW_4(x, ...)						 SHOW(x) SHOW_3(__VA_ARGS__)
-#define SHOW_5(x, ...)						 SHOW(x) SHOW_4(__VA_ARGS__)
-#define SHOW_6(x, ...)						 SHOW(x) SHOW_5(__VA_ARGS__)
-#define SHOW_7(x, ...)						 SHOW(x) SHOW_6(__VA_ARGS__)
-#define SHOW_8(x, ...)						 SHOW(x) SHOW_7(__VA_ARGS__)
-#define SHOW_9(x, ...)						 SHOW(x) SHOW_8(__VA_ARGS__)
-#define SHOW_10(x, ...)						 SHOW(x) SHOW_9(__VA_ARGS__)
-#define SHOW_11(x, ...)						 SHOW(x) SHOW_10(__VA_ARGS__)
-#define SHOW_12(x, ...)						 SHOW(x) SHOW_11(__VA_ARGS__)
-#define SHOW_PICK(a, b, c, d, e, f, g, h, i, j, k, l, pick, ...) pick
+#define SHOW_1(x)						       SHOW(x)
+#define SHOW_2(x, ...)						       SHOW(x) SHOW_1(__VA_ARGS__)
+#define SHOW_3(x, ...)						       SHOW(x) SHOW_2(__VA_ARGS__)
+#define SHOW_4(x, ...)						       SHOW(x) SHOW_3(__VA_ARGS__)
+#define SHOW_5(x, ...)						       SHOW(x) SHOW_4(__VA_ARGS__)
+#define SHOW_6(x, ...)						       SHOW(x) SHOW_5(__VA_ARGS__)
+#define SHOW_7(x, ...)						       SHOW(x) SHOW_6(__VA_ARGS__)
+#define SHOW_8(x, ...)						       SHOW(x) SHOW_7(__VA_ARGS__)
+#define SHOW_9(x, ...)						       SHOW(x) SHOW_8(__VA_ARGS__)
+#define SHOW_10(x, ...)						       SHOW(x) SHOW_9(__VA_ARGS__)
+#define SHOW_11(x, ...)						       SHOW(x) SHOW_10(__VA_ARGS__)
+#define SHOW_12(x, ...)						       SHOW(x) SHOW_11(__VA_ARGS__)
+#define SHOW_13(x, ...)						       SHOW(x) SHOW_12(__VA_ARGS__)
+#define SHOW_14(x, ...)						       SHOW(x) SHOW_13(__VA_ARGS__)
+#define SHOW_PICK(a, b, c, d, e, f, g, h, i, j, k, l, m, n, pick, ...) pick
 #define SHOW_ALL(...)                                                                              \
-	SHOW_PICK(__VA_ARGS__, SHOW_12, SHOW_11, SHOW_10, SHOW_9, SHOW_8, SHOW_7, SHOW_6, SHOW_5,  \
-		  SHOW_4, SHOW_3, SHOW_2, SHOW_1, )                                                \
+	SHOW_PICK(__VA_ARGS__, SHOW_14, SHOW_13, SHOW_12, SHOW_11, SHOW_10, SHOW_9, SHOW_8,        \
+		  SHOW_7, SHOW_6, SHOW_5, SHOW_4, SHOW_3, SHOW_2, SHOW_1, )                        \
 	(__VA_ARGS__)
 
 /* ---- taking times ----------------------------------------------------------------------- */

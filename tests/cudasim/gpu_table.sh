@@ -36,7 +36,7 @@ threads_of() {
 	attention*tiles*4\>) echo 128; return ;;
 	esac
 	case ${1%%<*} in
-	attention_*|copy_rows|step_weights|*_pieces) echo 128 ;;
+	attention_*|copy_rows|step_weights|*_pieces|ssru_*) echo 128 ;;
 	norm_grad_rows) echo 64 ;;	# with 512 columns
 	queue_add_rows) echo 32 ;;
 	sum_rows) echo 512 ;;

@@ -107,8 +107,9 @@ mutant() {
 }
 
 # ---- barriers --------------------------------------------------------------------------------
-mutant barrier-column-sums cuda_point cuda_ops \
+mutant barrier-column-sums shared:cuda_point cuda_ops \
 	'/sums\[threadIdx.y\]\[k \* 32 + threadIdx.x\] = /,/__syncthreads/s/__syncthreads();//' relu
+mutant barrier-gate-sums cuda_activate cuda_ops '/all threads have read the first sums/s/__syncthreads();//' activate_grad
 mutant barrier-add-parts cuda_point cuda_ops '/sums\[threadIdx.y\]\[threadIdx.x\] = sum;/,/__syncthreads/s/__syncthreads();//' relu
 mutant barrier-block-sum shared:cuda_point cuda_ops \
 	'/sums\[threadIdx.x \/ 32\] = x;/,/__syncthreads/s/__syncthreads();//' sum_squares
@@ -135,7 +136,7 @@ mutant begin-never cuda_norm cuda_bits '/norm_warp_rows/,/norm_wide_rows/s/kerne
 mutant begin-behind-access cuda_embed cuda_bits '/embed_rows(/,/drop_now/s/kernel_begin();//; s/\tdrop = drop_now(drop);/&kernel_begin();/'
 
 # ---- one too many, one too few -----------------------------------------------------------------
-mutant index-last-row cuda_point cuda_ops 's/last = min(first + ROWS_PER_PART, dx.rows)/last = min(first + ROWS_PER_PART, dx.rows - 1)/' relu
+mutant index-last-row cuda_point cuda_ops 's/last = min(first + PART_ROWS, dx.rows)/last = min(first + PART_ROWS, dx.rows - 1)/' relu
 mutant index-store-behind shared:cuda_point cuda_ops 's/if (col + i < t.cols)/if (col + i <= t.cols)/' relu
 mutant index-run-goes-on cuda_embed cuda_ops 's/bool goes_on = first > 0 \&\& /bool goes_on = first > CHUNK \&\& /' embed_grad
 mutant index-next-chunk cuda_embed cuda_ops 's/int64_t c = blockIdx.x + 1;/int64_t c = blockIdx.x + 2;/' embed_grad
@@ -149,6 +150,19 @@ mutant index-loss-last cuda_loss cuda_ops 's/col + i < w.n_real ? v\[i\]/col + i
 mutant index-loss-behind cuda_loss cuda_ops 's/i < n ? v\[i\] : LOWEST/i <= n ? v[i] : LOWEST/' cross
 mutant index-loss-target cuda_loss cuda_ops 's/target < col + 8/target < col + 7/' cross
 mutant index-norm-last cuda_norm cuda_ops '/ norm_grad_rows(/,/^}/s/last = min(first + w.rows_per_part, w.dx.rows)/last = min(first + w.rows_per_part, w.dx.rows - 1)/' norm_grad
+mutant index-activate-last cuda_activate cuda_ops 's/min(first + PART_ROWS, w.dout.rows)/min(first + PART_ROWS, w.dout.rows - 1)/' activate_grad
+mutant index-activate-gate cuda_activate cuda_ops 's/tensor_columns(x, x.cols - cols, cols)/tensor_columns(x, cols \/ 8 * 8, cols)/' activate
+mutant index-activate-bias cuda_activate cuda_ops 's/bias ? bias + cols : NULL/bias/' activate
+mutant index-column-parts cuda_activate cuda_ops 's/blockIdx.y \* rows_per_part/blockIdx.y * PART_ROWS/' column_sums
+mutant index-rotate-head cuda_activate cuda_ops 's/at.col - head \* eights \* 8/at.col/' rotate
+mutant index-rotate-width cuda_activate cuda_ops 's/half % 8 ? ACCESS_ANY : //' rotate
+mutant index-rotate-back cuda_activate cuda_ops 's/b\[k\] \* cosine\[k\] + w.direction \* a/b[k] * cosine[k] + a/' rotate
+mutant index-norm-none cuda_norm cuda_ops 's/min(first + PART_ROWS, w.dx.rows)/min(first + PART_ROWS, w.dx.rows - 1)/' add_norm_grad
+mutant index-position-row cuda_embed cuda_ops 's/w.encodings, position, col/w.encodings, position + 1, col/' embed
+mutant index-ssru-first cuda_ssru cuda_ops 's/t > first ? state\[r + 1\] : 0/state[r + 1]/' ssru_grad
+mutant index-ssru-ahead cuda_ssru cuda_ops 's/max(row - ROWS_AHEAD, first)/max(row - ROWS_AHEAD + 1, first)/' ssru_grad
+mutant index-ssru-break cuda_ssru cuda_ops 's/if (row + r >= last)/if (row + r > last)/' ssru
+mutant index-ssru-state cuda_ssru cuda_ops 's/if (from >= 0)/if (from > 0)/' ssru_step
 mutant index-step-length cuda_decode cuda_ops 's/j < length\[row\]; h++/j <= length[row]; h++/' attention_step
 mutant index-top-ties cuda_decode cuda_ops 's/a.x == b.x \&\& a.id < b.id/a.x == b.x \&\& a.id > b.id/' top_k
 mutant index-top-bound cuda_decode cuda_ops 's/if (own < bound)/if (own <= bound)/' top_k
@@ -164,6 +178,13 @@ mutant chip-without-tensor-cores cuda_dev cuda_old 's/d->tensor_cores = major >=
 mutant index-any-dropout cuda_attention_any cuda_ops 's/>> j % 8 \& 1/>> (j + 1) % 8 \& 1/' attention_grad
 
 # ---- reductions ----------------------------------------------------------------------------------
+mutant sum-gate cuda_activate cuda_ops 's/part + cols, cols, col, sum\[1\]/part + cols, cols, col, sum[0]/' activate_grad
+mutant sum-rms-mean cuda_norm cuda_ops 's/mean = RMS ? 0 : /mean = /' norm
+mutant sum-rms-grad cuda_norm cuda_ops 's/if (w.is_rms)/if (false)/' norm_grad
+mutant sum-rms-grad-wide cuda_norm cuda_ops 's/w.is_rms ? 0 : warp_sum/warp_sum/' norm_grad
+mutant sum-ssru-sentences cuda_ssru cuda_ops 's/sum += ssru_sentence_grad/sum = ssru_sentence_grad/' ssru_grad
+mutant sum-ssru-carried cuda_ssru cuda_ops 's/later = gate \* s;/later = s;/' ssru_grad
+mutant bias-top-k cuda_linear cuda_ops 's/packed, bias, false)/packed, NULL, false)/' linear_top_k
 mutant sum-half-a-warp shared:cuda_point cuda_ops '/T warp_sum/,/^}/s/with = 16/with = 8/' sum_squares
 mutant sum-replaces cuda_point cuda_ops 's/out\[col\] += sum;/out[col] = sum;/' relu
 mutant sum-parts-twice cuda_point cuda_ops '/for (int64_t p = threadIdx.y; p < n_parts/s/p += 8/p += 4/' relu
@@ -194,6 +215,7 @@ mutant error-feedback-not-kept cuda_compress nccl_sums 's/wire_store4(at.error_f
 mutant error-feedback-not-fed-back cuda_compress nccl_sums 's/v\[k\] += error_feedback\[k\];/;/'
 mutant sum-numbers-of-ranks cuda_queue nccl_training '/void queue_add_rows/,/^}/s/i < n; i++/i < n - 1; i++/'
 mutant sum-squares-replaced cuda_point nccl_training 's/\*out += sum;/*out = sum;/'
+mutant adam-without-decay cuda_point cuda_ops 's/now.decay = s.decay;/now.decay = 0;/' adam
 mutant adam-without-tokens cuda_point cuda_ops 's/now.factor = adam_factor(&s);/s.tokens = NULL, now.factor = adam_factor(\&s);/' adam
 mutant barrier-wire-numbers cuda_compress cuda_wire '/y\[at.i + k\] = v\[k\];/,/__syncthreads/s/__syncthreads();//'
 mutant barrier-wire-codes cuda_compress cuda_wire '/codes\[WIRE_BLOCK + threadIdx.x\] = 0;/,/__syncthreads/s/__syncthreads();//'
@@ -231,6 +253,7 @@ mutant graph-pad-room eval/decode/incremental cuda_graphs_decode 's/incremental_
 mutant graph-length eval/decode/incremental cuda_graphs_true 's/\[STEP_INPUT_LENGTH\] = step + 1/[STEP_INPUT_LENGTH] = step + 1 + (step > 2)/'
 mutant wait-for-host-copy cuda_dev cuda_graphs_decode '/^int cuda_to_host_and_sync/,/^}/s/rc = cuda_sync(d, e);/rc = 0;/'
 mutant rng-step-point shared:cuda_point cuda_ops 's/d.key = dropout_key(d.key, d.rng_step);//' relu_dropout
+mutant rng-step-activate cuda_activate cuda_ops 's/w.drop = drop_now(w.drop);//' activate
 mutant rng-step-norm cuda_norm cuda_ops 's/w.drop = drop_now(w.drop);//' add_norm
 mutant rng-step-embed cuda_embed cuda_ops 's/drop = drop_now(drop);//' embed
 mutant rng-step-attention cuda_attention cuda_ops 's/drop_now(w.drop).key/w.drop.key/' attention

@@ -74,7 +74,8 @@ same "and nothing else changes" "$(sha train.shard)" "$first"
 
 # ---- what each option repeats ----------------------------------------------------
 find "$corpus" -type f -newer "$corpus/manifest.json" >"$tmp/newer"
-for o in --normalize --no-tokenize --no-escape --aggressive "--source-language de --target-language en"; do
+for o in --normalize --no-tokenize --no-escape --aggressive "--protect <n>" "--dev-tags <2de>" "--test-tags <2de>" \
+    "--train-tags - --train-tags <BT>" "--source-language de --target-language en"; do
 	# shellcheck disable=SC2086 # a list of options
 	same "$o redoes all" "$(would_run $o)" "$all"
 done
@@ -107,6 +108,7 @@ aggressive
 corpus
 demo-pairs
 dev-source
+dev-tags
 dev-target
 drop-copies
 drop-duplicates
@@ -125,14 +127,17 @@ min-words
 normalize
 overlap
 pieces-from
+protect
 repair
 segmentation
 source-language
 target-language
 test-source
+test-tags
 test-target
 tokenize
 train-source
+train-tags
 train-target
 vocabulary-size
 END

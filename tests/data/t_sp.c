@@ -86,7 +86,7 @@ static int learn_text(int64_t size, int64_t *learned, struct err *e)
 	for (size_t i = 0; !rc && i < ARRAY_LEN(text); i++)
 		rc = sp_count_line(l, text[i], strlen(text[i]), &is_used, e);
 	if (!rc)
-		rc = sp_learn(l, size, in_folder("model"), in_folder("vocab"), learned, e);
+		rc = sp_learn(l, size, NULL, in_folder("model"), in_folder("vocab"), learned, e);
 	word_counter_free(l);
 	return rc;
 }
@@ -239,7 +239,7 @@ TEST(sp_learn_refuses)
 	struct buf line = { 0 };
 	bool is_used = true;
 
-	check_err(sp_learn(l, 100, in_folder("model"), NULL, &learned, &e), ERR_DATA);
+	check_err(sp_learn(l, 100, NULL, in_folder("model"), NULL, &learned, &e), ERR_DATA);
 	for (int i = 0; i < 839; i++)
 		buf_add_str(&line, "boot ");
 	check_int(line.len, 4195);
@@ -247,10 +247,10 @@ TEST(sp_learn_refuses)
 	check(!is_used); /* too long */
 	check_int(sp_count_line(l, "a \u2585 b", 7, &is_used, &e), 0);
 	check(!is_used); /* reserved */
-	check_err(sp_learn(l, 100, in_folder("model"), NULL, &learned, &e), ERR_DATA);
+	check_err(sp_learn(l, 100, NULL, in_folder("model"), NULL, &learned, &e), ERR_DATA);
 	check_int(sp_count_line(l, line.data, 4192, &is_used, &e), 0);
 	check(is_used);
-	check_int(sp_learn(l, 100, in_folder("model"), NULL, &learned, &e), 0);
+	check_int(sp_learn(l, 100, NULL, in_folder("model"), NULL, &learned, &e), 0);
 	check_int(learned, 4 + 4 + 4); /* ▁ b o t, and what makes ▁boot of them */
 	word_counter_free(l);
 	buf_free(&line);
@@ -275,9 +275,9 @@ TEST(sp_learn_counted_words)
 	check_int(sp_count_word(words, "low\u00A0lower", 10, 3, &e), 0);
 	check_int(sp_count_word(words, "low", 3, 1, &e), 0);
 	check_int(sp_count_word(words, "▅", 3, 100, &e), 0);
-	check_int(sp_learn(lines, 16, in_folder("a"), NULL, &learned, &e), 0);
+	check_int(sp_learn(lines, 16, NULL, in_folder("a"), NULL, &learned, &e), 0);
 	check_int(learned, 15);
-	check_int(sp_learn(words, 16, in_folder("b"), NULL, &learned, &e), 0);
+	check_int(sp_learn(words, 16, NULL, in_folder("b"), NULL, &learned, &e), 0);
 	check_int(file_read_all(in_folder("a"), 0, &a, &e), 0);
 	check_int(file_read_all(in_folder("b"), 0, &b, &e), 0);
 	check(a.len > 1000 && a.len == b.len && !memcmp(a.data, b.data, a.len));
@@ -555,7 +555,7 @@ static int learn_files(struct err *e)
 		lines_close(&in);
 	}
 	if (!rc)
-		rc = sp_learn(l, 8000, in_folder("model"), in_folder("vocab"), &learned, e);
+		rc = sp_learn(l, 8000, NULL, in_folder("model"), in_folder("vocab"), &learned, e);
 	word_counter_free(l);
 	return rc;
 }

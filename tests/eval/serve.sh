@@ -36,6 +36,15 @@ same "a layer and heads that are not there" "$(sed -n 's/^{"id":"none","error":"
 	'the layer of attention is 2, but must be from 1 to 1
 the head of attention is 0, but must be from 1 to 2
 attention must be an object: {"layer":1,"head":1}'
+# heads are those of the decoder, where the encoder has others
+cp -R "$model" "$tmp/heads" && chmod -R u+w "$tmp/heads"
+sed -i 's/"heads":2/"heads":2,"decoder_heads":1/' "$tmp/heads/state.json"
+(cd "$tmp/heads" && sha256sum state.json | sed 's/ .*//') >"$tmp/sum"
+sed -i "s/^[0-9a-f]*\\(  state.json\\)/$(cat "$tmp/sum")\\1/" "$tmp/heads/SHA256SUMS"
+printf '{"text":"a","attention":{"layer":1,"head":2}}\n' |
+    ./werkbank translate -q -m "$tmp/heads" --threads 1 --serve 2>"$tmp/err" | sed -n '1s/.*\("heads":[0-9]*\).*/\1/p;2s/.*"error":"\(.*\)"}/\1/p' >"$tmp/heads.out"
+same "heads of the decoder" "$(cat "$tmp/heads.out")" '"heads":1
+the head of attention is 2, but must be from 1 to 1'
 # each row of a map has a weight for each source token and for the end, with the sum 1
 same "maps of attention" "$(sed -n '/^{"id":"map"/p' "$tmp/out" | awk '{
 	n = gsub(/"attention":/, "&")

@@ -25,7 +25,13 @@ static const struct decode_source sources[] = {
 
 static struct model *tiny_model(const char *backend, uint64_t seed)
 {
-	struct model_shape shape = { WIDTH, 32, 2, 2, 3, 16, N_REAL };
+	struct model_shape shape = { .d_model = WIDTH,
+				     .d_ff = 32,
+				     .heads = 2,
+				     .encoder_layers = 2,
+				     .decoder_layers = 3,
+				     .vocabulary = 16,
+				     .real_vocabulary = N_REAL };
 	struct dev_options dev = { .threads = 1 };
 	struct err e = { 0 };
 	const struct ops *ops = ops_find(backend, &e);
@@ -54,7 +60,7 @@ static struct model *sharp_model(const char *backend, uint64_t seed)
 		return NULL;
 	for (int64_t i = 0; i < model_floats(m); i++)
 		p[i] *= 1.7f;
-	shift = model_output_norm(m)->norm_shift.data;
+	shift = model_output_norm(m).shift;
 	end = (float *)model_get_weights(m)->embed.data + TOKEN_END * WIDTH;
 	for (int i = 0; i < WIDTH; i++)
 		shift[i] += END_SHIFT * end[i];

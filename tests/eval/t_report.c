@@ -11,6 +11,7 @@
 #include "share/base/file.h"
 #include "share/base/rng.h"
 #include "share/base/statistics.h"
+#include "train/optim/schedule.h"
 
 /* ---- synthetic runs ---------------------------------------------------- */
 
@@ -430,6 +431,58 @@ TEST(report_learning_rate_with_a_decided_cooldown)
 	evidence_close(&v);
 	buf_free(&b);
 	free(path);
+}
+
+/* A cosine whose end the time limit moved at step 1,000: neither part deviates from the formula. */
+TEST(report_learning_rate_of_a_cosine)
+{
+	static const char recipe[] = "[data]\ncorpus = none\n[model]\nd_model = 256\n[train]\n"
+				     "schedule = cosine\npeak_rate = 0.001\nmin_rate = 0.1\n"
+				     "warmup = 400\nsteps = 100000\n";
+	struct rate_schedule s = {
+		.kind = SCHEDULE_cosine, .peak = 0.001, .floor = 0.1, .warmup = 400, .steps = 100000
+	};
+	const struct answer *found;
+	struct buf b = { 0 };
+	struct evidence v = { 0 };
+	struct answers a = { 0 };
+	struct err e = { 0 };
+
+	buf_add_str(&b, "{\"v\":1,\"kind\":\"start\",\"t\":1,\"step\":0,\"run\":\"cosine\"}\n");
+	for (int step = 100; step <= 5000; step += 100) {
+		buf_printf(
+			&b,
+			"{\"v\":1,\"kind\":\"train\",\"t\":%d,\"step\":%d,\"nll\":2,\"lr\":%.9g}\n",
+			step, step, schedule_rate(&s, step - 1));
+		if (step != 1000)
+			continue;
+		s.end = 5000;
+		buf_add_str(
+			&b,
+			"{\"v\":1,\"kind\":\"event\",\"t\":1000,\"step\":1000,\"level\":\"info\","
+			"\"text\":\"x\",\"schedule_from\":1000,\"schedule_end\":5000}\n");
+	}
+	if (!check_err(file_make_folders(in_runs("cosine"), &e), 0) ||
+	    !check_err(file_write_into(in_runs("cosine"), "journal.jsonl", &b, &e), 0))
+		return;
+	buf_clear(&b);
+	buf_add_str(&b, recipe);
+	if (!check_err(file_write_into(in_runs("cosine"), "recipe.ini", &b, &e), 0) ||
+	    !check_int(evidence_open(&v, test_folder(), "cosine", &e), 0) ||
+	    !check_int(answers_find(&a, &v, &e), 0))
+		return;
+	found = find(&a, "learning-rate");
+	check_near(fact(found, "peak"), 0.001, 1e-9);
+	check_near(fact(found, "floor"), 0.1, 1e-9);
+	check(isnan(fact(found, "factor")));
+	check(fact(found, "largest relative deviation from the formula") < 1e-6);
+	check(strstr(found->sentence, "then falls like half a wave of a cosine") != NULL);
+	check(strstr(found->sentence, "from step 1,000 on the schedule ends at step 5,000") !=
+	      NULL);
+	check(!strstr(found->sentence, "noam"));
+	answers_free(&a);
+	evidence_close(&v);
+	buf_free(&b);
 }
 
 /* Steps that a restarted attempt repeats count once. */

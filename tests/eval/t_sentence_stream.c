@@ -26,11 +26,11 @@ static struct stream_count {
 } stream_count;
 
 static void count_top_k(struct dev *d, float *values, int32_t *ids, struct tensor x,
-			struct tensor weight, int64_t n_real, int32_t k)
+			struct tensor weight, const float *bias, int64_t n_real, int32_t k)
 {
 	stream_count.steps++;
 	stream_count.rows += x.rows;
-	ops_cpu()->linear_top_k(d, values, ids, x, weight, n_real, k);
+	ops_cpu()->linear_top_k(d, values, ids, x, weight, bias, n_real, k);
 }
 
 static void *count_alloc(struct dev *d, size_t bytes, struct err *e)
@@ -42,7 +42,13 @@ static void *count_alloc(struct dev *d, size_t bytes, struct err *e)
 /* A model with sharp distributions, in which </s> is often likely. */
 static struct model *ending_model(uint64_t seed, enum dtype precision)
 {
-	const struct model_shape shape = { 16, 32, 2, 1, 2, 24, N_SPECIAL_TOKENS + N_WORDS };
+	const struct model_shape shape = { .d_model = 16,
+					   .d_ff = 32,
+					   .heads = 2,
+					   .encoder_layers = 1,
+					   .decoder_layers = 2,
+					   .vocabulary = 24,
+					   .real_vocabulary = N_SPECIAL_TOKENS + N_WORDS };
 	const struct dev_options dev = { .threads = 1 };
 	struct err e = { 0 };
 	struct model *m;
@@ -60,7 +66,7 @@ static struct model *ending_model(uint64_t seed, enum dtype precision)
 	p = model_param_arena(m);
 	for (int64_t i = 0; i < model_floats(m); i++)
 		p[i] *= 1.7F;
-	shift = model_output_norm(m)->norm_shift.data;
+	shift = model_output_norm(m).shift;
 	end = (float *)model_get_weights(m)->embed.data + TOKEN_END * shape.d_model;
 	for (int i = 0; i < shape.d_model; i++)
 		shift[i] += 0.9F * end[i];

@@ -11,6 +11,7 @@
 #include "data/subword/bpe.h"
 #include "data/subword/sp.h"
 #include "data/text/encoding.h"
+#include "data/text/protect.h"
 #include "data/text/sgm.h"
 #include "data/text/tokenize.h"
 #include "data/words/intern.h"
@@ -175,6 +176,59 @@ FUZZ(sgm)
 		property(s.text[s.len] == 0 && s.len <= n * 3);
 	}
 	sgm_close(&s);
+	return 0;
+}
+
+/* Symbols, one a line, up to a NUL; the rest is a line of text. Each symbol becomes one token and comes back. */
+FUZZ(protect)
+{
+	const struct moses *m = moses_of(n && data[0] & 1);
+	const uint8_t *nul = n ? memchr(data, 0, n) : NULL;
+	const size_t n_list = nul ? (size_t)(nul - data) : n;
+	char *symbols[64], *list = strndup(n ? (const char *)data : "", n_list), *save = NULL;
+	struct protect_masked masked = { 0 }, words = { 0 };
+	struct buf line = { 0 }, tokens = { 0 }, text = { 0 }, back = { 0 };
+	struct protect *p = NULL;
+	struct err e = { 0 };
+	size_t k = 0;
+
+	property(list);
+	for (char *s = strtok_r(list, "\n", &save); s && k < ARRAY_LEN(symbols);
+	     s = strtok_r(NULL, "\n", &save))
+		symbols[k++] = s;
+	if (protect_open(&p, symbols, k, &e)) {
+		property(!p && e.code == ERR_CONFIG);
+		free(list);
+		return 0;
+	}
+	property(protect_count(p) == k);
+	utf8_repair(&line, nul ? (const char *)nul + 1 : "", nul ? n - n_list - 1 : 0);
+	for (size_t i = 0; i < line.len; i++)
+		if (line.data[i] == '\n')
+			line.data[i] = ' ';
+	property(!protect_mask(p, PROTECT_ANYWHERE, buf_text(&line), line.len, &masked, &e));
+	property(!protect_unmask(p, &masked, masked.line, masked.n_line, &back, &e));
+	property(back.len == line.len && !memcmp(buf_text(&back), buf_text(&line), line.len));
+	property(!tokenizer_line(m->plain, masked.line, masked.n_line, &tokens, &e));
+	property(!protect_unmask(p, &masked, buf_text(&tokens), tokens.len, &text, &e));
+	property(utf8_valid(buf_text(&text), text.len));
+	/* every symbol of the line is a word of the tokens, in order; escapes may look like further ones */
+	property(!protect_mask(p, PROTECT_WORDS, buf_text(&text), text.len, &words, &e));
+	for (size_t i = 0, w = 0; i < masked.n; i++) {
+		if (masked.symbols[i] < 0)
+			continue;
+		while (w < words.n && words.symbols[w] != masked.symbols[i])
+			w++;
+		property(w++ < words.n);
+	}
+	protect_masked_free(&masked);
+	protect_masked_free(&words);
+	buf_free(&line);
+	buf_free(&tokens);
+	buf_free(&text);
+	buf_free(&back);
+	protect_close(p);
+	free(list);
 	return 0;
 }
 

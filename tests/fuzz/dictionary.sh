@@ -11,6 +11,7 @@ recipe	share/conf/conf_recipe.c share/conf/options.def	[data] [model] [train] [d
 journal	share/workspace/journal.c tui/run/run_history_records.c	"kind": "t": "v":1
 tail	share/workspace/journal.c	"kind": "t": "v":1 \x0A
 moses	data/text/normalize.c data/text/tokenize_rules.c data/text/detokenize.c	&amp; @-@ ... \xC2\xA0 \xE2\x80\x99
+protect		<2de> <num> @@ </s> \xEE\x80\x80 \xE2\x96\x81 &amp; . ( \x0A \x00
 manifest	data/source/manifest.c	[archive train.en train.de sha256: bytes: file:/// =
 sgm	data/text/sgm.c	<seg </seg> <doc <refset &amp; &#x </
 encoding		\xFF\xFE \xFE\xFF \x00 \xD8\x00 \x1B$B \x1B(B \x81\x30\x81\x30 ~{

@@ -62,7 +62,8 @@
 	X(serve, NULL)                                                                             \
 	X(terms, NULL)                                                                             \
 	X(history, NULL)                                                                           \
-	X(follow, NULL)
+	X(follow, NULL)                                                                            \
+	X(protect, NULL)
 
 #define X(name, repair) FUZZ(name);
 FUZZ_TARGETS(X)

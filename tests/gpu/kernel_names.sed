@@ -13,6 +13,14 @@ s/(wire_format)0/fp32/
 s/(wire_format)1/bf16/
 s/(wire_format)2/2bit/
 s/(wire_format)3/1bit/
+s/(activation)0/relu/
+s/(activation)1/gelu/
+s/(activation)2/gelu_tanh/
+s/(activation)3/gelu_sigmoid/
+s/(activation)4/silu/
+s/(position_kind)0/sinusoid/
+s/(position_kind)1/table/
+s/(position_kind)2/none/
 s/(int)//g
 s/(bool)//g
 s/(.*//

@@ -82,7 +82,24 @@ static void run_linear_top_k(struct run *r, const struct op_case *c)
 	struct tensor b = run_tensor(r, INPUT, c->cols, c->third), packed = packed_tensor(r, c);
 
 	r->ops->pack(r->dev, packed, b);
-	r->ops->linear_top_k(r->dev, values, ids, a, packed, n_real, (int32_t)k);
+	r->ops->linear_top_k(r->dev, values, ids, a, packed,
+			     c->flags & HAS_BIAS ? run_floats(r, INPUT, packed.rows) : NULL, n_real,
+			     (int32_t)k);
+}
+
+/* HAS_BIAS: positions are rows of a table. NO_NORM: without positions. */
+static struct embed_how embed_how_of(struct run *r, const struct op_case *c)
+{
+	struct embed_how how = { .scale = sqrtf((float)c->cols) };
+
+	if (c->flags & HAS_BIAS) {
+		how.kind = POSITION_TABLE;
+		how.positions =
+			tensor_f32(run_floats(r, INPUT, c->fourth * c->cols), c->fourth, c->cols);
+	} else if (c->flags & NO_NORM) {
+		how.kind = POSITION_NONE;
+	}
+	return how;
 }
 
 /* rows tokens, vocabulary third, some ids -1; positions up to fourth. */
@@ -103,8 +120,8 @@ static void run_embed(struct run *r, const struct op_case *c)
 
 	for (int64_t t = 0; t < c->rows; t++)
 		positions[t] = (int32_t)(t % c->fourth);
-	r->ops->embed(r->dev, out, table, ids, run_ints(r, positions, c->rows),
-		      sqrtf((float)c->cols), run_dropout(r));
+	r->ops->embed(r->dev, out, table, ids, run_ints(r, positions, c->rows), embed_how_of(r, c),
+		      run_dropout(r));
 }
 
 static void run_embed_grad(struct run *r, const struct op_case *c)
@@ -115,14 +132,44 @@ static void run_embed_grad(struct run *r, const struct op_case *c)
 	r->ops->embed_grad(r->dev, dtable, dout, random_ids(r, c), 2.5f, run_dropout(r));
 }
 
+static struct norm_how norm_how_of(const struct op_case *c)
+{
+	return (struct norm_how){ c->flags & RMS       ? NORM_RMS
+				  : c->flags & NO_NORM ? NORM_NONE
+						       : NORM_LAYER,
+				  1e-5f };
+}
+
+/* n floats of each row or column; NULL for a norm that has none. */
+static float *norm_floats(struct run *r, const struct op_case *c, enum role role, int64_t n)
+{
+	return c->flags & NO_NORM ? NULL : run_floats(r, role, n);
+}
+
+static float *shift_floats(struct run *r, const struct op_case *c, enum role role)
+{
+	return c->flags & (NO_NORM | RMS) ? NULL : run_floats(r, role, c->cols);
+}
+
+/* Means, which are 0 with NORM_RMS: the gradient subtracts them. */
+static float *mean_floats(struct run *r, const struct op_case *c)
+{
+	float *mean = norm_floats(r, c, c->flags & RMS ? CHANGED : INPUT, c->rows);
+
+	if (c->flags & RMS)
+		r->ops->zero(r->dev, mean, (size_t)c->rows * sizeof(*mean));
+	return mean;
+}
+
 static void run_norm(struct run *r, const struct op_case *c)
 {
 	struct tensor out = run_halves(r, OUTPUT, c->rows, c->cols),
 		      x = run_tensor(r, INPUT, c->rows, c->cols);
-	float *mean = run_floats(r, OUTPUT, c->rows), *rstd = run_floats(r, OUTPUT, c->rows);
+	float *mean = norm_floats(r, c, OUTPUT, c->rows),
+	      *rstd = norm_floats(r, c, OUTPUT, c->rows),
+	      *scale = norm_floats(r, c, INPUT, c->cols);
 
-	r->ops->norm(r->dev, out, mean, rstd, x, run_floats(r, INPUT, c->cols),
-		     run_floats(r, INPUT, c->cols));
+	r->ops->norm(r->dev, out, mean, rstd, x, scale, shift_floats(r, c, INPUT), norm_how_of(c));
 }
 
 static void run_norm_grad(struct run *r, const struct op_case *c)
@@ -131,26 +178,31 @@ static void run_norm_grad(struct run *r, const struct op_case *c)
 	struct tensor dx = run_tensor(r, accumulate ? CHANGED : OUTPUT, c->rows, c->cols);
 	struct tensor dout = run_halves(r, INPUT, c->rows, c->cols),
 		      x = run_tensor(r, INPUT, c->rows, c->cols);
-	float *dscale = run_floats(r, CHANGED, c->cols), *dshift = run_floats(r, CHANGED, c->cols);
-	float *mean = run_floats(r, INPUT, c->rows), *rstd = run_floats(r, INPUT, c->rows);
+	float *dscale = norm_floats(r, c, CHANGED, c->cols), *dshift = shift_floats(r, c, CHANGED),
+	      *mean = mean_floats(r, c), *rstd = norm_floats(r, c, INPUT, c->rows);
 
 	r->ops->norm_grad(r->dev, dx, dscale, dshift, dout, x, mean, rstd,
-			  run_floats(r, INPUT, c->cols), accumulate);
+			  norm_floats(r, c, INPUT, c->cols), norm_how_of(c), accumulate);
 }
 
 static void run_add_norm(struct run *r, const struct op_case *c)
 {
 	bool in_place = c->flags & IN_PLACE;
 	struct tensor sum = run_tensor(r, in_place ? CHANGED : OUTPUT, c->rows, c->cols);
-	struct tensor out = run_halves(r, OUTPUT, c->rows, c->cols);
-	struct tensor residual = in_place ? sum : run_tensor(r, INPUT, c->rows, c->cols);
+	struct tensor out = run_halves(r, c->flags & CROSS ? CHANGED : OUTPUT, c->rows, c->cols);
+	/* CROSS: post-norm, the residual is a norm's output, here out itself */
+	struct tensor residual = in_place	    ? sum
+				 : c->flags & CROSS ? out
+						    : run_tensor(r, INPUT, c->rows, c->cols);
 	struct tensor branch = run_halves(r, INPUT, c->rows, c->cols);
-	float *mean = run_floats(r, OUTPUT, c->rows), *rstd = run_floats(r, OUTPUT, c->rows);
+	float *mean = norm_floats(r, c, OUTPUT, c->rows),
+	      *rstd = norm_floats(r, c, OUTPUT, c->rows);
 	float *bias = c->flags & NO_BIAS ? NULL : run_floats(r, INPUT, c->cols);
 
-	r->ops->add_norm(r->dev, sum, out, mean, rstd, residual, branch, bias,
-			 run_floats(r, INPUT, c->cols), run_floats(r, INPUT, c->cols),
-			 run_dropout(r));
+	float *scale = norm_floats(r, c, INPUT, c->cols);
+
+	r->ops->add_norm(r->dev, sum, out, mean, rstd, residual, branch, bias, scale,
+			 shift_floats(r, c, INPUT), norm_how_of(c), run_dropout(r));
 }
 
 static void run_add_norm_grad(struct run *r, const struct op_case *c)
@@ -160,11 +212,11 @@ static void run_add_norm_grad(struct run *r, const struct op_case *c)
 	struct tensor dout = run_halves(r, INPUT, c->rows, c->cols),
 		      sum = run_tensor(r, INPUT, c->rows, c->cols);
 	float *dbias = c->flags & NO_BIAS ? NULL : run_floats(r, CHANGED, c->cols);
-	float *dscale = run_floats(r, CHANGED, c->cols), *dshift = run_floats(r, CHANGED, c->cols);
-	float *mean = run_floats(r, INPUT, c->rows), *rstd = run_floats(r, INPUT, c->rows);
+	float *dscale = norm_floats(r, c, CHANGED, c->cols), *dshift = shift_floats(r, c, CHANGED),
+	      *mean = mean_floats(r, c), *rstd = norm_floats(r, c, INPUT, c->rows);
 
 	r->ops->add_norm_grad(r->dev, dsum, dbranch, dbias, dscale, dshift, dout, sum, mean, rstd,
-			      run_floats(r, INPUT, c->cols), run_dropout(r));
+			      norm_floats(r, c, INPUT, c->cols), norm_how_of(c), run_dropout(r));
 }
 
 static void run_relu_dropout(struct run *r, const struct op_case *c)
@@ -181,6 +233,53 @@ static void run_relu_dropout_grad(struct run *r, const struct op_case *c)
 
 	r->ops->relu_dropout_grad(r->dev, dx, dbias, run_tensor(r, INPUT, c->rows, c->cols),
 				  run_dropout(r));
+}
+
+/* third: the activation. CROSS: a gate. IN_PLACE: out is x, dx is dout. */
+static void run_activate(struct run *r, const struct op_case *c)
+{
+	const int64_t cols = c->flags & CROSS ? 2 * c->cols : c->cols;
+	const bool in_place = c->flags & IN_PLACE;
+	struct tensor x = run_tensor(r, in_place ? CHANGED : INPUT, c->rows, cols),
+		      out = in_place ? x : run_tensor(r, OUTPUT, c->rows, c->cols);
+
+	r->ops->activate(r->dev, out, x, c->flags & NO_BIAS ? NULL : run_floats(r, INPUT, cols),
+			 (enum activation)c->third, run_dropout(r));
+}
+
+static void run_activate_grad(struct run *r, const struct op_case *c)
+{
+	const int64_t cols = c->flags & CROSS ? 2 * c->cols : c->cols;
+	const bool in_place = c->flags & IN_PLACE;
+	struct tensor dout = run_tensor(r, in_place ? CHANGED : INPUT, c->rows, c->cols),
+		      dx = in_place ? dout : run_tensor(r, OUTPUT, c->rows, cols),
+		      x = run_tensor(r, INPUT, c->rows, cols);
+	float *bias = c->flags & NO_BIAS ? NULL : run_floats(r, INPUT, cols),
+	      *dbias = c->flags & NO_BIAS ? NULL : run_floats(r, CHANGED, cols);
+
+	r->ops->activate_grad(r->dev, dx, dbias, dout, x, bias, (enum activation)c->third,
+			      run_dropout(r));
+}
+
+static void run_column_sums(struct run *r, const struct op_case *c)
+{
+	float *sums = run_floats(r, CHANGED, c->cols);
+
+	r->ops->column_sums(r->dev, sums, run_tensor(r, INPUT, c->rows, c->cols));
+}
+
+/* third heads, positions up to fourth */
+static void run_rotate(struct run *r, const struct op_case *c)
+{
+	const int64_t width = c->cols / c->third;
+	struct tensor x = run_tensor(r, CHANGED, c->rows, c->cols),
+		      waves = tensor_f32(run_floats(r, INPUT, c->fourth * width), c->fourth, width);
+	int32_t positions[MAX_INTS];
+
+	for (int64_t t = 0; t < c->rows; t++)
+		positions[t] = (int32_t)(t * 7 % c->fourth);
+	r->ops->rotate(r->dev, x, waves, run_ints(r, positions, c->rows), (int32_t)c->third,
+		       c->flags & BACK);
 }
 
 /* GAPS: has sentence s no rows on this side (0: queries, 1: keys)? */
@@ -221,6 +320,60 @@ static struct attention_shape random_sentences(struct run *r, const struct op_ca
 					 .max_q = longest[0],
 					 .max_k = longest[1],
 					 .causal = c->flags & CAUSAL };
+}
+
+/* rows sentences of up to third tokens, every fifth one without any */
+static struct attention_shape ssru_sentences(struct run *r, const struct op_case *c, int64_t *rows)
+{
+	struct op_case as_attention = *c;
+	int64_t keys;
+
+	as_attention.flags = c->flags | GAPS;
+	as_attention.fourth = 1;
+	return random_sentences(r, &as_attention, rows, &keys);
+}
+
+static void run_ssru(struct run *r, const struct op_case *c)
+{
+	int64_t rows;
+	const struct attention_shape s = ssru_sentences(r, c, &rows);
+	struct tensor out = run_halves(r, OUTPUT, rows, c->cols),
+		      x = run_halves(r, INPUT, rows, 2 * c->cols),
+		      state = tensor_f32(run_floats(r, OUTPUT, rows * c->cols), rows, c->cols);
+
+	r->ops->ssru(r->dev, out, state, x, run_floats(r, INPUT, c->cols), s.q_start, s.n, s.max_q);
+}
+
+static void run_ssru_grad(struct run *r, const struct op_case *c)
+{
+	int64_t rows;
+	const struct attention_shape s = ssru_sentences(r, c, &rows);
+	struct tensor dx = run_halves(r, OUTPUT, rows, 2 * c->cols),
+		      dout = run_halves(r, INPUT, rows, c->cols),
+		      x = run_halves(r, INPUT, rows, 2 * c->cols),
+		      state = tensor_f32(run_floats(r, INPUT, rows * c->cols), rows, c->cols);
+	float *dbias = run_floats(r, CHANGED, c->cols);
+
+	r->ops->ssru_grad(r->dev, dx, dbias, dout, state, x, run_floats(r, INPUT, c->cols),
+			  s.q_start, s.n, s.max_q);
+}
+
+/* The states: rows that are read, then rows that are written. Every third row has no state. */
+static void run_ssru_step(struct run *r, const struct op_case *c)
+{
+	struct tensor out = run_halves(r, OUTPUT, c->rows, c->cols),
+		      x = run_tensor(r, INPUT, c->rows, 2 * c->cols),
+		      states = tensor_f32(run_floats(r, CHANGED, 2 * c->rows * (c->cols + 3)),
+					  2 * c->rows, c->cols);
+	int32_t from[MAX_INTS], to[MAX_INTS];
+
+	states.stride += 3;
+	for (int32_t i = 0; i < c->rows; i++) {
+		from[i] = i % 3 == 2 ? -1 : (int32_t)(c->rows - 1 - i);
+		to[i] = (int32_t)c->rows + i;
+	}
+	r->ops->ssru_step(r->dev, out, states, x, run_floats(r, INPUT, c->cols),
+			  run_ints(r, from, c->rows), run_ints(r, to, c->rows));
 }
 
 static void run_attention(struct run *r, const struct op_case *c)
@@ -274,11 +427,16 @@ static void run_cross_entropy(struct run *r, const struct op_case *c)
 			      c->third, c->dropout, gradient ? 100.0f : 0);
 }
 
+/* HALF_CACHE: y is bf16; with CROSS x instead. */
 static void run_add(struct run *r, const struct op_case *c)
 {
-	struct tensor x = run_tensor(r, CHANGED, c->rows, c->cols);
+	const bool x_is_half = c->flags & CROSS;
+	struct tensor x = x_is_half ? run_halves(r, CHANGED, c->rows, c->cols)
+				    : run_tensor(r, CHANGED, c->rows, c->cols);
 
-	r->ops->add(r->dev, x, run_tensor(r, INPUT, c->rows, c->cols));
+	r->ops->add(r->dev, x,
+		    x_is_half ? run_tensor(r, INPUT, c->rows, c->cols)
+			      : run_halves(r, INPUT, c->rows, c->cols));
 }
 
 static void run_zero(struct run *r, const struct op_case *c)
@@ -321,7 +479,7 @@ static void run_copy(struct run *r, const struct op_case *c)
 
 /*
  * HALF_CACHE: with a bf16 copy. third: 0 no sums in device memory; 1 clip to a tenth of the norm; 2 clip
- * above the norm; 3, 4 squares, loss not finite; 5 as 2, divided by three tokens.
+ * above the norm; 3, 4 squares, loss not finite; 5 as 2, divided by three tokens. fourth: weight decay.
  */
 static void run_adam(struct run *r, const struct op_case *c)
 {
@@ -331,6 +489,7 @@ static void run_adam(struct run *r, const struct op_case *c)
 				  .epsilon = 1e-9f,
 				  .correction1 = 0.271f,
 				  .correction2 = 0.0588f,
+				  .decay = c->fourth ? 0.02f : 0,
 				  .grad_scale = 0.7 };
 	const double squares = c->third == 3 ? INFINITY : (double)c->cols,
 		     loss = c->third == 4 ? NAN : 2.5;

@@ -32,6 +32,10 @@ enum case_flags {
 	RNG_STEP = 1 << 13,   /* dropout.rng_step is set */
 	GAPS = 1 << 14,	      /* sentences without queries or keys; padding targets */
 	DEPENDENT = 1 << 15,  /* gpu_ways.dependent_launch */
+	HAS_BIAS = 1 << 16,   /* arguments that are NULL in the usual case are not */
+	RMS = 1 << 17,	      /* norm_how.kind is NORM_RMS; shifts are NULL */
+	NO_NORM = 1 << 18,    /* it is NORM_NONE; scales, shifts, means are NULL */
+	BACK = 1 << 19,	      /* rotate: back */
 	COARSE = 1 << 10,     /* only nine different numbers, so that many are equal: ties */
 };
 

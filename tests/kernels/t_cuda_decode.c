@@ -55,7 +55,7 @@ static void sharpen(struct model *m)
 {
 	const int64_t d = model_get_shape(m)->d_model, n = model_floats(m);
 	float *w = small_copy(m, model_param_arena(m)), *end = w + TOKEN_END * d;
-	const float *shift = model_output_norm(m)->norm_shift.data;
+	const float *shift = model_output_norm(m).shift;
 	const int64_t at = shift - model_param_read(m);
 
 	for (int64_t i = 0; i < n; i++)
@@ -70,7 +70,13 @@ static void sharpen(struct model *m)
 static struct model *open_model(enum way way, enum dtype packed, int few_rows)
 {
 	static struct ops unpadded;
-	const struct model_shape shape = { 16, 24, 1, 1, 1, 40, 37 };
+	const struct model_shape shape = { .d_model = 16,
+					   .d_ff = 24,
+					   .heads = 1,
+					   .encoder_layers = 1,
+					   .decoder_layers = 1,
+					   .vocabulary = 40,
+					   .real_vocabulary = 37 };
 	const struct dev_options options = { .threads = 1,
 					     .is_decoding = true,
 					     .bf16 = packed == DTYPE_PACKED_BF16,

@@ -19,11 +19,13 @@
 
 #define float double
 #define REF(name) double_##name
+#include "kernels/ref/ref_activate.c"
 #include "kernels/ref/ref_attention.c"
 #include "kernels/ref/ref_loss.c"
 #include "kernels/ref/ref_matmul.c"
 #include "kernels/ref/ref_norm.c"
 #include "kernels/ref/ref_point.c"
+#include "kernels/ref/ref_ssru.c"
 #undef float
 
 #define STEP	  1e-5
@@ -163,8 +165,8 @@ static double embed_value(void *context)
 {
 	struct embed_check *m = context;
 
-	double_embed(NULL, view(m->out), view(m->table), embed_ids, embed_positions, 2.5,
-		     some_dropout(0.3));
+	double_embed(NULL, view(m->out), view(m->table), embed_ids, embed_positions,
+		     (struct embed_how){ .scale = 2.5 }, some_dropout(0.3));
 	return weighted(m->w, m->out);
 }
 
@@ -187,9 +189,16 @@ struct norm_check {
 	struct matrix dx, dbranch, dbias, dscale, dshift;
 	struct dropout drop;
 	bool has_bias;
+	struct norm_how how;
 };
 
-static struct norm_check norm_new(int64_t rows, int64_t cols)
+/* RMS has no shift, NONE has no weights: the checks then pass NULL. */
+static double *shift_or_null(const struct norm_check *m, struct matrix x)
+{
+	return m->how.kind == NORM_LAYER ? x.x : NULL;
+}
+
+static struct norm_check norm_new(int64_t rows, int64_t cols, enum norm_kind kind)
 {
 	struct norm_check m = {
 		.x = matrix_new(rows, cols),
@@ -203,6 +212,7 @@ static struct norm_check norm_new(int64_t rows, int64_t cols)
 		.rstd = matrix_new(1, rows),
 		.w = matrix_new(rows, cols),
 		.w_sum = matrix_new(rows, cols),
+		.how = { kind, 1e-3 },
 	};
 
 	m.dx = matrix_zero(m.x);
@@ -217,31 +227,40 @@ static double norm_value(void *context)
 {
 	struct norm_check *m = context;
 
-	double_norm(NULL, view(m->out), m->mean.x, m->rstd.x, view(m->x), m->scale.x, m->shift.x);
+	double_norm(NULL, view(m->out), m->mean.x, m->rstd.x, view(m->x), m->scale.x,
+		    shift_or_null(m, m->shift), m->how);
 	return weighted(m->w, m->out);
 }
 
-TEST(ops_grad_norm)
+static void check_norm(enum norm_kind kind)
 {
-	struct norm_check m = norm_new(4, 11);
+	struct norm_check m = norm_new(4, 11, kind);
 	struct matrix twice;
 
 	norm_value(&m);
-	double_norm_grad(NULL, view(m.dx), m.dscale.x, m.dshift.x, view(m.w), view(m.x), m.mean.x,
-			 m.rstd.x, m.scale.x, false);
+	double_norm_grad(NULL, view(m.dx), m.dscale.x, shift_or_null(&m, m.dshift), view(m.w),
+			 view(m.x), m.mean.x, m.rstd.x, m.scale.x, m.how, false);
 	compare("norm x", m.x, m.dx, norm_value, &m);
-	compare("norm scale", m.scale, m.dscale, norm_value, &m);
+	if (kind != NORM_NONE)
+		compare("norm scale", m.scale, m.dscale, norm_value, &m);
 	compare("norm shift", m.shift, m.dshift, norm_value, &m);
 
 	twice = matrix_zero(m.dx);
 	norm_value(&m);
 	for (int i = 0; i < 2; i++)
-		double_norm_grad(NULL, view(twice), m.dscale.x, m.dshift.x, view(m.w), view(m.x),
-				 m.mean.x, m.rstd.x, m.scale.x, true);
+		double_norm_grad(NULL, view(twice), m.dscale.x, shift_or_null(&m, m.dshift),
+				 view(m.w), view(m.x), m.mean.x, m.rstd.x, m.scale.x, m.how, true);
 	for (int i = 0; i < 44; i++)
 		check_near(twice.x[i], 2 * m.dx.x[i], 1e-12);
 	free(twice.x);
 	free_all(&m.x, offsetof(struct norm_check, drop));
+}
+
+TEST(ops_grad_norm)
+{
+	check_norm(NORM_LAYER);
+	check_norm(NORM_RMS);
+	check_norm(NORM_NONE);
 }
 
 static double add_norm_value(void *context)
@@ -249,25 +268,26 @@ static double add_norm_value(void *context)
 	struct norm_check *m = context;
 
 	double_add_norm(NULL, view(m->sum), view(m->out), m->mean.x, m->rstd.x, view(m->x),
-			view(m->branch), m->has_bias ? m->bias.x : NULL, m->scale.x, m->shift.x,
-			m->drop);
+			view(m->branch), m->has_bias ? m->bias.x : NULL, m->scale.x,
+			shift_or_null(m, m->shift), m->how, m->drop);
 	return weighted(m->w, m->out) + weighted(m->w_sum, m->sum);
 }
 
-static void check_add_norm(bool has_bias, double rate)
+static void check_add_norm(enum norm_kind kind, bool has_bias, double rate)
 {
-	struct norm_check m = norm_new(4, 11);
+	struct norm_check m = norm_new(4, 11, kind);
 
 	m.has_bias = has_bias;
 	m.drop = some_dropout(rate);
 	add_norm_value(&m);
 	memcpy(m.dx.x, m.w_sum.x, 44 * sizeof(double));
 	double_add_norm_grad(NULL, view(m.dx), view(m.dbranch), has_bias ? m.dbias.x : NULL,
-			     m.dscale.x, m.dshift.x, view(m.w), view(m.sum), m.mean.x, m.rstd.x,
-			     m.scale.x, m.drop);
+			     m.dscale.x, shift_or_null(&m, m.dshift), view(m.w), view(m.sum),
+			     m.mean.x, m.rstd.x, m.scale.x, m.how, m.drop);
 	compare("add_norm residual", m.x, m.dx, add_norm_value, &m);
 	compare("add_norm branch", m.branch, m.dbranch, add_norm_value, &m);
-	compare("add_norm scale", m.scale, m.dscale, add_norm_value, &m);
+	if (kind != NORM_NONE)
+		compare("add_norm scale", m.scale, m.dscale, add_norm_value, &m);
 	compare("add_norm shift", m.shift, m.dshift, add_norm_value, &m);
 	if (has_bias)
 		compare("add_norm bias", m.bias, m.dbias, add_norm_value, &m);
@@ -276,9 +296,115 @@ static void check_add_norm(bool has_bias, double rate)
 
 TEST(ops_grad_add_norm)
 {
-	check_add_norm(true, 0.3);
-	check_add_norm(true, 0);
-	check_add_norm(false, 0.3);
+	check_add_norm(NORM_LAYER, true, 0.3);
+	check_add_norm(NORM_LAYER, true, 0);
+	check_add_norm(NORM_LAYER, false, 0.3);
+	check_add_norm(NORM_RMS, true, 0.3);
+	check_add_norm(NORM_NONE, true, 0.3);
+}
+
+/* ---- activations, gates, rotary positions ----------------------------------------------- */
+
+struct activate_check {
+	struct matrix x, bias, out, w, dx, dbias;
+	enum activation act;
+	struct dropout drop;
+};
+
+static double activate_value(void *context)
+{
+	struct activate_check *m = context;
+
+	double_activate(NULL, view(m->out), view(m->x), m->bias.x, m->act, m->drop);
+	return weighted(m->w, m->out);
+}
+
+static void check_activate(enum activation act, int64_t cols, int64_t wide, double rate)
+{
+	struct activate_check m = { matrix_new(5, wide),
+				    matrix_new(1, wide),
+				    matrix_new(5, cols),
+				    matrix_new(5, cols),
+				    { 0 },
+				    { 0 },
+				    act,
+				    some_dropout(rate) };
+
+	m.dx = matrix_zero(m.x);
+	m.dbias = matrix_zero(m.bias);
+	activate_value(&m);
+	double_activate_grad(NULL, view(m.dx), m.dbias.x, view(m.w), view(m.x), m.bias.x, act,
+			     m.drop);
+	compare("activate x", m.x, m.dx, activate_value, &m);
+	compare("activate bias", m.bias, m.dbias, activate_value, &m);
+	free_all(&m.x, offsetof(struct activate_check, act));
+}
+
+TEST(ops_grad_activate)
+{
+	for (enum activation act = 0; act < N_ACTIVATIONS; act++) {
+		check_activate(act, 7, 7, 0.3);
+		check_activate(act, 7, 14, 0);
+		check_activate(act, 7, 14, 0.3);
+	}
+}
+
+/* Turning back undoes a turn; the gradient of a turn is the turn back. */
+TEST(ops_grad_rotate)
+{
+	struct matrix x = matrix_new(5, 12), before = matrix_zero(x), waves = matrix_new(9, 4);
+	const int32_t positions[] = { 0, 3, 8, 1, 3 };
+
+	for (int64_t i = 0; i < 18; i++) {
+		double angle = waves.x[i];
+
+		waves.x[i / 2 * 4 + i % 2] = cos(angle);
+		waves.x[i / 2 * 4 + 2 + i % 2] = sin(angle);
+	}
+	memcpy(before.x, x.x, 60 * sizeof(double));
+	double_rotate(NULL, view(x), view(waves), positions, 3, false);
+	check(fabs(x.x[13] - before.x[13]) > 1e-6);
+	double_rotate(NULL, view(x), view(waves), positions, 3, true);
+	for (int64_t i = 0; i < 60; i++)
+		check_near(x.x[i], before.x[i], 1e-12);
+	free(x.x);
+	free(before.x);
+	free(waves.x);
+}
+
+struct ssru_check {
+	struct matrix x, bias, out, state, w, dx, dbias;
+	const int32_t *start;
+};
+
+static double ssru_value(void *context)
+{
+	struct ssru_check *m = context;
+
+	double_ssru(NULL, view(m->out), view(m->state), view(m->x), m->bias.x, m->start, 3, 5);
+	return weighted(m->w, m->out);
+}
+
+TEST(ops_grad_ssru)
+{
+	static const int32_t start[] = { 0, 5, 5, 8 };
+	struct ssru_check m = { matrix_new(8, 6),
+				matrix_new(1, 3),
+				matrix_new(8, 3),
+				matrix_new(8, 3),
+				matrix_new(8, 3),
+				{ 0 },
+				{ 0 },
+				start };
+
+	m.dx = matrix_zero(m.x);
+	m.dbias = matrix_zero(m.bias);
+	ssru_value(&m);
+	double_ssru_grad(NULL, view(m.dx), m.dbias.x, view(m.w), view(m.state), view(m.x), m.bias.x,
+			 start, 3, 5);
+	compare("ssru x", m.x, m.dx, ssru_value, &m);
+	compare("ssru bias", m.bias, m.dbias, ssru_value, &m);
+	free_all(&m.x, offsetof(struct ssru_check, start));
 }
 
 /* ---- relu ------------------------------------------------------------------------------- */

@@ -1,15 +1,18 @@
 # tests/peers: other programs on the same data, for differences and ratios; never needed to build or use Werkbank.
 # Each script says at its head what it needs and what it prints.
-# May use: the built programs only; read_back.c and split_sentences.c, which print what ours find, use our code.
+# May use: the built programs only; read_back.c, split_sentences.c and optim_steps.c, which print what ours find, use our code.
 EXTRA_DIST += \
 	%D%/aarch64.sh %D%/bpe_compare.py %D%/bpe_speed.py %D%/ctranslate2_decode.py \
 	%D%/front_ends.sh %D%/import_models.py %D%/joeynmt_train.py %D%/k8s_job.py %D%/moses.sh %D%/nvtop_nvml.c \
-	%D%/prometheus_read.py %D%/pytorch_curve.py %D%/pytorch_model.py %D%/pytorch_train.py \
+	%D%/marian_forward.py %D%/prometheus_read.py %D%/protect_compare.py %D%/pytorch_curve.py %D%/pytorch_family.py \
+	%D%/pytorch_model.py %D%/pytorch_optim.py %D%/pytorch_train.py \
 	%D%/race.py %D%/readers.py %D%/safetensors_read.py %D%/score.py %D%/sentences.py %D%/sentencepiece_compare.py %D%/sick_corpora.py \
 	%D%/tensorboard_read.py %D%/unicode_tables.py %D%/constraints.py %D%/wmt_size.sh
 
-EXTRA_PROGRAMS += tests/read_back tests/split_sentences
+EXTRA_PROGRAMS += tests/read_back tests/split_sentences tests/optim_steps
 tests_split_sentences_SOURCES = %D%/split_sentences.c
 tests_split_sentences_LDADD = libdata.a $(base_libs) $(ICU_LIBS) $(PCRE2_LIBS)
 tests_read_back_SOURCES = %D%/read_back.c
 tests_read_back_LDADD = $(train_libs) $(mpi_libs)
+tests_optim_steps_SOURCES = %D%/optim_steps.c
+tests_optim_steps_LDADD = $(train_libs) $(mpi_libs)

@@ -1,101 +1,172 @@
 #!/usr/bin/env python3
 """pytorch_curve.py - compare the loss curve with PyTorch: the same small model, weights and batches.
 
-usage: pytorch_curve.py [--steps 500] [--precisions fp32,bf16] [--threads 2] [-- OPTION...]
+usage: pytorch_curve.py [--steps 500] [--precisions fp32,bf16] [--threads 2] [--model "norm=rms …"] [-- OPTION...]
+       pytorch_curve.py --all [--steps 200] [--rows TEXT] [--double] [--threads 2] [-- OPTION...]
 
 Runs tests/train_curve of the current build folder (OPTIONs are its own), then trains with PyTorch:
-functions of its own on padded batches, autocast for bf16, Adam. No dropout. Prints the loss of
+pytorch_family.py on padded batches, autocast for bf16, Adam. No dropout. Prints the loss of
 some steps, the largest and mean difference, of single steps and of means over 20, and that of PyTorch's
 own two precisions for comparison.
+
+--all: a line for each fact of share/conf/arch.def and for combinations that people have, in fp32: the
+largest difference of a step's loss, and the time of a step: ours, PyTorch's and PyTorch's divided by ours. Both
+programs take turns, step by step, so that other load slows both; a time is the median of the steps after
+the third. Fails if a difference is above 1e-4. --rows: only those whose name or options contain TEXT. --double:
+PyTorch computes in double precision.
+
+ReLU and Adam together amplify rounding: a unit that hardly ever opens has gradients near Adam's epsilon, and
+whether it opens is decided by the last bit. At a rate of 0.001 two fp32 programs, or PyTorch in fp32 and in
+double precision, are 0.001 apart after 100 steps; with a smooth activation 1e-6. So rows of --all that do not
+name an activation have SiLU, and the rate is 0.0001.
 """
 import argparse
 import json
-import math
+import statistics
 import subprocess
+import sys
 import tempfile
+import time
 
 import torch
 import torch.nn.functional as F
 from safetensors.torch import load_file
 
-SMOOTHING, END, START = 0.1, 1, 2
+from pytorch_family import Adam, Architecture, Transformer
+
+SMOOTHING, MOST = 0.1, 1e-4
+
+OPUS = ("norm_place=post attention_bias=yes output_bias=yes activation=silu positions=sinusoid-2k "
+        "norm_epsilon=1e-5 decoder_start=zero")
+MODERN = "norm=rms activation=silu gated_ffn=yes positions=rotary ffn_bias=no"
+
+# ReLU: the default architecture.
+ROWS = [
+    ("default", "activation=relu"),
+    ("norm_place", "norm_place=post"),
+    ("norm", "norm=rms"),
+    ("norm", "norm=rms norm_place=post"),
+    ("norm_epsilon", "norm_epsilon=1e-5"),
+    ("norm_epsilon", "norm_epsilon=1e-12"),
+    ("final_norm", "final_norm=no"),
+    ("embedding_norm", "embedding_norm=yes"),
+    ("embedding_norm", "embedding_norm=yes norm=rms norm_place=post"),
+    ("embedding_scale", "embedding_scale=one"),
+    ("tied_embeddings", "tied_embeddings=output"),
+    ("tied_embeddings", "tied_embeddings=source"),
+    ("tied_embeddings", "tied_embeddings=none"),
+    ("tied_embeddings", "tied_embeddings=none embedding_scale=one"),
+    ("source_vocabulary", "tied_embeddings=output source_vocabulary=520"),
+    ("positions", "positions=sinusoid-2k"),
+    ("positions", "positions=sinusoid-pairs"),
+    ("positions", "positions=learned"),
+    ("positions", "positions=rotary"),
+    ("positions", "positions=none"),
+    ("position_offset", "position_offset=2"),
+    ("position_offset", "positions=sinusoid-2k position_offset=2"),
+    ("max_positions", "positions=learned max_positions=128"),
+    ("activation", "activation=gelu"),
+    ("activation", "activation=gelu-tanh"),
+    ("activation", "activation=gelu-sigmoid"),
+    ("activation", "activation=silu"),
+    ("gated_ffn", "gated_ffn=yes activation=silu"),
+    ("gated_ffn", "gated_ffn=yes activation=gelu"),
+    ("gated_ffn", "gated_ffn=yes activation=relu"),
+    ("ffn_bias", "ffn_bias=no"),
+    ("attention_bias", "attention_bias=yes"),
+    ("output_bias", "output_bias=yes"),
+    ("decoder_self", "decoder_self=ssru"),
+    ("decoder_start", "decoder_start=zero"),
+    ("decoder_start", "decoder_start=end"),
+    ("decoder_ff", "decoder_ff=96"),
+    ("decoder_heads", "decoder_heads=4"),
+    ("OPUS-MT", OPUS),
+    ("modern", MODERN),
+    ("student", "encoder_layers=4 decoder_layers=2 decoder_self=ssru decoder_ff=128"),
+    ("mBART-like", "positions=learned embedding_norm=yes activation=gelu attention_bias=yes "
+                   "norm_epsilon=1e-5 output_bias=yes decoder_start=end"),
+    ("M2M100-like", "position_offset=2 attention_bias=yes norm_epsilon=1e-5 decoder_start=end"),
+    ("fairseq-like", "norm_place=post position_offset=2 attention_bias=yes norm_epsilon=1e-5 "
+                     "decoder_start=end"),
+]
 
 
-def sinusoid(n, d):
-    """Sines in the first half of the columns, cosines in the second."""
-    half = d // 2
-    rate = torch.exp(-torch.arange(half, dtype=torch.float64) * math.log(10000.0) / (half - 1))
-    angle = torch.arange(n, dtype=torch.float64)[:, None] * rate[None, :]
-    return torch.cat([angle.sin(), angle.cos()], 1).float()
+class Training:
+    """PyTorch's side: a model and Adam."""
 
+    def __init__(self, weights, words, rate, bf16=False, double=False):
+        if double:
+            weights = {name: t.double() for name, t in weights.items()}
+        self.model, self.bf16 = Transformer(Architecture(words), weights), bf16
+        self.adam = Adam(self.model.w.values(), rate)
 
-def pad(rows):
-    out = torch.zeros(len(rows), max(len(r) for r in rows), dtype=torch.long)
-    for i, r in enumerate(rows):
-        out[i, :len(r)] = torch.tensor(r)
-    return out
-
-
-class Model:
-    def __init__(self, weights):
-        self.w = {name: t.clone().requires_grad_() for name, t in weights.items()}
-        self.d = weights["embed"].shape[1]
-        self.h = max(1, self.d // 32)
-        self.layers = sum(name.startswith("decoder.") and name.endswith("self.qkv") for name in weights)
-        self.waves = sinusoid(512, self.d)
-
-    def norm(self, name, x):
-        return F.layer_norm(x, (self.d,), self.w[name + ".scale"], self.w[name + ".shift"], eps=1e-6)
-
-    def attend(self, q, k, v, mask, causal):
-        q, k, v = (t.reshape(t.shape[0], t.shape[1], self.h, -1).transpose(1, 2) for t in (q, k, v))
-        y = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, is_causal=causal)
-        return y.transpose(1, 2).reshape(y.shape[0], y.shape[2], self.d)
-
-    def self_attention(self, name, x, mask, causal):
-        q, k, v = F.linear(self.norm(name + ".norm", x), self.w[name + ".qkv"]).split(self.d, 2)
-        return x + F.linear(self.attend(q, k, v, mask, causal), self.w[name + ".out"])
-
-    def ffn(self, name, x):
-        w = self.w
-        hidden = F.relu(F.linear(self.norm(name + ".norm", x), w[name + ".in"], w[name + ".in.bias"]))
-        return x + F.linear(hidden, w[name + ".out"], w[name + ".out.bias"])
-
-    def embed(self, ids):
-        return self.w["embed"][ids] * math.sqrt(self.d) + self.waves[:ids.shape[1]]
-
-    def loss(self, source, target):
-        d, w = self.d, self.w
-        ids, gold = pad([s + [END] for s in source]), pad([t + [END] for t in target])
-        mask = (ids != 0)[:, None, None, :]
-        x = self.embed(ids)
-        for i in range(self.layers):
-            x = self.self_attention(f"encoder.{i}.self", x, mask, False)
-            x = self.ffn(f"encoder.{i}.ffn", x)
-        memory = F.linear(self.norm("encoder.norm", x), w["decoder.cross.kv"]).split(d, 2)
-        x = self.embed(pad([[START] + t for t in target]))
-        for i in range(self.layers):
-            x = self.self_attention(f"decoder.{i}.self", x, None, True)
-            q = F.linear(self.norm(f"decoder.{i}.cross.norm", x), w[f"decoder.{i}.cross.q"])
-            y = self.attend(q, memory[2 * i], memory[2 * i + 1], mask, False)
-            x = x + F.linear(y, w[f"decoder.{i}.cross.out"])
-            x = self.ffn(f"decoder.{i}.ffn", x)
-        keep = gold != 0
-        y = F.linear(self.norm("decoder.norm", x)[keep], w["embed"])
-        return F.cross_entropy(y.float(), gold[keep], label_smoothing=SMOOTHING)
-
-
-def train(weights, steps, bf16, rate):
-    model, out = Model(weights), []
-    adam = torch.optim.Adam(model.w.values(), lr=rate, betas=(0.9, 0.98), eps=1e-9)
-    for step in steps:
-        with torch.autocast("cpu", torch.bfloat16, enabled=bf16):
-            loss = model.loss(step["source"], step["target"])
-        adam.zero_grad()
+    def step(self, batch):
+        """The loss before the step."""
+        with torch.autocast("cpu", torch.bfloat16, enabled=self.bf16):
+            y, gold = self.model.logits(batch["source"], batch["target"])
+            loss = F.cross_entropy(y.float() if self.bf16 else y, gold, label_smoothing=SMOOTHING)
+        self.adam.zero_grad()
         loss.backward()
-        adam.step()
-        out.append(loss.item())
-    return out
+        self.adam.step()
+        return loss.item()
+
+
+def sizes_of(options):
+    """What train_curve's own options say, as words; see its main()."""
+    given = dict(zip(options[::2], options[1::2]))
+    d = int(given.get("--d_model", 64))
+    layers = given.get("--layers", 2)
+    return f"d_model={d} d_ff={4 * d} heads={max(1, d // 32)} encoder_layers={layers} decoder_layers={layers}"
+
+
+def command_of(o, folder, precision, words):
+    return ["tests/train_curve", folder, "--steps", str(o.steps), "--precision", precision, "--threads",
+            str(o.threads), "--rate", str(o.rate), "--model", words] + o.options
+
+
+def take_turns(o, words):
+    """Steps of both programs, one after the other: losses and seconds of each."""
+    sizes = sizes_of(o.options) + " " + words
+    losses, seconds = ([], []), ([], [])
+    with tempfile.TemporaryDirectory() as folder:
+        command = command_of(o, folder, "fp32", words) + ["--turns"]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as ours:
+            training = None
+            for _ in range(o.steps):
+                ours.stdin.write("\n")
+                ours.stdin.flush()
+                line = ours.stdout.readline()
+                if not line:
+                    raise SystemExit(f"train_curve failed: {words}")
+                step = json.loads(line)
+                training = training or Training(load_file(folder + "/initial.safetensors"), sizes,
+                                                o.rate * 1e-6, double=o.double)
+                begin = time.monotonic()
+                loss = training.step(step)
+                seconds[1].append(time.monotonic() - begin)
+                seconds[0].append(step["seconds"])
+                losses[0].append(step["loss"])
+                losses[1].append(loss)
+    return losses, seconds
+
+
+def compare_all(o):
+    failed = 0
+    print(f"{o.steps} steps, {o.threads} threads, rate {o.rate / 1e6}, {sizes_of(o.options)}")
+    print("largest difference of a loss | ms of a step: ours, PyTorch's | PyTorch / ours | row")
+    for name, words in ROWS:
+        if o.rows not in f"{name} {words}":
+            continue
+        if "activation=" not in words:
+            words += " activation=silu"
+        losses, seconds = take_turns(o, words)
+        most = max(abs(a - b) for a, b in zip(*losses))
+        ours, theirs = (statistics.median(s[3:] or s) for s in seconds)
+        bad = not most <= MOST
+        failed += bad
+        print(f"{most:.1e}{' FAILED' if bad else ''} | {1000 * ours:6.1f} {1000 * theirs:6.1f} | {theirs / ours:5.2f} | "
+              f"{name}: {words}", flush=True)
+    return 1 if failed else 0
 
 
 def compare(name, a, b):
@@ -107,25 +178,17 @@ def compare(name, a, b):
           f"{sum(a[-n:]) / n:.4f} and {sum(b[-n:]) / n:.4f}")
 
 
-def main():
-    p = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    p.add_argument("--steps", type=int, default=500)
-    p.add_argument("--precisions", default="fp32,bf16")
-    p.add_argument("--threads", type=int, default=2)
-    p.add_argument("--rate", type=int, default=1000)
-    p.add_argument("options", nargs="*")
-    o = p.parse_args()
-    torch.set_num_threads(o.threads)
+def compare_curves(o):
     curves = {}
     with tempfile.TemporaryDirectory() as folder:
         for precision in o.precisions.split(","):
-            command = ["tests/train_curve", folder, "--steps", str(o.steps), "--precision", precision,
-                       "--threads", str(o.threads), "--rate", str(o.rate)] + o.options
+            command = command_of(o, folder, precision, o.model)
             lines = subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True).stdout.splitlines()
             steps = [json.loads(line) for line in lines]
             curves["werkbank " + precision] = [s["loss"] for s in steps]
-            weights = load_file(folder + "/initial.safetensors")
-            curves["PyTorch " + precision] = train(weights, steps, precision == "bf16", o.rate * 1e-6)
+            training = Training(load_file(folder + "/initial.safetensors"),
+                                sizes_of(o.options) + " " + o.model, o.rate * 1e-6, precision == "bf16")
+            curves["PyTorch " + precision] = [training.step(s) for s in steps]
     print("step  " + "  ".join(f"{name:>14}" for name in curves))
     last = o.steps - 1
     for i in sorted({0, 1, 2, 5, 10, 20, 50, *range(100, last, 100), last} & set(range(o.steps))):
@@ -134,6 +197,24 @@ def main():
         compare(precision, curves["werkbank " + precision], curves["PyTorch " + precision])
     if "PyTorch fp32" in curves and "PyTorch bf16" in curves:
         compare("PyTorch's bf16 and fp32", curves["PyTorch bf16"], curves["PyTorch fp32"])
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    p.add_argument("--steps", type=int)
+    p.add_argument("--precisions", default="fp32,bf16")
+    p.add_argument("--threads", type=int, default=2)
+    p.add_argument("--rate", type=int, help="learning rate, in millionths")
+    p.add_argument("--model", default="", help="options of [model]: name=value ...")
+    p.add_argument("--all", action="store_true", help="a line for each option of [model]")
+    p.add_argument("--rows", default="", help="with --all: only rows that contain this text")
+    p.add_argument("--double", action="store_true", help="with --all: PyTorch in double precision")
+    p.add_argument("options", nargs="*")
+    o = p.parse_args()
+    o.steps = o.steps or (200 if o.all else 500)
+    o.rate = o.rate or (100 if o.all else 1000)
+    torch.set_num_threads(o.threads)
+    sys.exit(compare_all(o) if o.all else compare_curves(o))
 
 
 main()

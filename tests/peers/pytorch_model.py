@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
-"""pytorch_model.py - write tests/golden/model.pytorch.safetensors: loss and every gradient of a very small model.
+"""pytorch_model.py - write tests/golden/model.pytorch*.safetensors: loss and every gradient of very small models.
 
-The model is built here once more, from PyTorch's own functions and in double
-precision, with weights and a batch that follow from formulas which
-tests/train/t_model.c knows too. Usage: pytorch_model.py [OUTPUT]
+The models are those of pytorch_family.py in double precision, with weights and a batch that follow from
+formulas which tests/train/small_model.h knows too. Usage: pytorch_model.py [FOLDER [NAME...]]
 """
 import math
 import os
@@ -13,111 +12,70 @@ import torch
 import torch.nn.functional as F
 from safetensors.torch import save_file
 
-D, FF, H, LAYERS, V, REAL = 16, 24, 4, 2, 32, 29
+from pytorch_family import END, Architecture, Transformer
+
+V, REAL = 32, 29
 SMOOTHING = 0.1
 LENGTHS = [(5, 4), (1, 3), (7, 1)]  # of source and target, without special tokens
-END, START = 1, 2
+SMALL = "d_model=8 d_ff=12 heads=2 encoder_layers=2 decoder_layers=2 "
+
+# The same table is in tests/train/t_pytorch.c. "" is the default architecture.
+GOLDEN = {
+    "": "d_model=16 d_ff=24 heads=4 encoder_layers=2 decoder_layers=2",
+    "opus": SMALL + "norm_place=post norm_epsilon=1e-5 positions=sinusoid-2k activation=silu "
+                    "attention_bias=yes output_bias=yes decoder_start=zero",
+    "modern": SMALL + "norm=rms activation=silu gated_ffn=yes positions=rotary ffn_bias=no",
+    "student": SMALL + "encoder_layers=3 decoder_self=ssru decoder_ff=20 decoder_heads=4",
+    "mbart": SMALL + "positions=learned max_positions=16 embedding_norm=yes activation=gelu "
+                     "attention_bias=yes output_bias=yes norm_epsilon=1e-5 decoder_start=end",
+    "separate": SMALL + "tied_embeddings=none source_vocabulary=40 embedding_scale=one final_norm=no "
+                        "positions=sinusoid-pairs position_offset=2 activation=gelu-tanh",
+    "gated": SMALL + "tied_embeddings=source norm=rms norm_place=post positions=none "
+                     "activation=gelu-sigmoid gated_ffn=yes embedding_norm=yes embedding_scale=one "
+                     "norm_epsilon=1e-5",
+    "ssru": SMALL + "decoder_self=ssru norm_place=post tied_embeddings=output position_offset=2 "
+                    "attention_bias=yes positions=sinusoid",
+}
 
 
-def shapes():
-    """Name and shape of every tensor, in the order of train/model/params.def."""
-    def norm(name):
-        return [(f"{name}.scale", (D,)), (f"{name}.shift", (D,))]
-
-    def ffn(layer):
-        return norm(f"{layer}.ffn.norm") + [
-            (f"{layer}.ffn.in", (FF, D)), (f"{layer}.ffn.in.bias", (FF,)),
-            (f"{layer}.ffn.out", (D, FF)), (f"{layer}.ffn.out.bias", (D,))]
-
-    out = [("embed", (V, D))]
-    for i in range(LAYERS):
-        out += norm(f"encoder.{i}.self.norm") + [(f"encoder.{i}.self.qkv", (3 * D, D)), (f"encoder.{i}.self.out", (D, D))]
-        out += ffn(f"encoder.{i}")
-    out += norm("encoder.norm") + [("decoder.cross.kv", (2 * D * LAYERS, D))]
-    for i in range(LAYERS):
-        out += norm(f"decoder.{i}.self.norm") + [(f"decoder.{i}.self.qkv", (3 * D, D)), (f"decoder.{i}.self.out", (D, D))]
-        out += norm(f"decoder.{i}.cross.norm") + [(f"decoder.{i}.cross.q", (D, D)), (f"decoder.{i}.cross.out", (D, D))]
-        out += ffn(f"decoder.{i}")
-    return out + norm("decoder.norm")
-
-
-def weights():
+def weights(architecture):
     """Element i of the flat arena: a multiplicative hash of i in -0.3 .. 0.3; norm scales are 1 more."""
     w, at = {}, 0
-    for name, shape in shapes():
+    for name, shape in architecture.shapes(V):
         n = math.prod(shape)
         i = torch.arange(at, at + n, dtype=torch.int64)
         x = ((i * 2654435761 + 12345) % 2**32).double() / 2**32 * 0.6 - 0.3
         if name.endswith("norm.scale"):
             x = x + 1
-        w[name] = x.float().double().reshape(shape).requires_grad_()
+        w[name] = x.float().double().reshape(shape)
         at += n
     return w
 
 
-def sinusoid(n):
-    """Sines in the first half of the columns, cosines in the second (tensor2tensor)."""
-    half = D // 2
-    rate = torch.exp(-torch.arange(half, dtype=torch.float64) * math.log(10000.0) / (half - 1))
-    angle = torch.arange(n, dtype=torch.float64)[:, None] * rate[None, :]
-    return torch.cat([angle.sin(), angle.cos()], 1)
-
-
-def norm(w, name, x):
-    return F.layer_norm(x, (D,), w[f"{name}.scale"], w[f"{name}.shift"], eps=1e-6)
-
-
-def attend(q, k, v, causal):
-    q, k, v = (t.reshape(t.shape[0], H, D // H).transpose(0, 1) for t in (q, k, v))
-    return F.scaled_dot_product_attention(q, k, v, is_causal=causal).transpose(0, 1).reshape(-1, D)
-
-
-def self_attention(w, name, x, causal):
-    q, k, v = (norm(w, f"{name}.norm", x) @ w[f"{name}.qkv"].T).split(D, 1)
-    return x + attend(q, k, v, causal) @ w[f"{name}.out"].T
-
-
-def ffn(w, name, x):
-    hidden = F.relu(norm(w, f"{name}.norm", x) @ w[f"{name}.in"].T + w[f"{name}.in.bias"])
-    return x + hidden @ w[f"{name}.out"].T + w[f"{name}.out.bias"]
-
-
-def logits(w, source, target_in):
-    def embed(ids):
-        return w["embed"][ids] * math.sqrt(D) + sinusoid(len(ids))
-
-    x = embed(source)
-    for i in range(LAYERS):
-        x = self_attention(w, f"encoder.{i}.self", x, False)
-        x = ffn(w, f"encoder.{i}.ffn", x)
-    memory = norm(w, "encoder.norm", x) @ w["decoder.cross.kv"].T
-    x = embed(target_in)
-    for i in range(LAYERS):
-        x = self_attention(w, f"decoder.{i}.self", x, True)
-        q = norm(w, f"decoder.{i}.cross.norm", x) @ w[f"decoder.{i}.cross.q"].T
-        k, v = memory[:, 2 * D * i:2 * D * i + D], memory[:, 2 * D * i + D:2 * D * (i + 1)]
-        x = x + attend(q, k, v, False) @ w[f"decoder.{i}.cross.out"].T
-        x = ffn(w, f"decoder.{i}.ffn", x)
-    return norm(w, "decoder.norm", x) @ w["embed"].T
+def write(name, words, folder):
+    architecture = Architecture(words)
+    model = Transformer(architecture, weights(architecture))
+    source = [[4 + (7 * s + 3 * i) % 25 for i in range(n)] for s, (n, _) in enumerate(LENGTHS)]
+    target = [[4 + (5 * s + 2 * i + 1) % 25 for i in range(n)] for s, (_, n) in enumerate(LENGTHS)]
+    y, gold = model.logits(source, target)
+    assert gold.tolist() == [word for t in target for word in t + [END]]
+    loss = F.cross_entropy(y[:, :REAL], gold, label_smoothing=SMOOTHING, reduction="sum")
+    nll = F.cross_entropy(y[:, :REAL], gold, reduction="sum")
+    loss.backward()
+    out = {tensor: t.grad.float().contiguous() for tensor, t in model.w.items()}
+    out["loss"] = loss.detach().float().reshape(1)
+    out["nll"] = nll.detach().float().reshape(1)
+    path = f"{folder}/model.pytorch{'.' + name if name else ''}.safetensors"
+    save_file(out, path, metadata={"tool": f"PyTorch {torch.__version__}, float64",
+                                   "script": "tests/peers/pytorch_model.py", "model": words})
+    print(f"PyTorch {torch.__version__}: loss {loss.item():.9f} nll {nll.item():.9f} {path}")
 
 
 def main():
-    default = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../golden/model.pytorch.safetensors")
-    w, loss, nll = weights(), 0, 0
-    for s, (n_source, n_target) in enumerate(LENGTHS):
-        source = [4 + (7 * s + 3 * i) % 25 for i in range(n_source)] + [END]
-        target = [4 + (5 * s + 2 * i + 1) % 25 for i in range(n_target)]
-        y = logits(w, torch.tensor(source), torch.tensor([START] + target))[:, :REAL]
-        gold = torch.tensor(target + [END])
-        loss = loss + F.cross_entropy(y, gold, label_smoothing=SMOOTHING, reduction="sum")
-        nll = nll + F.cross_entropy(y, gold, reduction="sum")
-    loss.backward()
-    out = {name: t.grad.float().contiguous() for name, t in w.items()}
-    out["loss"] = loss.detach().float().reshape(1)
-    out["nll"] = nll.detach().float().reshape(1)
-    save_file(out, sys.argv[1] if len(sys.argv) > 1 else default,
-              metadata={"tool": f"PyTorch {torch.__version__}, float64", "script": "tests/peers/pytorch_model.py"})
-    print(f"PyTorch {torch.__version__}: loss {loss.item():.9f} nll {nll.item():.9f}")
+    here = os.path.dirname(os.path.abspath(__file__))
+    folder = sys.argv[1] if len(sys.argv) > 1 else here + "/../golden"
+    for name in sys.argv[2:] or GOLDEN:
+        write(name, GOLDEN[name], folder)
 
 
 main()

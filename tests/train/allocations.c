@@ -88,8 +88,20 @@ int posix_memalign(void **p, size_t align, size_t n)
 #endif
 
 static const struct model_shape shapes[] = {
-	{ 32, 48, 4, 1, 1, 128, 125 },
-	{ 64, 256, 2, 1, 2, 2048, 2045 },
+	{ .d_model = 32,
+	  .d_ff = 48,
+	  .heads = 4,
+	  .encoder_layers = 1,
+	  .decoder_layers = 1,
+	  .vocabulary = 128,
+	  .real_vocabulary = 125 },
+	{ .d_model = 64,
+	  .d_ff = 256,
+	  .heads = 2,
+	  .encoder_layers = 1,
+	  .decoder_layers = 2,
+	  .vocabulary = 2048,
+	  .real_vocabulary = 2045 },
 };
 
 /* Number of allocations of the steps after the first; -1: failure. */

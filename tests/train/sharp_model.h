@@ -28,7 +28,13 @@ static const struct decode_source sources[N_SOURCES] = {
 /* Larger weights make distributions far from uniform; a shift towards </s> ends sentences. */
 static inline struct model *sharp_model(uint64_t seed)
 {
-	struct model_shape shape = { WIDTH, 32, 2, 2, 3, 16, N_REAL };
+	struct model_shape shape = { .d_model = WIDTH,
+				     .d_ff = 32,
+				     .heads = 2,
+				     .encoder_layers = 2,
+				     .decoder_layers = 3,
+				     .vocabulary = 16,
+				     .real_vocabulary = N_REAL };
 	struct dev_options dev = { .threads = 1 };
 	struct err e = { 0 };
 	struct model *m = model_new(&shape, ops_cpu(), &dev, &e);
@@ -42,7 +48,7 @@ static inline struct model *sharp_model(uint64_t seed)
 	p = model_param_arena(m);
 	for (int64_t i = 0; i < model_floats(m); i++)
 		p[i] *= 1.7f;
-	shift = model_output_norm(m)->norm_shift.data;
+	shift = model_output_norm(m).shift;
 	end = (float *)model_get_weights(m)->embed.data + TOKEN_END * WIDTH;
 	for (int i = 0; i < WIDTH; i++)
 		shift[i] += 1.2f * end[i];

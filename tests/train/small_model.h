@@ -7,6 +7,7 @@
 #define WERKBANK_TESTS_TRAIN_SMALL_MODEL_H
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "share/base/mem.h"
 #include "tests/test.h"
@@ -102,6 +103,37 @@ static inline void small_clear_grad(struct model *m)
 {
 	model_get_ops(m)->zero(model_get_dev(m), model_grad_arena(m),
 			       (size_t)model_floats(m) * sizeof(float));
+}
+
+/* As weights() in tests/peers/pytorch_model.py. */
+static inline void small_formula_weights(struct model *m)
+{
+	struct model_param *params;
+	struct err e;
+	size_t n;
+	int64_t floats;
+	float *w = mem_alloc((size_t)model_floats(m), sizeof(*w), &e);
+
+	if (!w || !check_err(model_params(model_get_shape(m), &params, &n, &floats, &e), 0)) {
+		free(w);
+		return;
+	}
+	for (size_t p = 0; p < n; p++) {
+		const char *end = strstr(params[p].name, "norm.scale");
+		bool scale = end && !end[strlen("norm.scale")];
+
+		for (int64_t k = 0; k < params[p].rows * params[p].cols; k++) {
+			uint64_t i = (uint64_t)(params[p].offset + k);
+			double x = (double)((i * 2654435761u + 12345) % 4294967296u) /
+					   4294967296.0 * 0.6 -
+				   0.3;
+
+			w[i] = (float)(scale ? x + 1 : x);
+		}
+	}
+	small_set(m, w);
+	free(params);
+	free(w);
 }
 
 #endif

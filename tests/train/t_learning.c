@@ -372,10 +372,12 @@ TEST(learning_advises_by_the_distance_of_the_weights)
 {
 	static const struct {
 		double rate;
-		const char *advice;
-	} cases[] = { { 0, "raise noam_factor" },
-		      { 0.0001, "raise noam_factor" },
-		      { 0.1, "Lower noam_factor" } };
+		const char *advice, *option; /* NULL: as at first */
+	} cases[] = { { 0, "raise noam_factor", NULL },
+		      { 0.0001, "raise noam_factor", NULL },
+		      { 0.1, "Lower noam_factor", NULL },
+		      { 0, "raise peak_rate", "peak_rate" },
+		      { 0.1, "Lower peak_rate", "peak_rate" } };
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		const struct learning_evaluation evaluation = { 200, 0, 6.8, 6.8 };
@@ -384,6 +386,8 @@ TEST(learning_advises_by_the_distance_of_the_weights)
 		size_t n;
 
 		learning_watch_begin(&w, 400, 64, 100);
+		if (cases[i].option)
+			w.rate_option = cases[i].option;
 		for (int k = 1; k <= 20; k++)
 			learning_watch_add_step(
 				&w,
@@ -458,6 +462,34 @@ static const struct {
 	  "rate-too-small",
 	  "the weights do not change. Try --noam-factor 2." },
 	{ { "noam_factor", "0.05", "start_from", "other" }, 2e5, 4000, 48000, 0, "", "" },
+	/* the same limits for the other schedules: d_model^-0.5 is 0.125 */
+	{ { "schedule", "cosine", "peak_rate", "0.04" }, 2e5, 4000, 48000, 0, "", "" },
+	{ { "schedule", "constant", "peak_rate", "0.06" },
+	  2e5,
+	  4000,
+	  48000,
+	  0,
+	  "rate-too-large",
+	  "The largest learning rate is 0.06, which is 0.48 times d_model^-0.5; above 0.4 times, "
+	  "training "
+	  "often diverges. Try --peak-rate 0.0025." },
+	{ { "schedule", "constant", "peak_rate", "0.0015" }, 2e5, 4000, 48000, 0, "", "" },
+	{ { "schedule", "linear", "peak_rate", "0.0015" }, /* half the sum after the warm-up */
+	  2e5,
+	  4000,
+	  48000,
+	  0,
+	  "rate-too-small",
+	  "is only 2.4 times d_model^-0.5 (needed: 4 or more): the weights hardly change. Try "
+	  "--peak-rate "
+	  "0.0062." },
+	{ { "schedule", "constant", "peak_rate", "0.0015", "cooldown", "250" },
+	  2e5,
+	  4000,
+	  48000,
+	  0,
+	  "rate-too-small",
+	  "Try --peak-rate 0.0055." },
 	{ { 0 }, 2e5, 4000, 1e6, 0, "no-epoch", "41 % of the 4000 pairs. Try --steps 977." },
 	{ { 0 }, 2e4, 60, 800, 0, "batch-too-large", "Try --batch-tokens 40." },
 	{ { 0 },

@@ -3,7 +3,6 @@
 #include <stdio.h>
 
 #include "tests/train/small_model.h"
-#include "train/ckpt/safetensors.h"
 #include "train/optim/adam.h"
 
 static int64_t count_floats(struct model_shape shape)
@@ -85,137 +84,7 @@ TEST(model_refuses_impossible_shapes)
 #undef BAD
 }
 
-/* ---- against PyTorch --------------------------------------------------- */
-
-/* As weights() in tests/peers/pytorch_model.py. */
-static void formula_weights(struct model *m)
-{
-	struct model_param *params;
-	struct err e;
-	size_t n;
-	int64_t floats;
-	float *w = mem_alloc((size_t)model_floats(m), sizeof(*w), &e);
-
-	if (!w || !check_err(model_params(model_get_shape(m), &params, &n, &floats, &e), 0)) {
-		free(w);
-		return;
-	}
-	for (size_t p = 0; p < n; p++) {
-		const char *end = strstr(params[p].name, "norm.scale");
-		bool scale = end && !end[strlen("norm.scale")];
-
-		for (int64_t k = 0; k < params[p].rows * params[p].cols; k++) {
-			uint64_t i = (uint64_t)(params[p].offset + k);
-			double x = (double)((i * 2654435761u + 12345) % 4294967296u) /
-					   4294967296.0 * 0.6 -
-				   0.3;
-
-			w[i] = (float)(scale ? x + 1 : x);
-		}
-	}
-	small_set(m, w);
-	free(params);
-	free(w);
-}
-
-/*
- * The largest difference of our gradient from the golden one, in units of the largest golden
- * element.
- */
-static void compare_gradients(struct model *m, const struct safetensors *golden, double tolerance)
-{
-	struct model_param *params;
-	struct err e;
-	size_t n;
-	int64_t floats;
-	float *grad = small_copy(m, model_grad_arena(m));
-
-	if (!grad || !check_err(model_params(model_get_shape(m), &params, &n, &floats, &e), 0)) {
-		free(grad);
-		return;
-	}
-	for (size_t p = 0; p < n; p++) {
-		const int64_t count = params[p].rows * params[p].cols;
-		const unsigned char *want =
-			safetensors_get(golden, params[p].name, params[p].rows, params[p].cols, &e);
-		double worst = 0, largest = 0;
-
-		if (!check(want))
-			continue;
-		for (int64_t k = 0; k < count; k++) {
-			float g;
-
-			memcpy(&g, want + 4 * k, sizeof(g));
-			worst = fmax(worst, fabs((double)grad[params[p].offset + k] - g));
-			largest = fmax(largest, fabs((double)g));
-		}
-		if (!(worst <= tolerance * largest))
-			test_fail(__FILE__, __LINE__, "%s: gradient of %s is off by %g of %g",
-				  model_get_ops(m)->name, params[p].name, worst, largest);
-	}
-	free(params);
-	free(grad);
-}
-
-static double golden_number(const struct safetensors *golden, const char *name)
-{
-	struct err e;
-	const unsigned char *data = safetensors_get(golden, name, 1, 1, &e);
-	float x = NAN;
-
-	if (data)
-		memcpy(&x, data, sizeof(x));
-	return x;
-}
-
-/*
- * fp32 against PyTorch's float64: 2e-5 of a tensor's largest gradient; bf16 has 8 bits: 5 % in
- * products of products.
- */
-static void compare_with_pytorch(const char *backend, bool bf16)
-{
-	const char *srcdir = getenv("srcdir");
-	struct model_pass_options how = { .smoothing = 0.1f, .grad_scale = 1 };
-	struct safetensors *golden;
-	struct model *m = small_model(backend, bf16);
-	struct model_sums sums;
-	struct batch b;
-	struct err e;
-	char path[500];
-	double tolerance = bf16 ? 2e-2 : 1e-6;
-
-	snprintf(path, sizeof(path), "%s/tests/golden/model.pytorch.safetensors",
-		 srcdir ? srcdir : ".");
-	golden = safetensors_open(path, &e);
-	if (!golden)
-		test_fail(__FILE__, __LINE__, "%s", e.text);
-	if (golden && m && small_batch(&b)) {
-		formula_weights(m);
-		check_err(model_forward_backward(m, &b, &how, &sums, &e), 0);
-		check_int(sums.tokens, 11);
-		check_near(sums.loss, golden_number(golden, "loss"), tolerance * sums.loss);
-		check_near(sums.nll, golden_number(golden, "nll"), tolerance * sums.nll);
-		compare_gradients(m, golden, bf16 ? 8e-2 : 2e-5);
-		batch_free(&b);
-	}
-	safetensors_close(golden);
-	model_free(m);
-}
-
-TEST(model_ref_equals_pytorch)
-{
-	compare_with_pytorch("ref", false);
-}
-
-TEST(model_cpu_equals_pytorch)
-{
-	compare_with_pytorch("cpu", false);
-}
-
-TEST(model_cpu_bf16_near_pytorch)
-{
-	compare_with_pytorch("cpu", true);
-}
+/* ---- logits in pieces, dropout ----------------------------------------- */
 
 /* Logits in pieces of a few rows, with separate gradients or in place, give the same result. */
 static void compare_pieces(bool in_place)
@@ -233,7 +102,7 @@ static void compare_pieces(bool in_place)
 	m[1] = small_model_on(&pieces, false);
 	if (m[0] && m[1] && small_batch(&b)) {
 		for (int i = 0; i < 2; i++) {
-			formula_weights(m[i]);
+			small_formula_weights(m[i]);
 			check_err(model_forward_backward(m[i], &b, &how, &sums[i], &e), 0);
 			grad[i] = small_copy(m[i], model_grad_arena(m[i]));
 		}
@@ -264,7 +133,7 @@ TEST(model_drops_by_step_and_micro_batch)
 
 	if (!m || !small_batch(&b))
 		return;
-	formula_weights(m);
+	small_formula_weights(m);
 	for (int i = 0; i < 4; i++) {
 		const struct model_pass_options how = { .dropout = 0.3f,
 							.smoothing = 0.1f,
@@ -316,7 +185,7 @@ TEST(model_keeps_its_dropout_numbers)
 
 	if (!m || !small_batch(&b))
 		return;
-	formula_weights(m);
+	small_formula_weights(m);
 	check_near(loss_at(m, &b, model_param_arena(m)), 42.757482, 1e-3);
 	batch_free(&b);
 	model_free(m);
@@ -339,7 +208,7 @@ TEST(model_gradient_by_differences)
 
 	if (!m || !small_batch(&b))
 		return;
-	formula_weights(m);
+	small_formula_weights(m);
 	base = small_copy(m, model_param_arena(m));
 	moved = small_copy(m, model_param_arena(m));
 	small_clear_grad(m);
@@ -641,8 +510,8 @@ TEST(model_initial_weights)
 	for (int i = 0; i < 256 * 64; i++)
 		largest = fmax(largest, fabs((double)x[i]));
 	check_near(largest, sqrt(6.0 / 320), 0.001);
-	check(((float *)model_output_norm(m)->norm_scale.data)[63] == 1);
-	check(((float *)model_output_norm(m)->norm_shift.data)[63] == 0);
+	check(model_output_norm(m).scale[63] == 1);
+	check(model_output_norm(m).shift[63] == 0);
 	model_free(m);
 }
 
@@ -687,7 +556,13 @@ static int kept_never(struct dev *d, const struct graph_key *key)
 /* With graphs, rows are rounded up to granules; whole granules need hardly more memory. */
 TEST(model_memory_for_graphs)
 {
-	const struct model_shape shape = { 512, 2048, 8, 6, 6, 32768, 32768 };
+	const struct model_shape shape = { .d_model = 512,
+					   .d_ff = 2048,
+					   .heads = 8,
+					   .encoder_layers = 6,
+					   .decoder_layers = 6,
+					   .vocabulary = 32768,
+					   .real_vocabulary = 32768 };
 	const struct dev_options plain = { 0 }, graphs = { .graphs = true };
 	struct ops table = *ops_ref();
 	struct model_size size = { &shape, &table, &graphs, 4096, 2048 };
@@ -712,11 +587,35 @@ TEST(model_memory_for_graphs)
 TEST(model_refuses_huge_shapes)
 {
 	const struct model_shape huge[] = {
-		{ 2147483646, 16, 2, 1, 1, 32, 29 },
-		{ 16, 2147483646, 2, 1, 1, 32, 29 },
-		{ 16, 16, 2, 1, 1, 2147483640, 29 },
+		{ .d_model = 2147483646,
+		  .d_ff = 16,
+		  .heads = 2,
+		  .encoder_layers = 1,
+		  .decoder_layers = 1,
+		  .vocabulary = 32,
+		  .real_vocabulary = 29 },
+		{ .d_model = 16,
+		  .d_ff = 2147483646,
+		  .heads = 2,
+		  .encoder_layers = 1,
+		  .decoder_layers = 1,
+		  .vocabulary = 32,
+		  .real_vocabulary = 29 },
+		{ .d_model = 16,
+		  .d_ff = 16,
+		  .heads = 2,
+		  .encoder_layers = 1,
+		  .decoder_layers = 1,
+		  .vocabulary = 2147483640,
+		  .real_vocabulary = 29 },
 	};
-	const struct model_shape large = { 1 << 20, 1 << 20, 2, 64, 64, 1 << 26, 29 };
+	const struct model_shape large = { .d_model = 1 << 20,
+					   .d_ff = 1 << 20,
+					   .heads = 2,
+					   .encoder_layers = 64,
+					   .decoder_layers = 64,
+					   .vocabulary = 1 << 26,
+					   .real_vocabulary = 29 };
 	struct model_param *params = NULL;
 	struct err e = { 0 };
 	int64_t floats = 0;

@@ -22,11 +22,7 @@ static bool simulated_open(struct simulated *s, const struct conf *c, double ste
 	*s = (struct simulated){ .step_s = step_s, .cooled_at = -1 };
 	s->t.conf = c;
 	s->t.comm = &s->comm;
-	s->t.rate_schedule = (struct rate_schedule){ .factor = 2,
-						     .warmup = c->warmup,
-						     .cooldown = c->cooldown,
-						     .steps = c->steps,
-						     .d_model = 16 };
+	s->t.rate_schedule = schedule_from_conf(c, 16);
 	if (!check_err(comm_open(&s->comm, "one", NULL, NULL, &e), 0))
 		return false;
 	s->t.records = (struct run_records){ .journal = journal_open(at("journal.jsonl"), &e),
@@ -141,6 +137,69 @@ TEST(time_cooldown_ends_inside_the_limit)
 	conf_free(&c);
 }
 
+static bool journal_has(const char *text)
+{
+	struct buf b = { 0 };
+	struct err e;
+	bool found = !file_read_all(at("journal.jsonl"), 0, &b, &e) && strstr(buf_text(&b), text);
+
+	buf_free(&b);
+	return found;
+}
+
+/* The rates of a cosine and of a line end at the floor when time ends the run, at any pace. */
+TEST(time_moves_the_end_of_a_schedule)
+{
+	double (*const paces[])(int64_t) = { steady, slower, faster, uneven };
+	static const char *const schedules[] = { "cosine", "linear" };
+	struct conf c;
+
+	if (!make_limited_conf(&c, "60"))
+		return;
+	set(&c, "cooldown", "0");
+	set(&c, "peak_rate", "0.01");
+	set(&c, "min_rate", "0.1");
+	for (size_t i = 0; i < 2 * ARRAY_LEN(paces); i++) {
+		struct simulated s;
+
+		set(&c, "schedule", schedules[i % 2]);
+		if (!simulated_open(&s, &c, paces[i / 2]))
+			break;
+		s.evaluation_s = 40;
+		simulate(&s);
+		check(s.clock <= 3600 && s.clock > 3600 - 120);
+		check(s.last_rate > 0.00099 && s.last_rate < 0.0011);
+		check(s.t.rate_schedule.end < 9000);
+		check_int(s.t.state.schedule_end, s.t.rate_schedule.end);
+		check(journal_has("the schedule") && journal_has("\"schedule_end\":"));
+		unlink(at("journal.jsonl"));
+	}
+	conf_free(&c);
+}
+
+/* With a cool-down as well, the cool-down ends the run; a cosine with restarts has no end. */
+TEST(time_cools_down_other_schedules)
+{
+	struct simulated s;
+	struct conf c;
+
+	if (!make_limited_conf(&c, "60"))
+		return;
+	set(&c, "peak_rate", "0.01");
+	set(&c, "schedule", "cosine");
+	for (int k = 0; k < 2; k++) {
+		if (!simulated_open(&s, &c, slower))
+			break;
+		s.evaluation_s = 40;
+		simulate(&s);
+		check(s.clock <= 3600 && s.clock > 3600 - 120);
+		check(s.last_rate < 0.03 * s.full_rate);
+		check_int(s.t.rate_schedule.end > 0, k == 0);
+		set(&c, "restart", "500");
+	}
+	conf_free(&c);
+}
+
 /* Steps end the run first, or there is no cool-down, or no limit: nothing is decided. */
 TEST(time_decides_nothing_without_need)
 {
@@ -181,16 +240,6 @@ TEST(time_holds_the_last_evaluation)
 		check_int(s.t.progress.evaluated_step, s.t.state.step);
 	}
 	conf_free(&c);
-}
-
-static bool journal_has(const char *text)
-{
-	struct buf b = { 0 };
-	struct err e;
-	bool found = !file_read_all(at("journal.jsonl"), 0, &b, &e) && strstr(buf_text(&b), text);
-
-	buf_free(&b);
-	return found;
 }
 
 TEST(time_forecast_of_less_than_an_epoch)
@@ -234,28 +283,33 @@ TEST(time_of_an_unknown_evaluation_is_said)
 
 /* ---- the decision is a part of the state --------------------------------- */
 
-/* Train a run from its last checkpoint to a step; decide: its cool-down begins at step 5, ends at 15. */
+/*
+ * Train a run from its last checkpoint to a step; decides: after step 5, the cool-down, or the way of a
+ * schedule that has an end, ends at 15.
+ */
 static void train_to(struct conf *c, const char *run, int64_t step, bool decides)
 {
 	struct comm comm;
 	static const struct trainer_signals never;
 	struct trainer t = { .conf = c, .comm = &comm, .signals = &never };
+	int64_t asks[N_TIME_ASKS] = { 0 };
 	struct err e = { 0 };
 
 	set(c, "run", run);
 	if (!write_recipe(c, run) || !check_err(comm_open(&comm, "one", NULL, NULL, &e), 0))
 		return;
 	check_err(trainer_open(&t, &e), 0);
+	asks[schedule_has_end(&t.rate_schedule) ? TIME_SCHEDULE_END : TIME_COOLDOWN_TO] = 15;
 	if (!decides)
-		check_int(t.rate_schedule.decided.to, 15);
+		check_int(MAX(t.rate_schedule.decided.to, t.rate_schedule.end), 15);
 	while (!e.code && t.state.step < step) {
-		const int64_t asks[N_TIME_ASKS] = { [TIME_COOLDOWN_TO] = 15 };
 
 		if (decides && t.state.step == 5)
 			time_limit_obey(&t.time, asks);
 		check_err(trainer_step(&t, &e), 0);
 	}
-	check_near(t.rate_schedule.decided.factor, 1, 0);
+	if (!schedule_has_end(&t.rate_schedule))
+		check_near(t.rate_schedule.decided.factor, 1, 0);
 	check_err(trainer_save(&t, true, &e), 0);
 	trainer_close(&t);
 }
@@ -272,6 +326,13 @@ TEST(time_cooldown_is_resumed_exactly)
 	train_to(&c, "b", 10, true);
 	train_to(&c, "b", 14, false);
 	check_same_run("a", "b", 14);
+	set(&c, "cooldown", "0");
+	set(&c, "schedule", "linear");
+	set(&c, "peak_rate", "0.01");
+	train_to(&c, "c", 14, true);
+	train_to(&c, "d", 12, true);
+	train_to(&c, "d", 14, false);
+	check_same_run("c", "d", 14);
 	conf_free(&c);
 }
 
@@ -287,13 +348,17 @@ TEST(time_cooldown_of_another_limit_is_forgotten)
 	if (!make_limited_conf(&c, "60"))
 		return;
 	t.state.cooldown = (struct schedule_cooldown){ 5, 15, 1 };
+	t.state.schedule_end = 20;
 	t.state.cooldown_minutes = 60;
 	time_limit_begin(&t.time);
 	check_int(t.rate_schedule.decided.to, 15);
+	check_int(t.rate_schedule.end, 20);
 	set(&c, "max_minutes", "120");
 	time_limit_begin(&t.time);
 	check_int(t.rate_schedule.decided.to, 0);
 	check_int(t.state.cooldown.to, 0);
+	check_int(t.rate_schedule.end, 0);
+	check_int(t.state.schedule_end, 0);
 	conf_free(&c);
 }
 

@@ -4,18 +4,24 @@
  *
  *	tests/train_curve FOLDER [--steps 500] [--precision fp32|bf16] [--d_model 64] [--layers 2]
  *			  [--vocabulary 512] [--tokens 1024] [--threads 0] [--rate 1000]
+ *			  [--model "norm=rms activation=silu"] [--turns]
+ *
+ * --model has options of [model]. --turns waits for a line on standard input before each step, so that
+ * two programs can take turns and their times are comparable.
  *
  * FOLDER, made when missing, gets initial.safetensors, the weights before the first step. On
  * standard output there is a JSON object a step: loss (nats per target token, label smoothing 0.1),
- * grad_norm, source and target (lists of sentences without special tokens). No dropout; Adam with
+ * grad_norm, seconds, source and target (lists of sentences without special tokens). No dropout; Adam with
  * betas 0.9 and 0.98 and a constant rate of --rate millionths.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "share/base/clock.h"
 #include "share/base/file.h"
 #include "tests/bench/bench.h"
+#include "tests/train/model_words.h"
 #include "tests/train/rig.h"
 #include "train/ckpt/safetensors.h"
 
@@ -70,7 +76,32 @@ static void print_side(const int32_t *ids, const int32_t *start, int32_t n, int 
 	}
 }
 
-static int run(const struct rig_how *how, const char *folder, int64_t steps, struct err *e)
+static void print_step(const struct rig *r, const struct model_sums *sums, double seconds)
+{
+	const struct batch *b = &r->batch;
+
+	printf("{\"loss\":%.7f,\"grad_norm\":%.7f,\"seconds\":%.6f,\"source\":[",
+	       sums->loss / (double)sums->tokens, r->norm, seconds);
+	print_side(b->source, b->source_start, b->n, 0);
+	printf("],\"target\":[");
+	print_side(b->target_in, b->target_start, b->n, 1);
+	printf("]}\n");
+	fflush(stdout);
+}
+
+/* Wait for a line of standard input; false: there is none. */
+static bool wait_for_turn(void)
+{
+	int c;
+
+	while ((c = getchar()) != EOF)
+		if (c == '\n')
+			return true;
+	return false;
+}
+
+static int run(const struct rig_how *how, const char *folder, int64_t steps, bool turns,
+	       struct err *e)
 {
 	struct rig r = { 0 };
 	struct model_sums sums;
@@ -80,17 +111,14 @@ static int run(const struct rig_how *how, const char *folder, int64_t steps, str
 	if (!rc)
 		rc = save_weights(r.m, path, e);
 	for (int i = 0; !rc && i < steps; i++) {
-		const struct batch *b = &r.batch;
+		double begin;
 
-		rc = rig_step(&r, i, &sums, e);
-		if (rc)
+		if (turns && !wait_for_turn())
 			break;
-		printf("{\"loss\":%.7f,\"grad_norm\":%.7f,\"source\":[",
-		       sums.loss / (double)sums.tokens, r.norm);
-		print_side(b->source, b->source_start, b->n, 0);
-		printf("],\"target\":[");
-		print_side(b->target_in, b->target_start, b->n, 1);
-		printf("]}\n");
+		begin = clock_mono_s();
+		rc = rig_step(&r, i, &sums, e);
+		if (!rc)
+			print_step(&r, &sums, clock_mono_s() - begin);
 	}
 	rig_close(&r);
 	free(path);
@@ -99,7 +127,8 @@ static int run(const struct rig_how *how, const char *folder, int64_t steps, str
 
 int main(int argc, char **argv)
 {
-	const char *precision = "fp32";
+	const char *precision = "fp32", *words = "";
+	bool turns = false;
 	int64_t steps = 500, d_model = 64, layers = 2, vocabulary = 512, tokens = 1024, threads = 0,
 		rate = 1000;
 	const struct bench_option options[] = {
@@ -111,11 +140,13 @@ int main(int argc, char **argv)
 		{ "tokens", NULL, &tokens, NULL, "tokens a side of a batch" },
 		{ "threads", NULL, &threads, NULL, "0: all cores" },
 		{ "rate", NULL, &rate, NULL, "learning rate, in millionths" },
+		{ "model", &words, NULL, NULL, "options of [model], \"name=value ...\"" },
+		{ "turns", NULL, NULL, &turns, "wait for a line of input before each step" },
 	};
 	struct rig_how how = { .backend = "cpu" };
 	struct err e = { 0 };
 	struct shard *shard = NULL;
-	char *path = NULL;
+	char sizes[120], *path = NULL;
 	int rc;
 
 	argc = bench_parse("train_curve FOLDER", options, ARRAY_LEN(options), argc, argv);
@@ -123,25 +154,24 @@ int main(int argc, char **argv)
 		fputs("train_curve: give the FOLDER for the weights\n", stderr);
 		return 64;
 	}
-	how.shape = (struct model_shape){ .d_model = (int32_t)d_model,
-					  .d_ff = 4 * (int32_t)d_model,
-					  .heads = (int32_t)MAX(1, d_model / 32),
-					  .encoder_layers = (int32_t)layers,
-					  .decoder_layers = (int32_t)layers,
-					  .vocabulary = (int32_t)vocabulary,
-					  .real_vocabulary = (int32_t)vocabulary };
+	snprintf(sizes, sizeof(sizes),
+		 "d_model=%d d_ff=%d heads=%d encoder_layers=%d decoder_layers=%d", (int)d_model,
+		 4 * (int)d_model, (int)MAX(1, d_model / 32), (int)layers, (int)layers);
 	how.tokens = (int32_t)tokens;
 	how.threads = (int)threads;
 	how.bf16 = !strcmp(precision, "bf16");
 	how.rate = (double)rate * 1e-6;
-	rc = file_make_folders(argv[1], &e);
+	rc = model_words_shape(&how.shape, sizes, words, (int32_t)vocabulary, (int32_t)vocabulary,
+			       &e);
+	if (!rc)
+		rc = file_make_folders(argv[1], &e);
 	path = rc ? NULL : file_path(&e, "%s/train.shard", argv[1]);
 	rc = path ? rig_make_shard(path, (int32_t)vocabulary, 20000, &e) : e.code;
 	if (!rc && !(shard = shard_open(path, &e)))
 		rc = e.code;
 	how.shard = shard;
 	if (!rc)
-		rc = run(&how, argv[1], steps, &e);
+		rc = run(&how, argv[1], steps, turns, &e);
 	if (rc)
 		fprintf(stderr, "train_curve: %s\n", e.text);
 	if (shard)

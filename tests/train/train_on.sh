@@ -152,7 +152,7 @@ says "no such checkpoint" 66 'has no checkpoint "99"' "$wb" train "$tmp/special.
 says "no such folder" 66 'nowhere: there is no such folder' "$wb" train "$tmp/special.ini" --start-from "$tmp/nowhere" --run bad
 says "no model's folder" 66 'not the folder of a model' "$wb" train "$tmp/special.ini" --start-from "$tmp/" --run bad
 says "another shape" 65 'has d_model 32, but the recipe has 64' "$wb" train "$tmp/special.ini" --d-model 64 --run bad
-says "another size" 65 'has d_model 32, but the recipe has 512: remove the sizes' "$wb" train "$tmp/special.ini" --size base --run bad
+says "another size" 65 'has d_model 32, but the recipe has 512: leave out size and d_model' "$wb" train "$tmp/special.ini" --size base --run bad
 says "its own pieces" 0 '' "$wb" prep -q "$tmp/special.ini" --pieces-from '' --corpus own --merges 100
 says "another vocabulary" 65 'own/vocab.tsv differs from the file of .*pieces_from = ' "$wb" train "$tmp/special.ini" --pieces-from '' --merges 100 --corpus own --run bad
 cp "$c/special/bpe.codes" "$tmp/codes"

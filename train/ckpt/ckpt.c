@@ -16,6 +16,7 @@
 #include "share/conf/alias.h"
 #include "share/format/json.h"
 #include "train/ckpt/safetensors.h"
+#include "train/optim/adafactor.h"
 
 #define SMALL_FILE                                                                                 \
 	(1u << 20) /* upper limit of the bytes of state.json, recipe.ini and SHA256SUMS */
@@ -243,13 +244,14 @@ static void ckpt_parse_cooldown(const struct json *root, struct ckpt_state *s, c
 		     factor = json_number(json_get(root, "cooldown_factor"), 1);
 
 	s->evaluation_s = seconds > 0 ? seconds : 0;
+	s->schedule_end = MAX(json_integer(json_get(root, "schedule_end"), 0), 0);
+	s->cooldown_minutes = json_number(json_get(root, "cooldown_minutes"), 0);
 	if (!json_get(root, "cooldown_to"))
 		return;
 	s->cooldown.from = ckpt_get_integer(root, "cooldown_from", 0, INT64_MAX - 1, bad);
 	s->cooldown.to =
 		ckpt_get_integer(root, "cooldown_to", s->cooldown.from + 1, INT64_MAX, bad);
 	s->cooldown.factor = factor > 0 && factor <= 1 ? factor : 1;
-	s->cooldown_minutes = json_number(json_get(root, "cooldown_minutes"), 0);
 }
 
 static int ckpt_parse_state(const struct json *root, const char *path, struct ckpt_state *s,
@@ -290,6 +292,8 @@ static int ckpt_parse_state(const struct json *root, const char *path, struct ck
 	memcpy(s->vocabulary_sha256, hash, HASH_SHA256_HEX);
 	snprintf(s->precision, sizeof(s->precision), "%.7s",
 		 json_text(json_get(root, "precision"), ""));
+	snprintf(s->optimizer, sizeof(s->optimizer), "%.15s",
+		 json_text(json_get(root, "optimizer"), ""));
 	return 0;
 }
 
@@ -329,14 +333,29 @@ static void store_on_host(struct model *m, float *to, const void *from, size_t b
 	memcpy(to, from, bytes);
 }
 
+/* An array, and the suffix of its tensors in a file. */
+struct suffixed_arena {
+	const char *suffix;
+	float *x;
+	bool is_factored; /* the tensors are those of adafactor.h, not of the model */
+};
+
+static int ckpt_list_tensors(struct model *m, bool is_factored, struct model_param **params,
+			     size_t *n, struct err *e)
+{
+	int64_t floats;
+
+	return (is_factored ? adafactor_state_params : model_params)(model_get_shape(m), params, n,
+								     &floats, e);
+}
+
 /* Copy the tensors NAME + suffix of an open file into a flat array. */
-static int load_arena(const struct safetensors *file, struct model *m, const char *suffix,
-		      store_function *store, float *arena, struct err *e)
+static int load_arena(const struct safetensors *file, struct model *m,
+		      const struct suffixed_arena *to, store_function *store, struct err *e)
 {
 	struct model_param *params;
 	size_t n;
-	int64_t floats;
-	int rc = model_params(model_get_shape(m), &params, &n, &floats, e);
+	int rc = ckpt_list_tensors(m, to->is_factored, &params, &n, e);
 
 	if (rc)
 		return rc;
@@ -345,10 +364,10 @@ static int load_arena(const struct safetensors *file, struct model *m, const cha
 		const unsigned char *data;
 		char name[80];
 
-		snprintf(name, sizeof(name), "%s%s", p->name, suffix);
+		snprintf(name, sizeof(name), "%s%s", p->name, to->suffix);
 		data = safetensors_get(file, name, p->rows, p->cols, e);
 		if (data)
-			store(m, arena + p->offset, data,
+			store(m, to->x + p->offset, data,
 			      (size_t)(p->rows * p->cols) * sizeof(float));
 		else
 			rc = e->code;
@@ -358,13 +377,12 @@ static int load_arena(const struct safetensors *file, struct model *m, const cha
 }
 
 static int count_tensors(const struct safetensors *file, const char *path, struct model *m,
-			 size_t each, struct err *e)
+			 bool is_factored, size_t each, struct err *e)
 {
 	struct model_param *params;
 	size_t n;
-	int64_t floats;
 
-	if (model_params(model_get_shape(m), &params, &n, &floats, e))
+	if (ckpt_list_tensors(m, is_factored, &params, &n, e))
 		return e->code;
 	free(params);
 	if (safetensors_count(file) != n * each)
@@ -374,12 +392,6 @@ static int count_tensors(const struct safetensors *file, const char *path, struc
 	return 0;
 }
 
-/* An array, and the suffix of its tensors in a file. */
-struct suffixed_arena {
-	const char *suffix;
-	float *x;
-};
-
 /* Load arrays from the file `path`, which is freed; NULL: failure. each: arrays of the file; 0: any. */
 static int ckpt_load_file(char *path, struct model *m, store_function *store,
 			  const struct suffixed_arena *arenas, size_t n, size_t each, struct err *e)
@@ -388,9 +400,9 @@ static int ckpt_load_file(char *path, struct model *m, store_function *store,
 	int rc = file ? 0 : e->code;
 
 	for (size_t i = 0; !rc && i < n; i++)
-		rc = load_arena(file, m, arenas[i].suffix, store, arenas[i].x, e);
+		rc = load_arena(file, m, &arenas[i], store, e);
 	if (!rc && each)
-		rc = count_tensors(file, path, m, each, e);
+		rc = count_tensors(file, path, m, arenas->is_factored, each, e);
 	safetensors_close(file);
 	free(path);
 	return rc;
@@ -400,7 +412,7 @@ static int load_weights(const char *folder, const char *name, struct model *m, f
 			struct err *e)
 {
 	return ckpt_load_file(file_path(e, "%s/%s", folder, name), m, store_on_backend,
-			      &(struct suffixed_arena){ "", arena }, 1, 1, e);
+			      &(struct suffixed_arena){ "", arena, false }, 1, 1, e);
 }
 
 int ckpt_load_weights(const char *folder, struct model *m, struct err *e)
@@ -480,7 +492,7 @@ struct model *ckpt_open_model(const struct ckpt_source *s, const struct model_sh
 	if (e->code)
 		goto out;
 	m = tensors ? model_new_mapped(shape, ops, o, tensors, e) : model_new(shape, ops, o, e);
-	if (m && (tensors ? count_tensors(*weights, path, m, 1, e)
+	if (m && (tensors ? count_tensors(*weights, path, m, false, 1, e)
 			  : load_weights(s->folder, name, m, model_param_arena(m), e))) {
 		model_free(m);
 		m = NULL;
@@ -498,10 +510,18 @@ out:
 int ckpt_load_moments(const char *folder, struct model *m, float *first, float *second,
 		      struct err *e)
 {
-	const struct suffixed_arena moments[] = { { ".m", first }, { ".v", second } };
+	const struct suffixed_arena moments[] = { { ".m", first, false }, { ".v", second, false } };
 
 	return ckpt_load_file(file_path(e, "%s/%s", folder, CKPT_MOMENTS), m, store_on_backend,
 			      moments, 2, 2, e);
+}
+
+int ckpt_load_factored(const char *folder, struct model *m, float *state, struct err *e)
+{
+	const struct suffixed_arena to = { ".v", state, true };
+
+	return ckpt_load_file(file_path(e, "%s/%s", folder, CKPT_MOMENTS), m, store_on_host, &to, 1,
+			      1, e);
 }
 
 /* The path of the file with the error feedback, under its present or its former name. */
@@ -518,7 +538,7 @@ static char *feedback_path(const char *folder, struct err *e)
 int ckpt_load_arena(const char *folder, struct model *m, int which, float *arena, struct err *e)
 {
 	char suffix[16];
-	const struct suffixed_arena to = { suffix, arena };
+	const struct suffixed_arena to = { suffix, arena, false };
 
 	assert(which >= CKPT_FIRST);
 	ckpt_set_suffix(which, suffix, sizeof(suffix));

@@ -5,7 +5,8 @@
  *		model.safetensors           the tensors of params.def by name, fp32
  *		training.safetensors        the same names: the weights that training resumes with;
  *		                            only if model.safetensors has their moving average
- *		optimizer.safetensors       the same names with .m and .v: Adam's moments
+ *		optimizer.safetensors       the same names with .m and .v: Adam's moments; of Adafactor
+ *		                            only .v, in the form of adafactor.h
  *		error_feedback.safetensors  the same names with .r0, .r1 …: error feedback of each
  *		                            rank (compress.h); only with 2bit or 1bit compression.
  *		                            Its former name residual.safetensors is read, too
@@ -32,6 +33,7 @@
 #include "share/conf/conf.h"
 #include "train/ckpt/safetensors.h"
 #include "train/model/model.h"
+#include "train/optim/optimizer.h"
 #include "train/optim/schedule.h"
 
 /* The contents of state.json; plain data, which ranks send to each other. */
@@ -41,8 +43,9 @@ struct ckpt_state {
 	uint64_t seed;
 	double seconds;	     /* training time so far, evaluation included */
 	double evaluation_s; /* duration of the last evaluation; 0: unknown */
-	/* decided because of the time limit of cooldown_minutes; to 0: none */
+	/* decided because of the time limit of cooldown_minutes; to 0, schedule_end 0: none */
 	struct schedule_cooldown cooldown;
+	int64_t schedule_end; /* rate_schedule.end */
 	double cooldown_minutes;
 	double best_bleu; /* -1: none yet */
 	int64_t best_step;
@@ -50,6 +53,7 @@ struct ckpt_state {
 	char vocabulary_sha256[65];
 	char precision
 		[8]; /* of products in training: "fp32", "bf16"; "": unknown (older releases) */
+	char optimizer[16]; /* optimizer_name(); "": adam (older releases) */
 	/* of the training text, from the corpus; 0: unknown */
 	double several;	 /* share of its source lines that have several sentences */
 	int32_t longest; /* tokens of its longest source line */
@@ -67,8 +71,9 @@ struct ckpt_arena {
 
 /*
  * The source of a checkpoint's flat arrays, which may be distributed over ranks. get() is called
- * once for each array which = CKPT_FIRST, CKPT_SECOND, CKPT_FEEDBACK + rank … n - 1, in this order,
- * before its first tensor is written. *found is borrowed until the next call.
+ * once for each array which = CKPT_FIRST (not with a factored optimizer), CKPT_SECOND,
+ * CKPT_FEEDBACK + rank … n - 1, in this order, before its first tensor is written. *found is borrowed until
+ * the next call.
  *
  * Tensors in GPU memory are copied and written one after the other, through a host buffer for the
  * largest tensor. With a CPU backend nothing is copied.
@@ -137,6 +142,8 @@ int ckpt_load_average(const char *folder, struct model *m, float *arena, struct 
 /* Load Adam's moments into arrays (model_floats(m)) in the memory of m's backend. */
 int ckpt_load_moments(const char *folder, struct model *m, float *first, float *second,
 		      struct err *e);
+/* Load the state of a factored optimizer (adafactor.h), in host memory. */
+int ckpt_load_factored(const char *folder, struct model *m, float *state, struct err *e);
 
 /*
  * Save a checkpoint as run_folder/checkpoints/STEP, point last to it, and remove all but the

@@ -44,7 +44,7 @@ static int open_averaged_model(struct averaging *a, size_t i, const struct ckpt_
 	struct averaged_model *p = &a->parts[i];
 	const struct averaged_model *first = &a->parts[0];
 	const struct arch_row *row;
-	char *path;
+	char *path, one[ARCH_TEXT_MAX], other[ARCH_TEXT_MAX];
 
 	p->folder = folder;
 	if (ckpt_verify(folder, part, e) || ckpt_read_state(folder, false, &p->state, e) ||
@@ -61,9 +61,10 @@ static int open_averaged_model(struct averaging *a, size_t i, const struct ckpt_
 	row = arch_difference(&p->state.shape, &first->state.shape);
 	if (row)
 		return err_set(e, ERR_DATA,
-			       "cannot average %s (%s %d) and %s (%s %d): their models differ",
-			       folder, row->name, arch_value(&p->state.shape, row), first->folder,
-			       row->name, arch_value(&first->state.shape, row));
+			       "cannot average %s (%s %s) and %s (%s %s): their models differ",
+			       folder, row->name, arch_text(&p->state.shape, row, one),
+			       first->folder, row->name,
+			       arch_text(&first->state.shape, row, other));
 	if (p->state.step > a->parts[a->newest].state.step)
 		a->newest = i;
 	path = file_path(e, "%s/%s", folder, name);

@@ -16,6 +16,7 @@
 #include "share/format/json.h"
 #include "train/ckpt/safetensors.h"
 #include "train/model/arena.h"
+#include "train/optim/adafactor.h"
 
 /* A checkpoint or model folder that is being written. */
 struct saving {
@@ -107,9 +108,32 @@ static int ckpt_write_weights(struct saving *s, struct err *e)
 	return write_arenas(s, CKPT_TRAINING, -1, 1, e);
 }
 
+/* The tensors of the state are not those of the model. */
+static int ckpt_write_factored(struct saving *s, struct err *e)
+{
+	struct model_param *const params = s->params;
+	const size_t n_params = s->n_params;
+	int64_t floats;
+	int rc =
+		adafactor_state_params(model_get_shape(s->m), &s->params, &s->n_params, &floats, e);
+
+	if (!rc) {
+		rc = write_arenas(s, CKPT_MOMENTS, CKPT_SECOND, 1, e);
+		free(s->params);
+	}
+	s->params = params;
+	s->n_params = n_params;
+	return rc;
+}
+
 static int write_optimizer(struct saving *s, struct err *e)
 {
-	int rc = write_arenas(s, CKPT_MOMENTS, CKPT_FIRST, 2, e);
+	enum optimizer_kind kind;
+	int rc;
+
+	optimizer_find(s->state->optimizer, &kind);
+	rc = optimizer_is_factored(kind) ? ckpt_write_factored(s, e)
+					 : write_arenas(s, CKPT_MOMENTS, CKPT_FIRST, 2, e);
 
 	if (!rc && s->from->n > CKPT_FEEDBACK)
 		rc = write_arenas(s, CKPT_FEEDBACK_FILE, CKPT_FEEDBACK, s->from->n - CKPT_FEEDBACK,
@@ -141,10 +165,15 @@ static int ckpt_write_state(const struct saving *s, struct err *e)
 		json_put_int(&w, "cooldown_from", state->cooldown.from);
 		json_put_int(&w, "cooldown_to", state->cooldown.to);
 		json_put_real(&w, "cooldown_factor", state->cooldown.factor);
-		json_put_real(&w, "cooldown_minutes", state->cooldown_minutes);
 	}
+	if (state->schedule_end > 0)
+		json_put_int(&w, "schedule_end", state->schedule_end);
+	if (state->cooldown.to > 0 || state->schedule_end > 0)
+		json_put_real(&w, "cooldown_minutes", state->cooldown_minutes);
 	if (*state->precision)
 		json_put_str(&w, "precision", state->precision);
+	if (*state->optimizer && strcmp(state->optimizer, optimizer_name(OPTIMIZER_adam)) != 0)
+		json_put_str(&w, "optimizer", state->optimizer);
 	if (state->longest > 0) {
 		json_put_real(&w, "several_sentences", state->several);
 		json_put_int(&w, "longest_source", state->longest);

@@ -54,13 +54,13 @@ int start_from_adopt(const char *folder, struct conf *c, struct err *e)
 	int rc = state ? 0 : e->code;
 
 	for (size_t i = 0; !rc && (row = arch_at(i)) != NULL; i++) {
-		char value[32];
+		char value[ARCH_TEXT_MAX];
 
-		if (!row->is_option || strcmp(conf_origin(c, "size"), "default") != 0 ||
+		if (!row->is_option || !arch_is_written(&shape, row) ||
+		    strcmp(conf_origin(c, "size"), "default") != 0 ||
 		    strcmp(conf_origin(c, row->name), "default") != 0)
 			continue;
-		snprintf(value, sizeof(value), "%d", arch_value(&shape, row));
-		rc = conf_set(c, row->name, value, ORIGIN, e);
+		rc = conf_set(c, row->name, arch_text(&shape, row, value), ORIGIN, e);
 	}
 	json_free(state);
 	return rc;
@@ -69,17 +69,18 @@ int start_from_adopt(const char *folder, struct conf *c, struct err *e)
 static int start_from_check_sizes(const char *folder, const struct model_shape *was,
 				  const struct conf *c, struct err *e)
 {
-	struct model_shape now;
+	struct model_shape now = *was; /* what no option sets is compared elsewhere */
 	const struct arch_row *row;
+	char old[ARCH_TEXT_MAX], given[ARCH_TEXT_MAX];
 
 	arch_set_options(&now, c);
-	for (size_t i = 0; (row = arch_at(i)) != NULL; i++)
-		if (row->is_option && arch_value(was, row) != arch_value(&now, row))
-			return err_set(e, ERR_DATA,
-				       "start_from: %s has %s %d, but the recipe has %d: remove "
-				       "the sizes from [model] to use those of the model",
-				       folder, row->name, arch_value(was, row),
-				       arch_value(&now, row));
+	row = arch_difference(was, &now);
+	if (row)
+		return err_set(e, ERR_DATA,
+			       "start_from: %s has %s %s, but the recipe has %s: leave out size "
+			       "and %s to use those of the model",
+			       folder, row->name, arch_text(was, row, old),
+			       arch_text(&now, row, given), row->name);
 	return 0;
 }
 

@@ -37,12 +37,14 @@ static struct model *new_model(const struct model_shape *shape, const struct ops
 	if (!m)
 		return NULL;
 	m->shape = *shape;
+	m->epsilon = (float)arch_norm_epsilon(shape);
 	m->ops = ops;
 	m->options = *o;
 	m->options.graphs = backend_uses_graphs(ops, o);
 	if (model_params(shape, &m->params, &m->n_params, &m->floats, e) ||
 	    model_alloc_views(&m->weights, shape, e) || model_alloc_views(&m->grads, shape, e) ||
-	    model_acts_alloc(&m->acts, shape, e) || !(m->dev = ops->open(o, e))) {
+	    model_acts_alloc(&m->acts, shape, e) || !(m->dev = ops->open(o, e)) ||
+	    model_tables_alloc(m, e)) {
 		model_free(m);
 		return NULL;
 	}
@@ -114,6 +116,7 @@ void model_free(struct model *m)
 		return;
 	if (m->is_shared) {
 		m->param = m->packed = NULL;
+		m->tables = NULL;
 		memset(&m->weights, 0, sizeof(m->weights));
 	}
 	if (m->dev) {
@@ -122,6 +125,7 @@ void model_free(struct model *m)
 		m->ops->release(m->dev, m->arena);
 		m->ops->release(m->dev, m->packed);
 		m->ops->release(m->dev, m->rounded);
+		m->ops->release(m->dev, m->tables);
 		m->ops->close(m->dev);
 	}
 	model_acts_free(&m->acts);
@@ -205,7 +209,7 @@ static int64_t count_step_kernels(const struct model_shape *s, int64_t tokens, i
 	int64_t n = KERNELS_OUTSIDE + KERNELS_OF_HEAD_PART * CEIL_DIV(tokens, rows);
 
 	for (enum model_stack k = 0; k < N_STACKS; k++) {
-		const struct layer_list *list = model_layer_list(k);
+		const struct layer_list *list = model_layer_list(s, k);
 
 		for (int32_t i = 0; i < list->n; i++)
 			n += (int64_t)sublayer_kinds[list->at[i]]->kernels *
@@ -227,10 +231,10 @@ static struct dev_limits limits_of(const struct model_size *size, const struct m
 		.width = widest,
 		.ways = size->options->ways,
 		.head_rows = MIN(most->source, MODEL_HEAD_ROWS(DTYPE_F32)),
-		.head_width = s->d_model / s->heads,
+		.head_width = s->d_model / MIN(s->heads, model_heads(s, STACK_DECODER)),
 		.sentence = MIN(most->source, USUAL_SENTENCE),
 		.d_model = s->d_model,
-		.heads = s->heads,
+		.heads = MAX(s->heads, model_heads(s, STACK_DECODER)),
 		.upload_bytes = (int64_t)model_batch_bytes(most),
 		.step_kernels = size->options->graphs
 					? count_step_kernels(s, most->source, size->ops->loss_rows)
@@ -265,7 +269,11 @@ struct model *model_share(struct model *m, int32_t tokens, int32_t sentences, st
 			       .floats = m->floats,
 			       .param = m->param,
 			       .packed = m->packed,
+			       .tables = m->tables,
+			       .sinusoids = m->sinusoids,
+			       .epsilon = m->epsilon,
 			       .weights = m->weights };
+	memcpy(own->waves, m->waves, sizeof(own->waves));
 	own->options.threads = 1;
 	own->dev = m->ops->open(&own->options, e);
 	if (!own->dev || model_acts_alloc(&own->acts, &own->shape, e) ||
@@ -287,6 +295,7 @@ int model_memory_needs(const struct model_size *s, struct dev_memory *needs, str
 	struct arena_plan count = { .dtype = dtype_of_acts(MODEL_USE_TRAIN, bf16), .ops = s->ops };
 	struct dev_limits limits;
 	struct model_param *params = NULL;
+	const size_t tables = (size_t)model_table_floats(s->shape) * sizeof(float);
 	size_t n_params, flat;
 	int64_t floats;
 	int rc = model_params(s->shape, &params, &n_params, &floats, e);
@@ -300,7 +309,8 @@ int model_memory_needs(const struct model_size *s, struct dev_memory *needs, str
 	if (!rc && (!model_acts_plan(&acts, s->shape, &most, MODEL_USE_TRAIN, &count) ||
 		    !mem_mul((size_t)floats, each, &flat) ||
 		    __builtin_add_overflow(needs->device_bytes, flat, &needs->device_bytes) ||
-		    __builtin_add_overflow(needs->device_bytes, count.used, &needs->device_bytes)))
+		    __builtin_add_overflow(needs->device_bytes, count.used, &needs->device_bytes) ||
+		    __builtin_add_overflow(needs->device_bytes, tables, &needs->device_bytes)))
 		rc = err_set(e, ERR_NOMEM,
 			     "training with %d tokens does not fit into memory: lower batch_tokens",
 			     s->tokens);
@@ -318,12 +328,20 @@ const struct model_weights *model_get_weights(const struct model *m)
 {
 	return &m->weights;
 }
-const struct sublayer_weights *model_output_norm(const struct model *m)
+struct model_norm model_output_norm(const struct model *m)
 {
-	const struct stack_weights *decoder = &m->weights.stack[STACK_DECODER];
-
-	return &decoder->sub[decoder->n];
+	return model_norm_at(m, &m->weights, STACK_DECODER, m->weights.stack[STACK_DECODER].n);
 }
+struct tensor model_output_rows(const struct model *m)
+{
+	for (size_t i = 0; i < m->n_params; i++)
+		if (m->params[i].init == INIT_table)
+			return tensor_f32(m->param + m->params[i].offset, m->params[i].rows,
+					  m->params[i].cols);
+	assert(!"every model has an output layer");
+	return m->weights.embed;
+}
+
 const struct ops *model_get_ops(const struct model *m)
 {
 	return m->ops;

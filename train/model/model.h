@@ -47,7 +47,7 @@ struct layer_list {
 	enum model_sublayer at[LAYER_MAX_SUBLAYERS];
 };
 
-enum param_init { INIT_table, INIT_glorot, INIT_glorot_ffn, INIT_one, INIT_zero };
+enum param_init { INIT_table, INIT_rows, INIT_glorot, INIT_glorot_ffn, INIT_one, INIT_zero };
 
 /* One tensor of the list of parameters: (rows, cols) at offset in the flat array. */
 struct model_param {
@@ -66,9 +66,10 @@ struct model_param {
  * has no such tensor (params.def).
  */
 struct sublayer_weights {
-	struct tensor norm_scale, norm_shift; /* (1, D) the norm before the sublayer */
-	struct tensor in, in_bias;	      /* (inner, D), (1, inner) its first product */
-	struct tensor out, out_bias;	      /* (D, …), (1, D) its last product */
+	struct tensor norm_scale,
+		norm_shift; /* (1, D) the norm before the sublayer, with post-norm after it */
+	struct tensor in, in_bias;   /* (inner, D), (1, …) its first product */
+	struct tensor out, out_bias; /* (D, …), (1, D) its last product */
 };
 
 struct stack_weights {
@@ -78,8 +79,12 @@ struct stack_weights {
 };
 
 struct model_weights {
-	struct tensor embed, cross_kv;
-	struct tensor output; /* (V, D) output layer: embed, or embed packed */
+	struct tensor embed; /* (V, D) of the target, and of the source unless it has its own */
+	struct tensor source_embed; /* (W, D) */
+	struct tensor output;	    /* (V, D) output layer: embed, or embed packed, or its own */
+	struct tensor output_bias, cross_kv, cross_kv_bias;
+	struct tensor position[N_STACKS]; /* (P, D) learned positions */
+	struct tensor embedding_scale[N_STACKS], embedding_shift[N_STACKS]; /* of their norm */
 	struct stack_weights stack[N_STACKS];
 };
 
@@ -93,8 +98,23 @@ int model_shape_from_conf(struct model_shape *shape, const struct conf *c, int32
 			  int32_t real_vocabulary, struct err *e);
 
 /* The sublayers of each layer of a stack. */
-const struct layer_list *model_layer_list(enum model_stack stack);
+const struct layer_list *model_layer_list(const struct model_shape *s, enum model_stack stack);
 int32_t model_count_layers(const struct model_shape *shape, enum model_stack stack);
+int32_t model_heads(const struct model_shape *s, enum model_stack stack);
+int32_t model_ffn_width(const struct model_shape *s, enum model_stack stack);
+/* What the decoder reads first; -1: a zero vector. */
+int32_t model_start_token(const struct model_shape *s);
+/* Most tokens of a sentence for which there are positions; INT32_MAX: no limit. */
+int32_t model_longest_sentence(const struct model_shape *s);
+
+/* The norm at point i of a stack, 0 … n: before sublayer i, or with post-norm after sublayer i - 1. */
+struct model_norm {
+	struct norm_how how;  /* NORM_NONE: the point has no norm */
+	float *scale, *shift; /* NULL: it has none */
+};
+struct model;
+struct model_norm model_norm_at(const struct model *m, const struct model_weights *w,
+				enum model_stack stack, int32_t point);
 
 /* All tensors in the order of the flat array. The caller frees *params. *n_floats: their sum. */
 int model_params(const struct model_shape *shape, struct model_param **params, size_t *n_params,
@@ -150,6 +170,8 @@ int model_memory_needs(const struct model_size *s, struct dev_memory *needs, str
 
 /* Random initial weights: the same on every backend for a seed. */
 int model_init(struct model *m, uint64_t seed, struct err *e);
+/* The same with the weights of layer n divided by sqrt(n), n from 1 (Zhang et al. 2019). */
+int model_init_by_depth(struct model *m, uint64_t seed, struct err *e);
 
 /* Sums over the target tokens of a batch, or of several. */
 struct model_sums {
@@ -235,18 +257,27 @@ int model_encode(struct model *m, const struct batch *b, struct tensor *memory_k
  */
 int model_pack(struct model *m, enum dtype precision, struct err *e);
 
+#define MODEL_NO_BIAS ((struct tensor){ .data = NULL })
 /*
  * out (rows, outputs) = in (rows, inputs) times the transposed weight (outputs, inputs), which may
- * be packed. relu: out = max(0, product + bias); without relu, bias is NULL.
+ * be packed; plus a bias (1, outputs), whose data may be NULL. relu: out = max(0, product + bias).
  */
 void model_linear(const struct model *m, struct tensor out, struct tensor in, struct tensor weight,
-		  const struct tensor *bias, bool relu);
+		  struct tensor bias, bool relu);
 
 /* Parts of the model for the trainer, checkpoints and the decoder; all borrowed. */
 const struct model_shape *model_get_shape(const struct model *m);
 const struct model_weights *model_get_weights(const struct model *m);
-/* Only the norm of the decoder's output, which the output layer reads. */
-const struct sublayer_weights *model_output_norm(const struct model *m);
+/* The norm of the decoder's output, which the output layer reads. */
+struct model_norm model_output_norm(const struct model *m);
+/* How embeddings are normalised, with embedding_norm. */
+struct norm_how model_embedding_norm(const struct model *m);
+/* The rows of the output layer as floats, (V, D), not packed. Not for mapped models that are packed. */
+struct tensor model_output_rows(const struct model *m);
+/* How the embeddings of a stack are made; its table is weights.source_embed or embed. */
+struct embed_how model_embed_how(const struct model *m, enum model_stack stack);
+/* Rotary positions: (positions, D / heads) cosines and sines for op rotate; data NULL: not rotary. */
+struct tensor model_rotary_waves(const struct model *m, enum model_stack stack);
 const struct ops *model_get_ops(const struct model *m);
 struct dev *model_get_dev(const struct model *m);
 /* Products so far for which a slow kernel stood in, struct ops; 0: none. */

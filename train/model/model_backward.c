@@ -61,6 +61,7 @@ static void stack_backward(const struct model_pass *p, enum model_stack stack, s
 
 		model_residual_backward(p, &at);
 		at.kind->backward(p, &at);
+		model_residual_pass(p, &at);
 		/* the norm before this tensor becomes final in the layer below */
 		if (at.is_first)
 			report_gradients_ready(p, at.g->in);
@@ -74,6 +75,7 @@ static void memory_backward(const struct model_pass *p)
 	const struct model *m = p->m;
 	const struct stack_act *encoder = &m->acts.stack[STACK_ENCODER];
 
+	model_bias_grad(p, m->grads.cross_kv_bias, m->acts.dmemory_kv);
 	model_product_grad(p, with_rows(m->acts.dout, p->extent.source), m->grads.cross_kv,
 			   m->acts.dmemory_kv, encoder->sub[encoder->n].x.out, m->weights.cross_kv);
 	report_gradients_ready(p, m->grads.cross_kv);

@@ -129,6 +129,9 @@ static void write_batch(const struct device_batch *to, const struct model_pass *
 	fill_padded_ids(to->source, b->source, b->n_source, x->source, -1);
 	fill_padded_ids(to->source_position, b->source_position, b->n_source, x->source, 0);
 	fill_padded_ids(to->target_in, b->target_in, b->n_target, x->target, -1);
+	for (int32_t s = 0; s < b->n; s++)
+		if (b->target_start[s] < b->target_start[s + 1])
+			to->target_in[b->target_start[s]] = model_start_token(&p->m->shape);
 	fill_padded_ids(to->target_out, b->target_out, b->n_target, x->target, -1);
 	fill_padded_ids(to->target_position, b->target_position, b->n_target, x->target, 0);
 	fill_starts(to->source_start, b->source_start, b->n, x, true);

@@ -42,7 +42,7 @@ void model_encoder_forward(const struct model_pass *p)
 
 	stack_forward(p, STACK_ENCODER);
 	model_linear(m, m->acts.memory_kv, encoder->sub[encoder->n].x.out, m->weights.cross_kv,
-		     NULL, false);
+		     m->weights.cross_kv_bias, false);
 }
 
 void model_decoder_forward(const struct model_pass *p)
@@ -72,14 +72,15 @@ struct pass_side {
 	int32_t longest;
 };
 
-static struct attention_shape attention_between(const struct model_pass *p, struct pass_side q,
-						struct pass_side k, int64_t pairs)
+static struct attention_shape attention_between(const struct model_pass *p, enum model_stack stack,
+						struct pass_side q, struct pass_side k,
+						int64_t pairs)
 {
 	return (struct attention_shape){
 		.q_start = q.start,
 		.k_start = k.start,
 		.n = p->extent.sentences,
-		.heads = p->m->shape.heads,
+		.heads = model_heads(&p->m->shape, stack),
 		.max_q = q.longest,
 		.max_k = k.longest,
 		.pairs = pairs,
@@ -101,6 +102,12 @@ int model_pass_begin(struct model_pass *p, struct err *e)
 			       "a batch has %d sentences, %d source and %d target tokens, "
 			       "but the model has reserved memory for %d sentences and %d tokens",
 			       b->n, b->n_source, b->n_target, m->cap_sentences, m->cap_tokens);
+	if (MAX(b->max_source, b->max_target) > model_longest_sentence(&m->shape))
+		return err_set(e, ERR_DATA,
+			       "a sentence has %d tokens, but the model has %d positions: lower "
+			       "max_tokens of the corpus",
+			       MAX(b->max_source, b->max_target),
+			       model_longest_sentence(&m->shape));
 	model_refresh_rounded(m);
 	p->extent = model_extent(b, m->cap_tokens, p->graph);
 	assert(b->source_start[b->n] == b->n_source && b->target_start[b->n] == b->n_target);
@@ -110,10 +117,10 @@ int model_pass_begin(struct model_pass *p, struct err *e)
 	count_pairs(b, pairs);
 	source = (struct pass_side){ ids->source_start, x->max_source };
 	target = (struct pass_side){ ids->target_start, x->max_target };
-	p->self[STACK_ENCODER] = attention_between(p, source, source, pairs[0]);
-	p->self[STACK_DECODER] = attention_between(p, target, target, pairs[1]);
+	p->self[STACK_ENCODER] = attention_between(p, STACK_ENCODER, source, source, pairs[0]);
+	p->self[STACK_DECODER] = attention_between(p, STACK_DECODER, target, target, pairs[1]);
 	p->self[STACK_DECODER].causal = true;
-	p->cross = attention_between(p, target, source, pairs[2]);
+	p->cross = attention_between(p, STACK_DECODER, target, source, pairs[2]);
 	return 0;
 }
 

@@ -34,8 +34,8 @@ static void head_chunk_losses(const struct model_pass *p, int64_t first, struct 
 
 		n = MIN(a->logits.rows, dlogits.rows - at);
 		logits = in_place ? tensor_rows(dlogits, at, n) : with_rows(a->logits, n);
-		model_linear(m, logits, tensor_rows(states, first + at, n), m->weights.output, NULL,
-			     false);
+		model_linear(m, logits, tensor_rows(states, first + at, n), m->weights.output,
+			     m->weights.output_bias, false);
 		if (p->predict) /* the embedding has read these ids already */
 			m->ops->top_k(m->dev, loss + at, a->ids.target_in + first + at, logits,
 				      m->shape.real_vocabulary, 1);
@@ -62,7 +62,9 @@ void model_head(const struct model_pass *p, bool gradients)
 			continue;
 		o->matmul(m->dev, tensor_rows(a->dout, first, n), dlogits, m->weights.output,
 			  (struct matmul_how){ 0 });
-		o->matmul(m->dev, m->grads.embed, dlogits, tensor_rows(states, first, n),
+		if (m->grads.output_bias.data)
+			o->column_sums(m->dev, vector_of(m->grads.output_bias), dlogits);
+		o->matmul(m->dev, m->grads.output, dlogits, tensor_rows(states, first, n),
 			  (struct matmul_how){ .a_transposed = true, .accumulate = true });
 	}
 }

@@ -5,6 +5,7 @@
  *	model.c               allocation of a model, memory of a run
  *	model_pack.c          copies of weights: in bf16 for products, packed for decoding
  *	arena_plan.c          an arena divided into arrays
+ *	model_positions.c     tables of positions
  *	model_plan.c          one arena for all activations, sized before the run
  *	model_batch.c         batches sent to the backend, padded to few shapes for CUDA graphs
  *	sublayer.h            what a sublayer is; sublayers.def lists the kinds
@@ -14,12 +15,12 @@
  *	sublayer_ffn.c        feed-forward
  *	sublayer_residual.c   what is around each sublayer: sum, dropout, norm
  *	model_forward.c       a pass; encoder and decoder as lists of sublayers
- *	model_head.c          the tied output layer and its loss, in chunks of tokens
+ *	model_head.c          the output layer and its loss, in chunks of tokens
  *	model_backward.c      gradients
  *
  * A stack is a list of sublayers. Sublayer i reads the residual stream at point i, which is a sum and
- * its norm; its branch is added to this sum and gives point i + 1. Point 0 is the embedding. The norm
- * of the last point is the output of the stack.
+ * its norm; its branch is added to this sum (with post-norm, to its norm) and gives point i + 1. Point 0
+ * is the embedding. The norm of the last point is the output of the stack.
  *
  * Training with bf16 products stores in bf16 what products read or write: outputs of norms,
  * queries, keys, values and attention contexts, hidden layers, branches, and the gradients of all
@@ -50,15 +51,20 @@ struct norm_point {
 /* What a sublayer stores, in the training also for the backward pass. */
 struct sublayer_act {
 	struct norm_point x;
-	/* output of its first product: (T, 3D) Q, K and V; (T, D) Q; (T, F) after ReLU and dropout */
+	/*
+	 * output of its first product: (T, 3D) Q, K and V; (T, D) Q; (T, F) after ReLU and dropout, or (T, G) before
+	 * another activation; (T, 2D) of a recurrent unit
+	 */
 	struct tensor inner;
-	struct tensor context; /* (T, D) attention: before its output product */
+	/* what its last product reads: (T, D) of attention, (T, F) after an activation; states of a recurrent unit */
+	struct tensor context;
 	float *lse; /* (T, H) attention: logarithms of the softmax's sums, for backward */
 };
 
 struct stack_act {
 	int32_t n;
-	struct sublayer_act *sub; /* (n + 1) owned; sub[n] has only the output of the stack */
+	struct norm_point embedding; /* with embedding_norm: the embeddings before it; no out */
+	struct sublayer_act *sub;    /* (n + 1) owned; sub[n] has only the output of the stack */
 };
 
 /* A batch in the backend's memory, or in the staging buffer: one block, in this order. */
@@ -86,6 +92,8 @@ struct model_acts {
 	struct tensor dsum;	  /* (T, D) gradient of the residual stream */
 	struct tensor dout;	  /* (T, D) gradient of a norm's output */
 	struct tensor wide_grad;  /* (T, widest inner) gradient of inner */
+	struct tensor gate_grad;  /* (T, F) with gates: gradient of an activation's output */
+	struct tensor embed_grad; /* (T, D) with embedding_norm: gradient of the embeddings */
 };
 
 struct model {
@@ -103,6 +111,9 @@ struct model {
 	uint16_t *rounded;     /* (floats) owned: bf16 copy of param for products; or NULL */
 	bool rounded_is_stale; /* param may have changed since the copy was made */
 	void *packed;	       /* owned, backend's memory: see model_pack(); or NULL */
+	float *tables;	       /* owned, backend's memory: model_positions.c; or NULL */
+	struct tensor sinusoids, waves[N_STACKS]; /* views into tables */
+	float epsilon;				  /* of norms */
 	struct model_acts acts;
 	void *arena;	   /* owned, backend's memory: all activations */
 	void *staging;	   /* owned, host memory: a batch is written here and then sent */
@@ -151,12 +162,17 @@ int model_alloc_views(struct model_weights *w, const struct model_shape *s, stru
 void model_set_views(struct model_weights *w, const struct model_param *params, size_t n,
 		     float *flat, const float *const *tensors);
 /* Columns of sublayer_act.inner: the outputs of the first product, by params.def. */
-int64_t model_inner_width(const struct model_shape *s, enum model_sublayer kind);
+int64_t model_inner_width(const struct model_shape *s, enum model_stack stack,
+			  enum model_sublayer kind);
 /* Outputs of the widest product but the output layer; *largest: floats of the largest tensor. */
 int64_t model_widest(const struct model_param *params, size_t n, int64_t *largest);
 /* Call visit for the view of each weight of a product, until one returns false. */
 typedef bool model_visit(void *context, struct tensor *view);
 bool model_each_weight(struct model *m, model_visit *visit, void *context);
+
+/* model_positions.c: floats of the tables; allocate and fill them. m->tables is freed with the model. */
+int64_t model_table_floats(const struct model_shape *s);
+int model_tables_alloc(struct model *m, struct err *e);
 
 /* model_plan.c: allocate the arrays of sublayers. After a failure still call free. */
 int model_acts_alloc(struct model_acts *a, const struct model_shape *s, struct err *e);

@@ -96,11 +96,10 @@ int model_pack(struct model *m, enum dtype precision, struct err *e)
 }
 
 void model_linear(const struct model *m, struct tensor out, struct tensor in, struct tensor weight,
-		  const struct tensor *bias, bool relu)
+		  struct tensor bias, bool relu)
 {
-	assert(!bias == !relu);
-	if (bias || relu || tensor_is_packed(weight))
-		m->ops->linear(m->dev, out, in, weight, bias ? bias->data : NULL, relu);
+	if (bias.data || relu || tensor_is_packed(weight))
+		m->ops->linear(m->dev, out, in, weight, bias.data, relu);
 	else
 		m->ops->matmul(m->dev, out, in, weight,
 			       (struct matmul_how){ .b_transposed = true });

@@ -16,7 +16,7 @@ int model_acts_alloc(struct model_acts *a, const struct model_shape *s, struct e
 	for (enum model_stack k = 0; k < N_STACKS; k++) {
 		struct stack_act *stack = &a->stack[k];
 
-		stack->n = model_count_layers(s, k) * model_layer_list(k)->n;
+		stack->n = model_count_layers(s, k) * model_layer_list(s, k)->n;
 		stack->sub = mem_alloc((size_t)stack->n + 1, sizeof(*stack->sub), e);
 		if (!stack->sub)
 			return e->code; /* the owner calls model_acts_free() */
@@ -48,9 +48,15 @@ static struct norm_point plan_norm_point(struct arena_plan *c, int64_t tokens, i
 static void plan_stack(struct model_acts *acts, enum model_stack stack, const struct model_shape *s,
 		       int64_t tokens, bool every_layer, struct arena_plan *c)
 {
-	const struct layer_list *list = model_layer_list(stack);
+	const struct layer_list *list = model_layer_list(s, stack);
 	struct stack_act *a = &acts->stack[stack];
 
+	if (s->embedding_norm)
+		a->embedding = (struct norm_point){
+			.sum = model_plan_floats(c, tokens, s->d_model),
+			.mean = arena_plan_array(c, tokens, sizeof(float)),
+			.rstd = arena_plan_array(c, tokens, sizeof(float)),
+		};
 	for (int32_t i = 0; i <= a->n; i++) {
 		const enum model_sublayer kind = list->at[i % list->n];
 		struct sublayer_act *to = &a->sub[i];
@@ -63,9 +69,9 @@ static void plan_stack(struct model_acts *acts, enum model_stack stack, const st
 					      : a->sub[0].x;
 		if (i == a->n)
 			break;
-		to->inner = model_plan_tensor(c, tokens, model_inner_width(s, kind));
+		to->inner = model_plan_tensor(c, tokens, model_inner_width(s, stack, kind));
 		if (sublayer_kinds[kind]->plan)
-			sublayer_kinds[kind]->plan(to, s, tokens, c);
+			sublayer_kinds[kind]->plan(to, s, stack, tokens, c);
 	}
 }
 
@@ -78,6 +84,11 @@ static int64_t widest_inner(const struct model_acts *a)
 		for (int32_t i = 0; i < a->stack[k].n; i++)
 			widest = MAX(widest, a->stack[k].sub[i].inner.cols);
 	return widest;
+}
+
+static int64_t widest_ffn(const struct model_shape *s)
+{
+	return MAX(model_ffn_width(s, STACK_ENCODER), model_ffn_width(s, STACK_DECODER));
 }
 
 static void plan_logits(struct model_acts *a, const struct model_shape *s, int64_t tokens,
@@ -123,12 +134,17 @@ bool model_acts_plan(struct model_acts *a, const struct model_shape *s,
 		a->dsum = model_plan_floats(c, tokens, D);
 		a->dout = model_plan_tensor(c, tokens, D);
 		a->wide_grad = model_plan_tensor(c, tokens, widest_inner(a));
+		if (s->gated_ffn)
+			a->gate_grad = model_plan_tensor(c, tokens, widest_ffn(s));
+		if (s->embedding_norm)
+			a->embed_grad = model_plan_floats(c, tokens, D);
 	}
 	return !c->overflow;
 }
 
 static void set_stack_rows(struct stack_act *a, int32_t rows)
 {
+	a->embedding.sum.rows = rows;
 	for (int32_t i = 0; i <= a->n; i++) {
 		struct sublayer_act *x = &a->sub[i];
 

@@ -1,13 +1,14 @@
 /*
  * sublayer.h - the kinds of sublayers, and one sublayer of one layer during a pass.
  *
- * A sublayer reads the norm of the residual stream at its point and writes its branch, which
- * sublayer_residual.c adds to the stream:
+ * A sublayer reads the norm of the residual stream at its point (with post-norm, the stream itself is a
+ * norm) and writes its branch, which sublayer_residual.c adds to the stream:
  *
  *	forward		act->x.out -> acts.branch		kind->forward()
  *			act[1].x = act->x + dropout(branch)	model_residual_forward()
  *	backward	acts.dout at act[1].x -> acts.dsum, acts.branch	  model_residual_backward()
  *			acts.branch -> acts.dout at act->x, gradients	  kind->backward()
+ *			post-norm: acts.dout += acts.dsum		  model_residual_pass()
  *
  * A new kind: a row in sublayers.def, rows in params.def, a file like sublayer_ffn.c, its place in
  * layer_lists (model_params.c), and step_NAME() in eval/decode/incremental_sublayers.c.
@@ -29,8 +30,8 @@ struct sublayer {
 
 struct sublayer_kind {
 	/* Lay out context and lse, for `tokens` tokens; NULL: the kind needs only inner. */
-	void (*plan)(struct sublayer_act *act, const struct model_shape *s, int64_t tokens,
-		     struct arena_plan *c);
+	void (*plan)(struct sublayer_act *act, const struct model_shape *s, enum model_stack stack,
+		     int64_t tokens, struct arena_plan *c);
 	void (*forward)(const struct model_pass *p, const struct sublayer *at);
 	void (*backward)(const struct model_pass *p, const struct sublayer *at);
 	size_t inner_rate; /* offset in struct model_pass_options: rate of the inner dropout */
@@ -56,6 +57,8 @@ struct dropout model_embedding_dropout(const struct model_pass *p, enum model_st
 void model_stack_begin(const struct model_pass *p, enum model_stack stack);
 void model_residual_forward(const struct model_pass *p, const struct sublayer *at);
 void model_residual_backward(const struct model_pass *p, const struct sublayer *at);
+/* After kind->backward(): post-norm adds the gradient that passes around the sublayer to acts.dout. */
+void model_residual_pass(const struct model_pass *p, const struct sublayer *at);
 /* Where the backward pass of a stack ends: the gradients of point 0. */
 void model_stack_end_backward(const struct model_pass *p, enum model_stack stack);
 
@@ -64,6 +67,10 @@ void model_product_grad(const struct model_pass *p, struct tensor din, struct te
 			struct tensor dout, struct tensor in, struct tensor weight);
 /* acts.wide_grad with the shape of inner. */
 struct tensor model_inner_grad(const struct model_pass *p, struct tensor inner);
+/* The gradient of a bias += column sums of dout; bias.data NULL: there is none. */
+void model_bias_grad(const struct model_pass *p, struct tensor dbias, struct tensor dout);
+/* The positions of the tokens of a stack, (T). */
+const int32_t *model_token_positions(const struct model_pass *p, enum model_stack stack);
 
 /* arena_plan.c: a tensor that products read or write: floats or bf16. */
 struct tensor model_plan_tensor(struct arena_plan *c, int64_t rows, int64_t cols);

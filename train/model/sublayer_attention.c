@@ -10,6 +10,8 @@
  * and V are columns of memory_kv: one product of the encoder's output computes them for all decoder
  * layers, because all of them read the same input.
  *
+ * With rotary positions, queries and keys of self attention are turned by their positions before.
+ *
  * The weights of attention, a number for each pair of tokens and each head, are never stored. The
  * forward pass stores the logarithm of each softmax's sum, lse (T, H), from which the backward pass
  * computes them again.
@@ -42,17 +44,31 @@ static struct attention_shape attention_shape_at(const struct model_pass *p,
 	return at->number == SUBLAYER_cross ? p->cross : p->self[at->stack];
 }
 
+/* Rotary positions: turn queries and keys, which are side by side in inner, or turn their gradients back. */
+static void rotate_heads(const struct model_pass *p, const struct sublayer *at, struct tensor inner,
+			 bool back)
+{
+	const struct model *m = p->m;
+	const struct tensor waves = model_rotary_waves(m, at->stack);
+
+	if (waves.data && at->number == SUBLAYER_self)
+		m->ops->rotate(m->dev, tensor_columns(inner, 0, 2 * m->shape.d_model), waves,
+			       model_token_positions(p, at->stack),
+			       2 * model_heads(&m->shape, at->stack), back);
+}
+
 static void attention_forward(const struct model_pass *p, const struct sublayer *at)
 {
 	const struct model *m = p->m;
 	const struct sublayer_act *a = at->act;
 	const struct qkv_views x = view_qkv(p, at, a->inner, m->acts.memory_kv);
 
-	model_linear(m, a->inner, a->x.out, at->w->in, NULL, false);
+	model_linear(m, a->inner, a->x.out, at->w->in, at->w->in_bias, false);
+	rotate_heads(p, at, a->inner, false);
 	m->ops->attention(m->dev, a->context, a->lse, x.q, x.k, x.v, attention_shape_at(p, at),
 			  model_dropout(p, at, DROPOUT_INNER));
-	model_linear(m, with_rows(m->acts.branch, a->context.rows), a->context, at->w->out, NULL,
-		     false);
+	model_linear(m, with_rows(m->acts.branch, a->context.rows), a->context, at->w->out,
+		     MODEL_NO_BIAS, false);
 }
 
 static void attention_backward(const struct model_pass *p, const struct sublayer *at)
@@ -69,14 +85,16 @@ static void attention_backward(const struct model_pass *p, const struct sublayer
 			   at->w->out);
 	m->ops->attention_grad(m->dev, d.q, d.k, d.v, dout, a->context, a->lse, x.q, x.k, x.v,
 			       attention_shape_at(p, at), model_dropout(p, at, DROPOUT_INNER));
+	rotate_heads(p, at, dinner, true);
+	model_bias_grad(p, at->g->in_bias, dinner);
 	model_product_grad(p, dout, at->g->in, dinner, a->x.out, at->w->in);
 }
 
-static void plan_attention(struct sublayer_act *act, const struct model_shape *s, int64_t tokens,
-			   struct arena_plan *c)
+static void plan_attention(struct sublayer_act *act, const struct model_shape *s,
+			   enum model_stack stack, int64_t tokens, struct arena_plan *c)
 {
 	act->context = model_plan_tensor(c, tokens, s->d_model);
-	act->lse = arena_plan_array(c, tokens * s->heads, sizeof(float));
+	act->lse = arena_plan_array(c, tokens * model_heads(s, stack), sizeof(float));
 }
 
 const struct sublayer_kind sublayer_self = {
@@ -84,7 +102,7 @@ const struct sublayer_kind sublayer_self = {
 	.forward = attention_forward,
 	.backward = attention_backward,
 	.inner_rate = offsetof(struct model_pass_options, attention_dropout),
-	.kernels = 18,
+	.kernels = 22,
 };
 
 const struct sublayer_kind sublayer_cross = {
@@ -92,5 +110,5 @@ const struct sublayer_kind sublayer_cross = {
 	.forward = attention_forward,
 	.backward = attention_backward,
 	.inner_rate = offsetof(struct model_pass_options, attention_dropout),
-	.kernels = 20,
+	.kernels = 24,
 };

@@ -64,6 +64,19 @@ void model_product_grad(const struct model_pass *p, struct tensor din, struct te
 	m->ops->matmul(m->dev, din, dout, weight, (struct matmul_how){ 0 });
 }
 
+void model_bias_grad(const struct model_pass *p, struct tensor dbias, struct tensor dout)
+{
+	if (dbias.data)
+		p->m->ops->column_sums(p->m->dev, vector_of(dbias), dout);
+}
+
+const int32_t *model_token_positions(const struct model_pass *p, enum model_stack stack)
+{
+	const struct device_batch *ids = &p->m->acts.ids;
+
+	return stack == STACK_ENCODER ? ids->source_position : ids->target_position;
+}
+
 struct tensor model_inner_grad(const struct model_pass *p, struct tensor inner)
 {
 	struct tensor t = p->m->acts.wide_grad;

@@ -8,7 +8,7 @@ const struct sublayer_kind *const sublayer_kinds[N_SUBLAYER_KINDS] = {
 
 struct sublayer model_sublayer(const struct model *m, enum model_stack stack, int32_t i)
 {
-	const struct layer_list *list = model_layer_list(stack);
+	const struct layer_list *list = model_layer_list(&m->shape, stack);
 	const struct sublayer_weights *grads = m->grads.stack[stack].sub;
 	const enum model_sublayer number = list->at[i % list->n];
 

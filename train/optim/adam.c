@@ -11,6 +11,8 @@
  * Both begin with 0 and are too small at first: the corrections 1 - b^t make up for it. expm1()
  * computes them, because 1 - 0.999^t loses digits for small t.
  *
+ * AdamW subtracts rate * weight_decay * w as well, for the ranges of tensors that decay.
+ *
  * The work is done by the op adam of the backend (kernels/ref/ref_point.c), range by range. Scale,
  * tokens and clipping are one factor of g, which the backend reads from its own memory
  * (adam_factor.h): the host need not know the norm, and the step stays enqueued.
@@ -21,7 +23,9 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "kernels/ops/adam_factor.h"
 #include "share/base/mem.h"
+#include "train/model/arena.h"
 
 static int adam_alloc_moments(struct adam *a, struct err *e)
 {
@@ -30,8 +34,10 @@ static int adam_alloc_moments(struct adam *a, struct err *e)
 	/* a rank may own no part: allocate one float then, because NULL means failure */
 	const size_t bytes = MAX(a->floats, (size_t)1) * sizeof(float);
 
-	a->first = o->alloc(d, bytes, e);
-	a->second = a->first ? o->alloc(d, bytes, e) : NULL;
+	if (!a->factored)
+		a->first = o->alloc(d, bytes, e);
+	if (a->first || a->factored)
+		a->second = o->alloc(d, bytes, e);
 	if (a->second)
 		return 0;
 	adam_close(a);
@@ -50,21 +56,92 @@ int adam_open(struct adam *a, struct model *m, double beta1, double beta2, doubl
 		return e->code;
 	}
 	a->parts[0] = (struct range){ 0, a->floats };
+	a->ranges = mem_alloc(1, sizeof(*a->ranges), e);
+	if (!a->ranges) {
+		adam_close(a);
+		return e->code;
+	}
+	a->ranges[0] = (struct decay_range){ a->floats, false };
+	a->n_ranges = 1;
 	return adam_alloc_moments(a, e);
+}
+
+static void adam_release_moments(struct adam *a)
+{
+	model_get_ops(a->model)->release(model_get_dev(a->model), a->first);
+	model_get_ops(a->model)->release(model_get_dev(a->model), a->second);
+	a->first = a->second = NULL;
+}
+
+/* Tensors that lie side by side and decay alike are one range. */
+static int adam_find_ranges(struct adam *a, struct err *e)
+{
+	struct model_param *params = NULL;
+	struct decay_range *ranges = NULL;
+	size_t n_params, n = 0;
+	int64_t floats;
+
+	if (!model_params(model_get_shape(a->model), &params, &n_params, &floats, e))
+		ranges = mem_alloc(n_params, sizeof(*ranges), e);
+	for (size_t i = 0; ranges && i < n_params; i++) {
+		const struct model_param *p = &params[i];
+		const bool decays = optimizer_decays(p);
+
+		if (!n || ranges[n - 1].decays != decays)
+			ranges[n++].decays = decays;
+		ranges[n - 1].end = (size_t)(p->offset + p->rows * p->cols);
+	}
+	free(params);
+	if (!ranges)
+		return e->code;
+	free(a->ranges);
+	a->ranges = ranges;
+	a->n_ranges = n;
+	return 0;
+}
+
+static int adam_open_factored(struct adam *a, struct err *e)
+{
+	const struct model_shape *shape = model_get_shape(a->model);
+	struct model_param *state = NULL;
+	int64_t floats;
+	size_t n;
+
+	assert(arena_is_host(a->model));
+	adam_release_moments(a);
+	a->factored = adafactor_open(shape, e);
+	if (!a->factored || adafactor_state_params(shape, &state, &n, &floats, e)) {
+		adam_close(a);
+		return e->code;
+	}
+	free(state);
+	a->floats = (size_t)floats;
+	return adam_alloc_moments(a, e);
+}
+
+int adam_choose(struct adam *a, enum optimizer_kind kind, double weight_decay, struct err *e)
+{
+	a->kind = kind;
+	a->weight_decay = weight_decay;
+	if (optimizer_is_factored(kind))
+		return adam_open_factored(a, e);
+	if (weight_decay > 0 && adam_find_ranges(a, e)) {
+		adam_close(a);
+		return e->code;
+	}
+	return 0;
 }
 
 int adam_set_parts(struct adam *a, const struct range *parts, size_t n, struct err *e)
 {
-	const struct ops *o = model_get_ops(a->model);
 	struct range *own = mem_alloc(n, sizeof(*own), e);
 
 	if (!own) {
 		adam_close(a);
 		return e->code;
 	}
-	o->release(model_get_dev(a->model), a->first);
-	o->release(model_get_dev(a->model), a->second);
-	a->first = a->second = NULL;
+	assert(!a->factored);
+	adam_release_moments(a);
 	free(a->parts);
 	a->parts = own;
 	a->n_parts = n;
@@ -91,6 +168,8 @@ void adam_close(struct adam *a)
 	o->release(d, a->squares);
 	free(a->read);
 	free(a->parts);
+	free(a->ranges);
+	adafactor_free(a->factored);
 	*a = (struct adam){ 0 };
 }
 
@@ -180,37 +259,78 @@ static struct adam_step adam_make_step(const struct adam *a, const struct adam_u
 		.epsilon = (float)a->epsilon,
 		.correction1 = (float)-expm1(t * log(a->beta1)),
 		.correction2 = (float)-expm1(t * log(a->beta2)),
+		.decay = (float)(how->rate * a->weight_decay),
 		.grad_scale = how->scale,
 		.tokens = how->tokens ? &model_tally(a->model)->target : NULL,
 		.clip = how->clip,
 	};
 }
 
+static void adam_apply_factored(struct adam *a, const struct adam_step *how, int64_t step,
+				double rate)
+{
+	const struct adafactor_step now = { .step = step,
+					    .rate = rate,
+					    .decay = rate * a->weight_decay,
+					    .factor = (double)adam_factor(how) };
+
+	if (!isnan(now.factor)) /* else skip the step, as the op adam does */
+		adafactor_update(a->factored, model_param_arena(a->model), a->second,
+				 model_grad_arena(a->model), &now);
+}
+
+/* The floats of a part from `at` on that decay alike; *decays: do they? */
+static size_t adam_count_alike(const struct adam *a, struct range part, size_t at, bool *decays)
+{
+	const struct decay_range *r = a->ranges;
+
+	while (r->end <= at)
+		r++;
+	*decays = r->decays;
+	return MIN(r->end, part.at + part.n) - at;
+}
+
 static void adam_apply_parts(struct adam *a, struct adam_step how)
 {
 	float *first = a->first, *second = a->second, *param;
+	const float decay = how.decay;
 	uint16_t *rounded;
 
 	param = model_update_arena(a->model, &rounded);
 	for (size_t i = 0; i < a->n_parts; i++) {
 		const struct range p = a->parts[i];
+		bool decays;
 
-		how.bf16_params = rounded ? rounded + p.at : NULL;
-		if (p.n)
-			model_get_ops(a->model)->adam(model_get_dev(a->model), param + p.at, first,
-						      second, model_grad_arena(a->model) + p.at,
-						      (int64_t)p.n, how);
-		first += p.n;
-		second += p.n;
+		for (size_t at = p.at, n; at < p.at + p.n; at += n) {
+			n = adam_count_alike(a, p, at, &decays);
+			how.decay = decays ? decay : 0;
+			how.bf16_params = rounded ? rounded + at : NULL;
+			model_get_ops(a->model)->adam(model_get_dev(a->model), param + at, first,
+						      second, model_grad_arena(a->model) + at,
+						      (int64_t)n, how);
+			first += n;
+			second += n;
+		}
 	}
 	assert(first == a->first + a->floats);
+}
+
+static void adam_apply_step(struct adam *a, const struct adam_step *how,
+			    const struct adam_update *update)
+{
+	if (a->factored)
+		adam_apply_factored(a, how, update->step, update->rate);
+	else
+		adam_apply_parts(a, *how);
 }
 
 void adam_apply(struct adam *a, int64_t step, double rate, double scale)
 {
 	const struct adam_update how = { .step = step, .rate = rate, .scale = scale };
 
-	adam_apply_parts(a, adam_make_step(a, &how));
+	const struct adam_step now = adam_make_step(a, &how);
+
+	adam_apply_step(a, &now, &how);
 }
 
 void adam_update_measured(struct adam *a, const struct adam_update *update)
@@ -219,7 +339,7 @@ void adam_update_measured(struct adam *a, const struct adam_update *update)
 
 	how.squares = &model_tally(a->model)->squares;
 	how.loss = &model_tally(a->model)->loss;
-	adam_apply_parts(a, how);
+	adam_apply_step(a, &how, update);
 }
 
 void adam_measure_and_update(struct adam *a, const struct adam_update *how)

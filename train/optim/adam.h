@@ -1,5 +1,6 @@
 /*
- * adam.h - the optimizer: Adam (Kingma and Ba 2015) over the model's flat arrays, or parts of them.
+ * adam.h - the optimizer: Adam (Kingma and Ba 2015) over the model's flat arrays, or parts of them; AdamW,
+ * which is Adam with decoupled weight decay (optimizer.h), and Adafactor (adafactor.h).
  *
  * Gradients are sums over tokens; an update multiplies them by a scale, 1 / tokens. The moments
  * are in the backend's memory, like the parameters. With parts (ranges of the arrays that this
@@ -15,12 +16,26 @@
 #include "share/base/err.h"
 #include "train/comm/buckets.h"
 #include "train/model/model.h"
+#include "train/optim/adafactor.h"
+#include "train/optim/optimizer.h"
+
+/* Neighbours in the flat array that decay, or do not. */
+struct decay_range {
+	size_t end; /* floats from the start of the array; the range begins at the end before it */
+	bool decays;
+};
 
 struct adam {
 	struct model *model;   /* borrowed; must outlive this */
 	float *first, *second; /* (floats) moments, in the backend's memory; owned */
-	double *squares;       /* (n_squares) of ranges, in the backend's memory; owned */
-	double *read;	       /* (n_squares) the same in host memory; owned */
+	enum optimizer_kind kind;
+	double weight_decay;
+	struct decay_range *ranges; /* (n_ranges) owned */
+	size_t n_ranges;
+	struct adafactor
+		*factored; /* owned; NULL: Adam. Then first is NULL, second its state (floats) */
+	double *squares;   /* (n_squares) of ranges, in the backend's memory; owned */
+	double *read;	   /* (n_squares) the same in host memory; owned */
 	size_t n_squares;
 	struct range *parts; /* (n_parts) owned */
 	size_t n_parts;
@@ -34,7 +49,13 @@ int adam_open(struct adam *a, struct model *m, double beta1, double beta2, doubl
 void adam_close(struct adam *a);
 
 /*
- * Call it right after adam_open(): restrict the optimizer to these n parts; their moments are 0.
+ * Call it right after adam_open(): the kind of optimizer, and its weight decay. Its state is 0. After a
+ * failure there is nothing to close.
+ */
+int adam_choose(struct adam *a, enum optimizer_kind kind, double weight_decay, struct err *e);
+
+/*
+ * Call it right after these, not with a factored optimizer: restrict the optimizer to these n parts; their moments are 0.
  * After a failure there is nothing to close.
  */
 int adam_set_parts(struct adam *a, const struct range *parts, size_t n, struct err *e);

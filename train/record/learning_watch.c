@@ -46,9 +46,11 @@ static double sign_diverged(const struct learning_watch *w, const struct learnin
 			    char *text, size_t n)
 {
 	const struct learning_lasting *l = &w->diverged;
-	const char *advice =
-		"Lower noam_factor or lengthen warmup, and start again from an earlier "
-		"checkpoint.";
+	char advice[120];
+
+	snprintf(advice, sizeof(advice),
+		 "Lower %s or lengthen warmup, and start again from an earlier checkpoint.",
+		 w->rate_option);
 
 	if (s->ends_nonfinite) {
 		snprintf(text, n,
@@ -83,8 +85,8 @@ static double sign_nonfinite(const struct learning_watch *w, const struct learni
 		return 0;
 	snprintf(text, n,
 		 "Step %.0f is skipped: its loss or gradient is not finite (skipped so "
-		 "far: %lld). Lower noam_factor, lengthen warmup or set clip.",
-		 s->last_step, (long long)l->skipped);
+		 "far: %lld). Lower %s, lengthen warmup or set clip.",
+		 s->last_step, (long long)l->skipped, w->rate_option);
 	return (double)l->skipped;
 }
 
@@ -95,8 +97,9 @@ static double sign_jump(const struct learning_watch *w, const struct learning_si
 		return 0;
 	snprintf(text, n,
 		 "The training NLL jumped from %.3f to %.3f at step %.0f (jumps so far: %zu). If "
-		 "it stays high, lower noam_factor or lengthen warmup.",
-		 w->learning.before_spike, w->learning.jump, s->last_step, s->spikes);
+		 "it stays high, lower %s or lengthen warmup.",
+		 w->learning.before_spike, w->learning.jump, s->last_step, s->spikes,
+		 w->rate_option);
 	return (double)s->spikes;
 }
 
@@ -105,27 +108,31 @@ static double sign_gradient(const struct learning_watch *w, const struct learnin
 {
 	const double times = s->grad_norm / s->usual_grad_norm;
 
-	(void)w;
 	if (!(times >= NORM_EXPLODES) || isinf(times))
 		return 0;
 	snprintf(text, n,
 		 "The gradient norm of step %.0f is %.3g, which is %.0f times its recent median. A "
-		 "smaller clip or noam_factor would help.",
-		 s->last_step, s->grad_norm, times);
+		 "smaller clip or %s would help.",
+		 s->last_step, s->grad_norm, times, w->rate_option);
 	return times;
 }
 
 static double sign_plateau(const struct learning_watch *w, const struct learning_signs *s,
 			   char *text, size_t n)
 {
-	const char *advice = s->scaled_peak > SIGNS_PEAK_LARGE
-				     ? "The learning rate is probably too large: lower noam_factor."
-			     : s->travel < SIGNS_TRAVEL_SMALL
-				     ? "The learning rate is probably too small: raise noam_factor."
-				     : "Check noam_factor, warmup, the batch size and the pairs.";
+	char advice[120];
 
 	if (!has_lasted(&w->plateau, s, PLATEAU_TIMES))
 		return 0;
+	if (s->scaled_peak > SIGNS_PEAK_LARGE || s->travel < SIGNS_TRAVEL_SMALL)
+		snprintf(advice, sizeof(advice),
+			 s->scaled_peak > SIGNS_PEAK_LARGE
+				 ? "The learning rate is probably too large: lower %s."
+				 : "The learning rate is probably too small: raise %s.",
+			 w->rate_option);
+	else
+		snprintf(advice, sizeof(advice), "Check %s, warmup, the batch size and the pairs.",
+			 w->rate_option);
 	snprintf(text, n,
 		 "The training NLL (%.3f) has hardly fallen since step %.0f and is near that of "
 		 "token "
@@ -161,17 +168,19 @@ static double sign_above_guess(const struct learning_watch *w, const struct lear
 			       char *text, size_t n)
 {
 	/* random weights are above a uniform guess as well: few or small steps leave them there */
-	const char *advice =
-		s->end < SIGNS_UNIGRAM * s->ln_vocabulary ? "Check the languages, the direction "
-							    "and the domain of the development set."
-		: s->travel >= SIGNS_TRAVEL_SMALL	  ? "Lower noam_factor or lengthen warmup."
-						  : "The learning rate is probably too small: "
-						    "raise noam_factor.";
+	char advice[120];
 
-	(void)w;
 	if (!(s->dev_last > s->ln_vocabulary + ABOVE_GUESS) || s->last_step < s->warmup ||
 	    s->n_train < SIGNS_MIN_RECORDS)
 		return 0;
+	snprintf(advice, sizeof(advice),
+		 s->end < SIGNS_UNIGRAM * s->ln_vocabulary
+			 ? "Check the languages, the direction and the domain of the development "
+			   "set."
+		 : s->travel >= SIGNS_TRAVEL_SMALL
+			 ? "Lower %s or lengthen warmup."
+			 : "The learning rate is probably too small: raise %s.",
+		 w->rate_option);
 	snprintf(text, n,
 		 "The development NLL (%.3f) is above that of a uniform guess (%.3f); the training "
 		 "NLL is %.3f. %s",
@@ -240,7 +249,7 @@ static size_t find_warnings(struct learning_watch *w, const struct learning_sign
 void learning_watch_begin(struct learning_watch *w, double vocabulary, double d_model,
 			  double warmup)
 {
-	*w = (struct learning_watch){ 0 };
+	*w = (struct learning_watch){ .rate_option = "noam_factor" };
 	learning_begin(&w->learning, vocabulary, d_model, warmup);
 	for (int i = 0; i < N_LEARNING_SIGNS; i++)
 		w->signs[i].until = -1;

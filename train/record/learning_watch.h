@@ -43,6 +43,7 @@ struct learning_lasting {
 
 struct learning_watch {
 	struct learning learning;
+	const char *rate_option; /* static: what sets the size of the rates; noam_factor at first */
 	struct learning_lasting diverged, plateau;
 	struct {
 		double told;  /* how bad it was at the last warning; 0: may warn at once */

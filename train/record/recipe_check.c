@@ -9,6 +9,7 @@
 #include "share/base/text.h"
 #include "share/base/util.h"
 #include "share/workspace/journal.h"
+#include "train/optim/schedule.h"
 
 #define PARAMETERS_MANY 30  /* per target token of an epoch */
 #define MEMORISE_EPOCHS 10  /* fewer epochs memorise little */
@@ -36,22 +37,26 @@ static double planned_epochs(const struct recipe_facts *f)
 	return (double)f->conf->steps * tokens_of_step(f->conf) / f->target_tokens;
 }
 
-/* The sum of the rates of the first n steps, times sqrt(d_model): the Noam schedule, as an integral. */
-static double noam_travel(const struct conf *c, double n)
+/* The learning rates of a recipe. Rates are scaled: multiplied by sqrt(d_model). */
+struct planned_rates {
+	struct rate_schedule schedule;
+	char option[CONF_NAME_MAX]; /* that sets their size, as on the command line */
+	double value;		    /* of the option */
+	double unit;		    /* the scaled peak where the option is 1 */
+	double peak, travel;	    /* the largest scaled rate, and the sum of all */
+};
+
+static struct planned_rates plan_rates(const struct conf *c)
 {
-	const double warmup = (double)c->warmup;
+	struct planned_rates r = { .schedule = schedule_from_conf(c, (int32_t)c->d_model) };
+	const double scale = sqrt((double)c->d_model);
 
-	if (n <= warmup)
-		return c->noam_factor * n * n / 2 * pow(warmup, -1.5);
-	return c->noam_factor * (sqrt(warmup) / 2 + 2 * (sqrt(n) - sqrt(warmup)));
-}
-
-/* The same of all planned steps. The cool-down takes about half of the sum of its steps. */
-static double planned_travel(const struct conf *c)
-{
-	const double steps = (double)c->steps, begin = fmax(steps - (double)c->cooldown, 0);
-
-	return (noam_travel(c, steps) + noam_travel(c, begin)) / 2;
+	r.value = r.schedule.kind == SCHEDULE_noam ? c->noam_factor : c->peak_rate;
+	conf_dashed(schedule_rate_option(r.schedule.kind), r.option);
+	r.unit = schedule_unit_peak(&r.schedule) * scale;
+	r.peak = r.unit * r.value;
+	r.travel = schedule_sum(&r.schedule, c->steps) * scale;
+	return r;
 }
 
 /* ---- checks: each writes a warning, or returns false -------------------- */
@@ -92,32 +97,34 @@ static bool check_cooldown(const struct recipe_facts *f, char *text, size_t n)
 static bool check_large_rate(const struct recipe_facts *f, char *text, size_t n)
 {
 	const struct conf *c = f->conf;
-	const double peak = c->noam_factor / sqrt((double)c->warmup);
+	const struct planned_rates r = plan_rates(c);
+	/* the healthy recorded runs have Noam's schedule, whose peak is short */
+	const double better = r.schedule.kind == SCHEDULE_noam ? USUAL_PEAK : SIGNS_PEAK_USUAL;
 
-	if (c->steps < c->warmup || !(peak > SIGNS_PEAK_LARGE))
+	if (c->steps < c->warmup || !(r.peak > SIGNS_PEAK_LARGE))
 		return false;
 	snprintf(text, n,
 		 "The largest learning rate is %.3g, which is %.2g times d_model^-0.5; above %.2g "
-		 "times, training often diverges. Try --noam-factor %.3g.",
-		 peak / sqrt((double)c->d_model), peak, SIGNS_PEAK_LARGE,
-		 round_value(USUAL_PEAK * sqrt((double)c->warmup)));
+		 "times, training often diverges. Try --%s %.3g.",
+		 r.peak / sqrt((double)c->d_model), r.peak, SIGNS_PEAK_LARGE, r.option,
+		 round_value(better / r.unit));
 	return true;
 }
 
 static bool check_small_rate(const struct recipe_facts *f, char *text, size_t n)
 {
 	const struct conf *c = f->conf;
-	const double travel = planned_travel(c);
+	const struct planned_rates r = plan_rates(c);
 
-	if (c->steps < 2 * c->warmup || c->start_from || !(travel < SIGNS_TRAVEL_SMALL))
+	if (c->steps < 2 * c->warmup || c->start_from || !(r.travel < SIGNS_TRAVEL_SMALL))
 		return false;
 	snprintf(text, n,
 		 "The sum of all learning rates is only %.2g times d_model^-0.5 (needed: %d or "
-		 "more): the weights %s. Try --noam-factor %.3g.",
-		 travel, SIGNS_TRAVEL_SMALL, travel > 0 ? "hardly change" : "do not change",
-		 round_value(
-			 fmin(travel > 0 ? c->noam_factor * SIGNS_TRAVEL_LARGE / travel : INFINITY,
-			      USUAL_PEAK * sqrt((double)c->warmup))));
+		 "more): the weights %s. Try --%s %.3g.",
+		 r.travel, SIGNS_TRAVEL_SMALL, r.travel > 0 ? "hardly change" : "do not change",
+		 r.option,
+		 round_value(fmin(r.travel > 0 ? r.value * SIGNS_TRAVEL_LARGE / r.travel : INFINITY,
+				  USUAL_PEAK / r.unit)));
 	return true;
 }
 

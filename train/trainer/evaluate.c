@@ -72,6 +72,25 @@ struct evaluated evaluate_result(const struct evaluation *v)
 	return one;
 }
 
+/* The scores by tag of the source lines; no member if there are none. */
+static void write_tag_scores(struct json_writer *w, const struct json *tags)
+{
+	if (!json_len(tags))
+		return;
+	json_put_open(w, "tags", '[');
+	for (size_t i = 0; i < json_len(tags); i++) {
+		const struct json *t = json_at(tags, i);
+
+		json_open(w, '{');
+		json_put_str(w, "tag", json_text(json_get(t, "tag"), ""));
+		json_put_int(w, "sentences", json_integer(json_get(t, "sentences"), 0));
+		json_put_real(w, "bleu", json_number(json_get(t, "bleu"), -1));
+		json_put_real(w, "chrf2", json_number(json_get(t, "chrf2"), -1));
+		json_close(w, '}');
+	}
+	json_close(w, ']');
+}
+
 static int write_scores(struct evaluation *v, const struct json *line, struct err *e)
 {
 	static const char *const numbers[] = { "bleu",	  "dev_nll", "train_nll",
@@ -102,6 +121,7 @@ static int write_scores(struct evaluation *v, const struct json *line, struct er
 		json_put_str(w, "precision", v->precision);
 	if (v->weights)
 		json_put_str(w, "weights", "average");
+	write_tag_scores(w, json_get(line, "tags"));
 	json_key(w, "best");
 	one = evaluate_result(v);
 	json_bool(w, evaluations_would_be_best(v->before, v->best_metric, &one));

@@ -20,7 +20,8 @@ struct rank_arrays rank_arrays_begin(const struct exchange *x, const struct adam
 {
 	const int feedback = exchange_has_feedback(x) ? x->comm->size : 0;
 
-	return (struct rank_arrays){ x, adam, 0, CKPT_FEEDBACK + feedback };
+	return (struct rank_arrays){ x, adam, adam->factored ? CKPT_SECOND : CKPT_FIRST,
+				     CKPT_FEEDBACK + feedback };
 }
 
 /* Copy a rank's parts of a moment to their places in the whole array. */
@@ -145,15 +146,31 @@ static int distribute_feedback(const struct exchange *x, const char *path, struc
 	return 0;
 }
 
+/* All ranks get the state of the optimizer. */
+static int distribute_optimizer(const struct rank_arrays *a, const char *path, struct err *e)
+{
+	const struct exchange *x = a->x;
+	const struct adam *adam = a->adam;
+
+	if (x->options.shards)
+		return distribute_moment(a, path, CKPT_FIRST, e) ||
+				       distribute_moment(a, path, CKPT_SECOND, e)
+			       ? e->code
+			       : 0;
+	if (adam->factored)
+		return x->comm->broadcast(x->comm, adam->second,
+					  adam->floats * sizeof(*adam->second), 0, e);
+	return exchange_broadcast(x, adam->first, e) || exchange_broadcast(x, adam->second, e)
+		       ? e->code
+		       : 0;
+}
+
 int rank_arrays_load(const struct rank_arrays *a, const char *path, const struct ckpt_state *s,
 		     struct run_records *records, struct err *e)
 {
 	const struct exchange *x = a->x;
 
-	if (x->options.shards ? distribute_moment(a, path, CKPT_FIRST, e) ||
-					distribute_moment(a, path, CKPT_SECOND, e)
-			      : exchange_broadcast(x, a->adam->first, e) ||
-					exchange_broadcast(x, a->adam->second, e))
+	if (distribute_optimizer(a, path, e))
 		return e->code;
 	if (!s->feedback_ranks)
 		return 0;

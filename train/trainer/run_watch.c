@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "share/base/file.h"
+#include "train/optim/schedule.h"
 
 #define MANIFEST_MAX (64u << 20) /* bytes */
 
@@ -50,6 +51,7 @@ int run_watch_open(struct run_watch *w, const char *folder, const char *corpus,
 
 	learning_watch_begin(&w->signs, shape->vocabulary, shape->d_model,
 			     (double)facts->conf->warmup);
+	w->signs.rate_option = schedule_rate_option((enum schedule_kind)facts->conf->schedule);
 	journal = file_path(e, "%s/journal.jsonl", folder);
 	rc = journal ? warn_of_recipe(w, corpus, facts, journal, e) : e->code;
 	if (!rc && step > 0)

@@ -51,11 +51,12 @@ void time_limit_step(struct time_limit *x, double step_s, double epoch)
 void time_limit_ask(const struct time_limit *x, double seconds, int64_t asks[N_TIME_ASKS])
 {
 	const struct time_plan p = plan_time(x, seconds);
-	const struct schedule_cooldown *d = &x->schedule->decided;
+	const int64_t to = x->schedule->decided.to, end = to > 0 ? to : x->schedule->end;
 
-	asks[TIME_IS_OVER] = time_plan_is_over(&p) || (d->to > 0 && p.step >= d->to);
+	asks[TIME_IS_OVER] = time_plan_is_over(&p) || (end > 0 && p.step >= end);
 	asks[TIME_IS_TIGHT] = !time_plan_has_evaluation(&p);
 	asks[TIME_COOLDOWN_TO] = time_plan_cooldown_end(&p, x->schedule);
+	asks[TIME_SCHEDULE_END] = time_plan_schedule_end(&p, x->schedule);
 }
 
 /* Does the limit hold one pass over the text? Said once, as soon as the pace is known. */
@@ -114,6 +115,33 @@ static void report_cooldown(struct time_limit *x, bool is_first, int64_t to)
 	run_records_end(x->records);
 }
 
+/* The way to the floor ends with the run, not with the planned steps. */
+static void move_schedule_end(struct time_limit *x, int64_t to)
+{
+	const bool is_first = x->schedule->end == 0;
+	struct json_writer *w;
+	char text[300];
+
+	x->schedule->end = x->state->schedule_end = to;
+	x->state->cooldown_minutes = x->conf->max_minutes;
+	if (!x->records->journal)
+		return;
+	snprintf(text, sizeof(text),
+		 "at the present pace %.6g minutes hold %s of the %s planned steps: the schedule "
+		 "%s now ends at step %s",
+		 x->conf->max_minutes, COUNT_TEXT(to), COUNT_TEXT(x->conf->steps),
+		 schedule_name(x->schedule->kind), COUNT_TEXT(to));
+	run_records_end_line(x->records);
+	if (is_first && !x->conf->quiet)
+		fprintf(stderr, "%s\n", text);
+	w = run_records_begin(x->records, "event");
+	json_put_str(w, "level", "info");
+	json_put_str(w, "text", text);
+	json_put_int(w, "schedule_from", x->state->step);
+	json_put_int(w, "schedule_end", to);
+	run_records_end(x->records);
+}
+
 void time_limit_obey(struct time_limit *x, const int64_t asks[N_TIME_ASKS])
 {
 	const bool is_first = x->schedule->decided.to == 0;
@@ -122,6 +150,8 @@ void time_limit_obey(struct time_limit *x, const int64_t asks[N_TIME_ASKS])
 	x->is_tight = asks[TIME_IS_TIGHT];
 	if (x->records->journal)
 		forecast_epochs(x);
+	if (asks[TIME_SCHEDULE_END])
+		move_schedule_end(x, asks[TIME_SCHEDULE_END]);
 	if (!to)
 		return;
 	schedule_decide_cooldown(x->schedule, x->state->step, to);
@@ -133,9 +163,12 @@ void time_limit_obey(struct time_limit *x, const int64_t asks[N_TIME_ASKS])
 void time_limit_begin(struct time_limit *x)
 {
 	if (x->state->cooldown_minutes !=
-	    x->conf->max_minutes) /* another limit: another decision */
+	    x->conf->max_minutes) { /* another limit: another decision */
 		x->state->cooldown = (struct schedule_cooldown){ 0 };
+		x->state->schedule_end = 0;
+	}
 	x->schedule->decided = x->state->cooldown;
+	x->schedule->end = x->state->schedule_end;
 	x->seconds_before = x->state->seconds;
 	x->started_at = clock_mono_s();
 }

@@ -1,5 +1,5 @@
 /*
- * time_limit.h - the time limit of a run (max_minutes): cool-down, evaluations, forecast.
+ * time_limit.h - the time limit of a run (max_minutes): end of the schedule, cool-down, evaluations, forecast.
  *
  * The first rank measures and decides, all ranks do what it decides.
  */
@@ -17,8 +17,8 @@
 
 struct time_limit {
 	const struct conf *conf;	/* borrowed, as the next three */
-	struct rate_schedule *schedule; /* gets the cool-down */
-	struct ckpt_state *state;	/* keeps the cool-down and the time of an evaluation */
+	struct rate_schedule *schedule; /* gets its end and the cool-down */
+	struct ckpt_state *state;	/* keeps both, and the time of an evaluation */
 	struct run_records *records;
 	double seconds_before; /* training time of earlier attempts */
 	double started_at;     /* clock_mono_s() when this attempt began */
@@ -34,7 +34,7 @@ struct time_limit {
 	bool is_tight; /* all ranks: no time for an evaluation besides the last one */
 };
 
-/* After the state is loaded: a cool-down that was decided for this limit goes on. */
+/* After the state is loaded: what was decided for this limit stays. */
 void time_limit_begin(struct time_limit *x);
 /* Training time so far, of all attempts. */
 double time_limit_seconds(const struct time_limit *x);
@@ -45,7 +45,7 @@ void time_limit_step(struct time_limit *x, double step_s, double epoch);
  * time_limit_ask(): first rank, seconds of training so far; asks by time_limit_obey(): all ranks,
  * with the same asks, before a step.
  */
-enum { TIME_IS_OVER, TIME_IS_TIGHT, TIME_COOLDOWN_TO, N_TIME_ASKS };
+enum { TIME_IS_OVER, TIME_IS_TIGHT, TIME_COOLDOWN_TO, TIME_SCHEDULE_END, N_TIME_ASKS };
 void time_limit_ask(const struct time_limit *x, double seconds, int64_t asks[N_TIME_ASKS]);
 void time_limit_obey(struct time_limit *x, const int64_t asks[N_TIME_ASKS]);
 /* After an evaluation: was the limit kept? */

@@ -51,20 +51,36 @@ int64_t time_plan_last_step(const struct time_plan *p)
 	return MIN(at, p->steps);
 }
 
+/* Has the pace changed so much that `last`, not `planned`, ends the run? */
+static bool is_another_end(const struct time_plan *p, int64_t last, int64_t planned)
+{
+	const int64_t left = planned - p->step;
+
+	return last < planned - MAX(1, left / LATE_SHARE) ||
+	       last > planned + MAX(2, left / EARLY_SHARE);
+}
+
+int64_t time_plan_schedule_end(const struct time_plan *p, const struct rate_schedule *s)
+{
+	const int64_t planned = s->end > 0 ? s->end : p->steps;
+	int64_t last;
+
+	if (!schedule_has_end(s) || s->decided.to > 0 || p->limit_s <= 0 || isnan(p->step_s))
+		return 0;
+	last = MAX(time_plan_last_step(p), p->step + 1);
+	return is_another_end(p, last, planned) ? last : 0;
+}
+
 int64_t time_plan_cooldown_end(const struct time_plan *p, const struct rate_schedule *s)
 {
 	const int64_t last = s->cooldown && p->limit_s > 0 && !isnan(p->step_s)
 				     ? MAX(time_plan_last_step(p), p->step + 1)
 				     : 0;
-	const int64_t left = s->decided.to - p->step;
 
 	if (!last)
 		return 0;
 	if (s->decided.to > 0)
-		return last < s->decided.to - MAX(1, left / LATE_SHARE) ||
-				       last > s->decided.to + MAX(2, left / EARLY_SHARE)
-			       ? last
-			       : 0;
+		return is_another_end(p, last, s->decided.to) ? last : 0;
 	if (last >= p->steps) /* steps end the run, as planned */
 		return 0;
 	return (double)(last - p->step) <= (double)s->cooldown * (double)last / (double)p->steps

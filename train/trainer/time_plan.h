@@ -29,6 +29,13 @@ bool time_plan_has_evaluation(const struct time_plan *p);
 int64_t time_plan_last_step(const struct time_plan *p);
 
 /*
+ * The step at which the way of the rate to its floor must end, because time ends the run there; 0: it
+ * ends as planned before, or the schedule has no end. It is planned again when the pace changes, until a
+ * cool-down begins.
+ */
+int64_t time_plan_schedule_end(const struct time_plan *p, const struct rate_schedule *s);
+
+/*
  * The step at which a cool-down that begins now, or is under way, must end; 0: it need not begin, or
  * goes on as it is. The cool-down takes the same share of the run as the recipe plans:
  * cooldown / steps. One under way is planned again when the pace changes.

@@ -90,9 +90,10 @@ static int stop_diverged(struct trainer *t, struct err *e)
 		return e->code;
 	return err_set(e, ERR_DIVERGED,
 		       "stopped the run \"%s\": training diverged; saved at step %lld: lower "
-		       "noam_factor or lengthen warmup, and start a new run from an earlier "
+		       "%s or lengthen warmup, and start a new run from an earlier "
 		       "checkpoint with start_from",
-		       t->conf->run, (long long)t->state.step);
+		       t->conf->run, (long long)t->state.step,
+		       schedule_rate_option(t->rate_schedule.kind));
 }
 
 static int after_step(struct trainer *t, struct err *e)

@@ -6,6 +6,16 @@
 #include "share/base/file.h"
 #include "train/trainer/trainer_internal.h"
 
+static int count_factored_floats(const struct model_shape *shape, int64_t *floats, struct err *e)
+{
+	struct model_param *state = NULL;
+	size_t n;
+	int rc = adafactor_state_params(shape, &state, &n, floats, e);
+
+	free(state);
+	return rc;
+}
+
 /* Bytes on one rank: *compute in the backend's memory, *exchange in host memory for messages. */
 static int count_memory(const struct trainer *t, const struct model_size *size, double *compute,
 			double *exchange, struct err *e)
@@ -14,12 +24,18 @@ static int count_memory(const struct trainer *t, const struct model_size *size, 
 				    moments = local_steps_moment_options(how);
 	const double arena = (double)how->buckets.floats * sizeof(float);
 	struct dev_memory need;
+	int64_t floats;
 	double sums; /* buffers of reductions: in host memory, or with NCCL on the GPU */
 
 	if (model_memory_needs(size, &need, e))
 		return e->code;
 	*compute = (double)need.device_bytes + (double)need.passing_bytes +
 		   (double)weight_average_memory(&t->exchange, t->conf->ema);
+	if (optimizer_is_factored((enum optimizer_kind)t->conf->optimizer)) {
+		if (count_factored_floats(size->shape, &floats, e))
+			return e->code;
+		*compute += (double)floats * sizeof(float) - 2 * arena;
+	}
 	*exchange = (double)need.host_bytes;
 	if (t->comm->size == 1)
 		return 0;

@@ -72,6 +72,22 @@ static int shard_optimizer(struct trainer *t, struct err *e)
 		       : 0;
 }
 
+/* Training pairs have max_tokens tokens at most, and </s>. */
+static int check_sentence_positions(const struct model_shape *shape, const struct conf *c,
+				    struct err *e)
+{
+	const int64_t most = model_longest_sentence(shape);
+
+	if (c->max_tokens < most)
+		return 0;
+	return err_set(
+		e, ERR_CONFIG,
+		"sentences have up to max_tokens = %lld tokens and </s>, but the model has %lld "
+		"positions: prepare the corpus with a lower max_tokens%s",
+		(long long)c->max_tokens, (long long)most,
+		shape->positions == POSITIONS_LEARNED ? ", or raise max_positions" : "");
+}
+
 static int open_model(struct trainer *t, struct err *e)
 {
 	const struct conf *c = t->conf;
@@ -94,22 +110,20 @@ static int open_model(struct trainer *t, struct err *e)
 		ops = t->profile ? profile_ops(t->profile) : NULL;
 	}
 	size.ops = ops;
-	if (!ops ||
+	if (!ops || optimizer_check_backend(c, ops, e) ||
 	    model_shape_from_conf(shape, c, vocab_size(t->vocab), vocab_real_size(t->vocab), e) ||
+	    check_sentence_positions(shape, c, e) ||
 	    exchange_plan(&t->exchange, c, shape, t->comm, e) || trainer_check_memory(t, &size, e))
 		return e->code;
 	ops_describe(ops, product_backend_name(c), options.device, t->device, sizeof(t->device));
 	t->model = model_new(shape, ops, &options, e);
 	if (!t->model || model_reserve_training(t->model, tokens, sentences, e) ||
 	    adam_open(&t->adam, t->model, c->beta1, c->beta2, c->epsilon, e) ||
+	    adam_choose(&t->adam, (enum optimizer_kind)c->optimizer, c->weight_decay, e) ||
 	    exchange_open(&t->exchange, t->model, &t->records, e) || shard_optimizer(t, e) ||
 	    batch_alloc(&t->batch, sentences, tokens, e))
 		return e->code;
-	t->rate_schedule = (struct rate_schedule){ .factor = c->noam_factor,
-						   .warmup = c->warmup,
-						   .cooldown = c->cooldown,
-						   .steps = c->steps,
-						   .d_model = shape->d_model };
+	t->rate_schedule = schedule_from_conf(c, shape->d_model);
 	return 0;
 }
 
@@ -295,7 +309,8 @@ int trainer_open(struct trainer *t, struct err *e)
 	lend_to_parts(t);
 	if (!c->run)
 		return err_set(e, ERR_USAGE, "no run given: add --run NAME");
-	if (paths_check_name("run", c->run, e) || check_ranks(t, e))
+	if (paths_check_name("run", c->run, e) || schedule_check_conf(c, e) ||
+	    optimizer_check_conf(c, t->comm->size, e) || check_ranks(t, e))
 		return e->code;
 	t->workspace = paths_workspace(c->workspace, e);
 	t->folder = t->workspace ? file_path(e, "%s/runs/%s", t->workspace, c->run) : NULL;

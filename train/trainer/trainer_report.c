@@ -50,15 +50,11 @@ static void put_option(struct json_writer *w, const struct conf *c, const char *
 static void put_options(struct json_writer *w, const struct conf *c)
 {
 	static const char *const names[] = {
-		"dropout",	   "attention_dropout",
-		"relu_dropout",	   "seed",
-		"steps",	   "max_minutes",
-		"batch_tokens",	   "micro_batches",
-		"noam_factor",	   "warmup",
-		"cooldown",	   "beta1",
-		"beta2",	   "clip",
-		"label_smoothing", "eval_every",
-		"save_every",
+		"dropout",	   "attention_dropout", "relu_dropout",	 "seed",     "steps",
+		"max_minutes",	   "batch_tokens",	"micro_batches", "schedule", "noam_factor",
+		"peak_rate",	   "min_rate",		"restart",	 "warmup",   "cooldown",
+		"optimizer",	   "weight_decay",	"beta1",	 "beta2",    "clip",
+		"label_smoothing", "eval_every",	"save_every",
 	};
 	struct buf value = { 0 };
 	const struct arch_row *row;

@@ -65,6 +65,7 @@ static int check_same_model(const struct trainer *t, const struct ckpt_state *fo
 {
 	const struct model_shape *a = &found->shape, *b = &t->state.shape;
 	const struct arch_row *row = arch_difference(a, b);
+	char was[ARCH_TEXT_MAX], given[ARCH_TEXT_MAX];
 
 	if (strcmp(found->vocabulary_sha256, t->state.vocabulary_sha256) != 0)
 		return err_set(e, ERR_DATA,
@@ -73,9 +74,9 @@ static int check_same_model(const struct trainer *t, const struct ckpt_state *fo
 			       folder, t->corpus);
 	if (row)
 		return err_set(e, ERR_DATA,
-			       "%s has %s %d, but the recipe says %d: restore the value in "
+			       "%s has %s %s, but the recipe says %s: restore the value in "
 			       "the recipe, or start another run",
-			       folder, row->name, arch_value(a, row), arch_value(b, row));
+			       folder, row->name, arch_text(a, row, was), arch_text(b, row, given));
 	if (found->seed != t->state.seed)
 		return err_set(e, ERR_CONFIG,
 			       "%s was trained with seed %llu, but the recipe says %llu: restore "
@@ -84,6 +85,34 @@ static int check_same_model(const struct trainer *t, const struct ckpt_state *fo
 			       folder, (unsigned long long)found->seed,
 			       (unsigned long long)t->state.seed);
 	return 0;
+}
+
+/* Adam and AdamW have the same state: a run may change between them. */
+static int check_same_optimizer(const struct trainer *t, const struct ckpt_state *found,
+				const char *folder, struct err *e)
+{
+	enum optimizer_kind kind;
+
+	if (!optimizer_find(found->optimizer, &kind))
+		return err_set(e, ERR_CONFIG,
+			       "%s has the state of an optimizer \"%s\", which this Werkbank does "
+			       "not know: use the Werkbank that wrote it, or a newer one",
+			       folder, found->optimizer);
+	if (optimizer_has_state_of(kind, t->adam.kind))
+		return 0;
+	return err_set(e, ERR_CONFIG,
+		       "%s has the state of the optimizer %s, but the recipe says %s: restore the "
+		       "value in the recipe, or start another run from this one with start_from",
+		       folder, optimizer_name(kind), optimizer_name(t->adam.kind));
+}
+
+static int load_optimizer(const struct trainer *t, const char *folder, struct err *e)
+{
+	if (t->exchange.options.shards)
+		return 0; /* rank_arrays_load() distributes it */
+	return t->adam.factored
+		       ? ckpt_load_factored(folder, t->model, t->adam.second, e)
+		       : ckpt_load_moments(folder, t->model, t->adam.first, t->adam.second, e);
 }
 
 /* damage: a line for each checkpoint after `step` that has been set aside. */
@@ -98,6 +127,12 @@ static void report_damage(struct trainer *t, const char *damage, int64_t step)
 			(long long)step, (int)MIN(end - damage, 400), damage);
 }
 
+static int init_weights(struct trainer *t, struct err *e)
+{
+	return t->conf->depth_scaled_init ? model_init_by_depth(t->model, t->state.seed, e)
+					  : model_init(t->model, t->state.seed, e);
+}
+
 /* First rank: load the newest checkpoint; without one, the model of start_from or random weights. */
 static int load_or_init(struct trainer *t, struct err *e)
 {
@@ -110,7 +145,7 @@ static int load_or_init(struct trainer *t, struct err *e)
 		buf_free(&damage);
 		return e->code		     ? e->code
 		       : t->conf->start_from ? start_weights_load(t, NULL, e)
-					     : model_init(t->model, t->state.seed, e);
+					     : init_weights(t, e);
 	}
 	rc = ckpt_read_state(folder, false, &found, e);
 	if (!rc)
@@ -121,9 +156,11 @@ static int load_or_init(struct trainer *t, struct err *e)
 	if (!rc)
 		rc = check_same_model(t, &found, folder, e);
 	if (!rc)
+		rc = check_same_optimizer(t, &found, folder, e);
+	if (!rc)
 		rc = ckpt_load_training(folder, t->model, &t->resumed_average, e);
-	if (!rc && !t->exchange.options.shards)
-		rc = ckpt_load_moments(folder, t->model, t->adam.first, t->adam.second, e);
+	if (!rc)
+		rc = load_optimizer(t, folder, e);
 	if (!rc)
 		rc = evaluations_read(t->folder, &t->progress.evaluations, e);
 	if (!rc) {
@@ -191,6 +228,8 @@ int trainer_load_state(struct trainer *t, struct err *e)
 		return e->code;
 	snprintf(t->state.precision, sizeof(t->state.precision), "%s",
 		 t->is_bf16 ? "bf16" : "fp32");
+	snprintf(t->state.optimizer, sizeof(t->state.optimizer), "%s",
+		 optimizer_name(t->adam.kind));
 	t->state.feedback_wire = (int32_t)t->exchange.options.wire;
 	t->state.feedback_bucket = (int64_t)t->exchange.options.buckets.each;
 	t->in_sync = true;

@@ -244,9 +244,10 @@ static int check_step_is_finite(struct trainer *t, const double sums[N_SUMS], st
 	if (++t->progress.bad_steps >= BAD_STEPS)
 		return err_set(e, ERR_DATA,
 			       "training has diverged: no finite gradient in %d steps, the last "
-			       "was step %lld; lower noam_factor, lengthen warmup or set clip, "
+			       "was step %lld; lower %s, lengthen warmup or set clip, "
 			       "and train from an earlier checkpoint",
-			       BAD_STEPS, (long long)t->state.step + 1);
+			       BAD_STEPS, (long long)t->state.step + 1,
+			       schedule_rate_option(t->rate_schedule.kind));
 	return 0; /* run_watch_step() warns */
 }
 
