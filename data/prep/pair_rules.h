@@ -51,8 +51,8 @@ struct held_out {
 };
 
 /*
- * Bytes of the tag and the blank at the start of a source line of a held-out set, one of those of dev_tags and
- * test_tags; 0: none.
+ * Bytes of the tag of dev_tags or test_tags, and of the blank after it, at the start of a source line of a held-out set.
+ * 0: the line has no tag.
  */
 size_t held_out_tag_bytes(const struct conf *c, const char *line, size_t n);
 

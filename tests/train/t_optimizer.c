@@ -165,7 +165,7 @@ static float three(int64_t i)
 	return 3;
 }
 
-/* A tenth of `three`. */
+/* The gradient of three(), divided by 10. */
 static float smaller(int64_t i)
 {
 	(void)i;

@@ -84,7 +84,8 @@ struct model_weights {
 	struct tensor output;	    /* (V, D) output layer: embed, or embed packed, or its own */
 	struct tensor output_bias, cross_kv, cross_kv_bias;
 	struct tensor position[N_STACKS]; /* (P, D) learned positions */
-	struct tensor embedding_scale[N_STACKS], embedding_shift[N_STACKS]; /* of their norm */
+	struct tensor embedding_scale[N_STACKS],
+		embedding_shift[N_STACKS]; /* (1, D) norm of the embeddings */
 	struct stack_weights stack[N_STACKS];
 };
 
@@ -110,9 +111,8 @@ int32_t model_longest_sentence(const struct model_shape *s);
 /* The norm at point i of a stack, 0 … n: before sublayer i, or with post-norm after sublayer i - 1. */
 struct model_norm {
 	struct norm_how how;  /* NORM_NONE: the point has no norm */
-	float *scale, *shift; /* NULL: it has none */
+	float *scale, *shift; /* (D) borrowed weights; NULL: the norm has no such weight */
 };
-struct model;
 struct model_norm model_norm_at(const struct model *m, const struct model_weights *w,
 				enum model_stack stack, int32_t point);
 

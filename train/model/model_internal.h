@@ -63,8 +63,9 @@ struct sublayer_act {
 
 struct stack_act {
 	int32_t n;
-	struct norm_point embedding; /* with embedding_norm: the embeddings before it; no out */
-	struct sublayer_act *sub;    /* (n + 1) owned; sub[n] has only the output of the stack */
+	/* with embedding_norm: sum = the embeddings before the norm; out is unused */
+	struct norm_point embedding;
+	struct sublayer_act *sub; /* (n + 1) owned; sub[n] has only the output of the stack */
 };
 
 /* A batch in the backend's memory, or in the staging buffer: one block, in this order. */

@@ -55,7 +55,8 @@ void adam_close(struct adam *a);
 int adam_choose(struct adam *a, enum optimizer_kind kind, double weight_decay, struct err *e);
 
 /*
- * Call it right after these, not with a factored optimizer: restrict the optimizer to these n parts; their moments are 0.
+ * Restrict the optimizer to these n parts; their moments are 0. Call it right after adam_open() and adam_choose(), and never
+ * with a factored optimizer.
  * After a failure there is nothing to close.
  */
 int adam_set_parts(struct adam *a, const struct range *parts, size_t n, struct err *e);

@@ -43,7 +43,7 @@ struct planned_rates {
 	char option[CONF_NAME_MAX]; /* that sets their size, as on the command line */
 	double value;		    /* of the option */
 	double unit;		    /* the scaled peak where the option is 1 */
-	double peak, travel;	    /* the largest scaled rate, and the sum of all */
+	double peak, travel;	    /* the largest scaled rate; the sum over all steps */
 };
 
 static struct planned_rates plan_rates(const struct conf *c)
