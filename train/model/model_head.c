@@ -29,7 +29,7 @@ struct head_chunk {
 };
 
 /* Row number of token `first` of a copy. */
-static int64_t copy_row(const struct model_pass *p, int32_t copy, int64_t first)
+static int64_t row_of_copy(const struct model_pass *p, int32_t copy, int64_t first)
 {
 	return copy * (p->extent.target / p->copies) + first;
 }
@@ -69,7 +69,7 @@ static void head_chunk_losses(const struct model_pass *p, const struct head_chun
 			logits[copy] =
 				in_place ? dlogits[copy] : tensor_rows(a->logits, copy * n, n);
 			model_linear(m, logits[copy],
-				     tensor_rows(states, copy_row(p, copy, c->first + at), n),
+				     tensor_rows(states, row_of_copy(p, copy, c->first + at), n),
 				     m->weights.output, m->weights.output_bias, false);
 		}
 		if (p->predict) /* the embedding has read these ids already */
@@ -86,7 +86,7 @@ static void head_chunk_backward(const struct model_pass *p, const struct head_ch
 {
 	const struct model *m = p->m;
 	const struct model_acts *a = &m->acts;
-	const int64_t first = copy_row(p, copy, c->first);
+	const int64_t first = row_of_copy(p, copy, c->first);
 	const struct tensor dlogits = tensor_rows(c->dlogits, copy * c->n, c->n);
 
 	m->ops->matmul(m->dev, tensor_rows(a->dout, first, c->n), dlogits, m->weights.output,

@@ -24,8 +24,8 @@ struct sublayer {
 	enum model_stack stack;
 	int32_t layer;
 	bool is_first; /* of its layer */
-	int32_t point,
-		next; /* of the stack: its place, and the next sublayer that this pass computes, or the end */
+	int32_t point; /* its place in the stack */
+	int32_t next;  /* the next sublayer that this pass computes, or the end of the stack */
 	const struct sublayer_act *act, *to;  /* at point, and at next */
 	const struct sublayer_weights *w, *g; /* weights, gradients */
 };
