@@ -339,7 +339,7 @@ template <enum access A> static __global__ void loss_of_pairs(struct pair_work w
 	const float at_target =
 		0.5f * (tensor_load1(w.a.logits, row, target) + tensor_load1(w.b, row, target));
 	struct logit_stats p = { LOWEST_SCORE, 0, 0 }, q = p;
-	struct pair_sums s = { 0 };
+	struct pair_sums s = { 0, 0, 0, 0 };
 	float a[8], b[8], a_sum, b_sum;
 
 	for (int col = threadIdx.x * 8; col < w.a.n_real; col += THREADS * 8) {
