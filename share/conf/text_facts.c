@@ -227,7 +227,8 @@ static int adopt_fact(struct conf *c, const struct conf *corpus, const char *nam
 
 	if (!rc && differ && is_path(o) && strcmp(from, "command line") != 0)
 		differ = !has_moved_with_recipe(c, corpus, o);
-	if (!rc && differ && conf_is_given(c, f->option) && text_fact_counts(corpus, f))
+	if (!rc && differ && conf_is_given(c, f->option) &&
+	    (text_fact_counts(corpus, f) || text_fact_counts(c, f)))
 		rc = err_set(e, ERR_CONFIG, CONTRADICTS, name, f->option, text_or_none(&was),
 			     strcmp(from, "command line") ? "" : "the ", from, text_or_none(&is),
 			     conf_dashed(f->option, dashed), text_or_none(&is));
