@@ -145,7 +145,7 @@ static int count_merges(struct prep *p, int side, struct err *e)
 }
 
 /* The same for SentencePiece, from the vocabulary that will be copied. */
-static int count_pieces(struct prep *p, int side, struct err *e)
+static int count_taken_pieces(struct prep *p, int side, struct err *e)
 {
 	char *path = pieces_find_file(p, text_vocabulary_file(p->c, side), e);
 	struct vocab *v = path ? vocab_open(path, e) : NULL;
@@ -165,7 +165,7 @@ int prep_pieces_copy_codes(struct prep *p, struct err *e)
 		if (!rc)
 			rc = text_segmentation(p->c, side) == SEGMENTATION_BPE
 				     ? count_merges(p, side, e)
-				     : count_pieces(p, side, e);
+				     : count_taken_pieces(p, side, e);
 	}
 	return rc;
 }

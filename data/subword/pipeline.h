@@ -13,8 +13,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "data/text/protect.h"
 #include "data/subword/vocabs.h"
+#include "data/text/protect.h"
 #include "share/base/buf.h"
 #include "share/base/err.h"
 #include "share/conf/conf.h"

@@ -321,6 +321,28 @@ static int write_translations(const char *path, const struct vocabs *v)
 	return w ? shard_finish(w, &e) : e.code;
 }
 
+TEST(shard_and_shortlist_of_the_fuzzer)
+{
+	char path[600], id[TEXT_VOCABULARY_ID];
+	struct err e = { 0 };
+	struct shard *s;
+	struct shortlist *l;
+	const char *srcdir = getenv("srcdir");
+
+	srcdir = srcdir ? srcdir : ".";
+	snprintf(path, sizeof(path), "%s/tests/fuzz/corpus/shard/sides", srcdir);
+	s = shard_open(path, &e);
+	if (check(s != NULL)) {
+		check_int(shard_own_source_vocabulary(s), 16);
+		snprintf(id, sizeof(id), "%s", shard_vocabulary_id(s));
+		snprintf(path, sizeof(path), "%s/tests/fuzz/corpus/shortlist/sides", srcdir);
+		l = shortlist_open(path, 8, id, &e);
+		check(l != NULL);
+		shortlist_close(l);
+	}
+	shard_close(s);
+}
+
 TEST(shortlist_of_separate_vocabularies)
 {
 	const struct shortlist_options how = { 1, 2, 600, 6 };

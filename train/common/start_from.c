@@ -9,8 +9,8 @@
 #include "share/base/hash.h"
 #include "share/base/util.h"
 #include "share/conf/arch.h"
-#include "share/format/json.h"
 #include "share/conf/text_sides.h"
+#include "share/format/json.h"
 #include "share/workspace/model_files.h"
 
 #define ORIGIN	  "start_from"

@@ -168,7 +168,7 @@ static void open_pair_facts(struct corpus_details *b)
 }
 
 /* The vocabulary of both sides, or of the target. */
-static void open_vocabulary(struct corpus_details *b, struct err *e)
+static void open_shown_vocabulary(struct corpus_details *b, struct err *e)
 {
 	char *path = file_path(e, "%s/" VOCABULARY_FILE, b->folder);
 
@@ -195,7 +195,7 @@ void corpus_details_open(struct corpus_details *b, enum data_pane pane)
 	} else if (pane == DATA_PAIRS || pane == DATA_RULES || pane == DATA_REPEATS) {
 		open_pair_facts(b);
 	} else if (pane == DATA_VOCABULARY && !b->vocab) {
-		open_vocabulary(b, &e);
+		open_shown_vocabulary(b, &e);
 	} else if (pane == DATA_SPLIT && !b->tracer) {
 		b->tracer = piece_tracer_open(b->folder, &e);
 	}
