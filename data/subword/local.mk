@@ -10,4 +10,4 @@ libdata_a_SOURCES += \
 	%D%/sp_charsmap.c %D%/sp_charsmap.h %D%/sp_charsmap_build.c \
 	%D%/sp_count.c %D%/sp_learn.c %D%/sp_model.c %D%/sp_model.h \
 	%D%/sp_normalize.c %D%/sp_normalize.h \
-	%D%/sp_rules.c %D%/sp_rules.h
+	%D%/sp_rules.c %D%/sp_rules.h %D%/vocabs.c %D%/vocabs.h

@@ -4,16 +4,17 @@
  * Encoding: normalise (optional), tokenise, split into pieces, look up ids. Decoding: look up
  * pieces, join them, detokenise. Preparation and translation both use this module, so they cannot
  * differ. Protected symbols (option protect) pass all steps unchanged: see pipeline_symbols(). A
- * pipeline is opened from a folder (a corpus or a model) with vocab.tsv, recipe.ini and, by its option
- * segmentation, bpe.codes or sentencepiece.model. recipe.ini selects the steps.
+ * pipeline is opened from a folder (a corpus or a model). The options of its recipe.ini select the steps and
+ * the files of subword models and vocabularies: see text_sides.h. Source and target may share them.
  */
 #ifndef WERKBANK_DATA_SUBWORD_PIPELINE_H
 #define WERKBANK_DATA_SUBWORD_PIPELINE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
+#include "data/subword/vocabs.h"
 #include "data/text/protect.h"
-#include "data/words/vocab.h"
 #include "share/base/buf.h"
 #include "share/base/err.h"
 #include "share/conf/conf.h"
@@ -27,7 +28,7 @@ struct pipeline;
  */
 struct pipeline *pipeline_open(const char *folder, const struct conf *c, struct err *e);
 /*
- * Without vocab.tsv, which preparation writes later: only tokenising and splitting into pieces
+ * Without vocabulary, which preparation writes later: only tokenising and splitting into pieces
  * work.
  */
 struct pipeline *pipeline_open_pieces(const char *folder, const struct conf *c, struct err *e);
@@ -42,21 +43,23 @@ struct pipeline *pipeline_open_pieces(const char *folder, const struct conf *c, 
  * the symbol with "@@", for symbols that touch the text after them.
  */
 int pipeline_symbols(struct protect **out, const struct conf *c, struct err *e);
-/* Where BPE finds symbols in tokenised text. */
-enum protect_where pipeline_where(const struct conf *c);
+enum pipeline_side { SIDE_SOURCE, SIDE_TARGET, N_SIDES };
+
+/* Where BPE finds symbols in the tokenised text of a side. */
+enum protect_where pipeline_where(const struct conf *c, enum pipeline_side side);
 /* The symbols; NULL: none. Borrowed. */
 const struct protect *pipeline_protect(const struct pipeline *p);
-/* The name of the file with the codes of the option segmentation: a constant of model_files.h. */
-const char *pipeline_codes_file(const struct conf *c);
+/* Borrowed; without vocabularies if it was opened so. */
+const struct vocabs *pipeline_vocabs(const struct pipeline *p);
 /* Borrowed; NULL: opened without a vocabulary. */
-const struct vocab *pipeline_vocab(const struct pipeline *p);
+const struct vocab *pipeline_vocab(const struct pipeline *p, enum pipeline_side side);
+/* Is the subword model of the side a SentencePiece model? Else it is BPE. */
+bool pipeline_is_sentencepiece(const struct pipeline *p, enum pipeline_side side);
 /*
- * The pieces in the order that vocab.tsv must have, for vocab_write_in_order(). NULL: any order,
+ * The pieces in the order that the vocabulary file must have, for vocab_write_in_order(). NULL: any order,
  * use vocab_write(). Borrowed.
  */
-const struct intern *pipeline_piece_order(const struct pipeline *p);
-
-enum pipeline_side { SIDE_SOURCE, SIDE_TARGET };
+const struct intern *pipeline_piece_order(const struct pipeline *p, enum pipeline_side side);
 
 /* Append the tokens of a raw line to out, before the split into pieces. */
 int pipeline_tokenize(struct pipeline *p, enum pipeline_side side, const char *line, size_t n,
@@ -77,8 +80,8 @@ int pipeline_decode(struct pipeline *p, enum pipeline_side side, const int32_t *
  * Append the pieces of one token to out, joined by one blank; there may be none. A whole
  * tokenised line gives the pieces of its tokens, joined by blanks, since no piece spans a blank.
  */
-int pipeline_word_pieces(struct pipeline *p, const char *word, size_t n, struct buf *out,
-			 struct err *e);
+int pipeline_word_pieces(struct pipeline *p, enum pipeline_side side, const char *word, size_t n,
+			 struct buf *out, struct err *e);
 
 /* The last step of encoding: append the ids of pieces that are separated by blanks to *ids. */
 int pipeline_pieces_to_ids(const struct vocab *v, const char *pieces, size_t n, int32_t **ids,
