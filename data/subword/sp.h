@@ -1,5 +1,5 @@
 /*
- * sp.h - SentencePiece's BPE: learns, applies and undoes it, and reads and writes its model files.
+ * sp.h - SentencePiece's BPE and unigram models: learns, applies and undoes them, reads and writes their files.
  *
  * Kudo and Richardson 2018, "SentencePiece: A simple and language independent subword tokenizer
  * and detokenizer". Text is normalised (by default with the rules nmt_nfkc), "▁" (U+2581) is put
@@ -55,7 +55,7 @@ int sp_learn(struct word_counter *words, int64_t vocabulary_size, const struct p
 
 struct sp; /* a model, with a cache of words */
 
-/* NULL: failure. Models of other types than BPE are refused, with their type in the message. */
+/* NULL: failure. Word and character models are refused, with their type in the message. */
 struct sp *sp_open(const char *model_path, struct err *e);
 /* sp_open() for n bytes in memory, which are copied. name: for messages. */
 struct sp *sp_open_memory(const void *bytes, size_t n, const char *name, struct err *e);
