@@ -9,7 +9,8 @@ libdata_a_SOURCES += \
 	%D%/piece_trie.c %D%/piece_trie.h \
 	%D%/pipeline.c %D%/pipeline.h %D%/sp.h %D%/sp_apply.c %D%/sp_bpe.c \
 	%D%/sp_charsmap.c %D%/sp_charsmap.h %D%/sp_charsmap_build.c \
-	%D%/sp_kind.c %D%/sp_kind.h %D%/sp_unigram.c %D%/sp_unigram.h \
+	%D%/sp_kind.c %D%/sp_kind.h %D%/sp_lattice.c %D%/sp_lattice.h \
+	%D%/sp_unigram.c %D%/sp_unigram.h \
 	%D%/sp_count.c %D%/sp_learn.c %D%/sp_model.c %D%/sp_model.h \
 	%D%/sp_normalize.c %D%/sp_normalize.h \
 	%D%/sp_rules.c %D%/sp_rules.h

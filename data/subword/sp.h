@@ -17,6 +17,7 @@
 #include "data/words/word_counter.h"
 #include "share/base/buf.h"
 #include "share/base/err.h"
+#include "share/base/rng.h"
 
 /* ---- learning ---- */
 
@@ -68,6 +69,19 @@ const struct intern *sp_pieces(const struct sp *s);
  * adjacent ones form one word. A line may have no pieces.
  */
 int sp_apply_line(struct sp *s, const char *line, size_t n, struct buf *out, struct err *e);
+
+/*
+ * Unigram models only, else ERR_CONFIG: append the pieces of a random split of the line, as in
+ * sp_lattice.h. n_best 1: of all splits; above: of the n_best best ones, at most SP_LATTICE_MOST.
+ */
+int sp_sample_line(struct sp *s, const char *line, size_t n, double theta, size_t n_best,
+		   struct rng_key key, struct buf *out, struct err *e);
+/*
+ * Unigram models only, else ERR_CONFIG: append the best splits of the line, at most n_best, each
+ * followed by a newline, the best first. An empty line has one split without pieces.
+ */
+int sp_best_lines(struct sp *s, const char *line, size_t n, size_t n_best, struct buf *out,
+		  struct err *e);
 
 /*
  * Append the text of pieces that are joined by one blank, without special tokens; <unk> becomes "

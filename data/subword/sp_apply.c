@@ -14,6 +14,7 @@
 #include "data/subword/bpe_line.h"
 #include "data/subword/sp.h"
 #include "data/subword/sp_kind.h"
+#include "data/subword/sp_lattice.h"
 #include "data/subword/sp_model.h"
 #include "data/text/chars.h"
 #include "share/base/file.h"
@@ -45,6 +46,7 @@ struct sp {
 
 	struct buf normalized; /* work space for one text */
 	struct sp_split split;
+	struct sp_lattice lattice; /* unigram: of one text */
 };
 
 /* ---- opening ---- */
@@ -131,6 +133,7 @@ void sp_close(struct sp *s)
 	free(s->scores);
 	buf_free(&s->normalized);
 	sp_split_free(&s->split);
+	sp_lattice_free(&s->lattice);
 	free(s);
 }
 
@@ -302,6 +305,67 @@ int sp_apply_line(struct sp *s, const char *line, size_t n, struct buf *out, str
 	if (!is_whole && sp_add_words(s, line, n, out, &is_whole, e))
 		return e->code;
 	return is_whole ? sp_encode_text(s, line, n, 0, out, NULL, e) : 0;
+}
+
+/* ---- splits of a unigram model that are not the best one ---- */
+
+/* Fill the lattice of a normalised line. *is_empty: the line has no text. */
+static int sp_fill_lattice(struct sp *s, const char *line, size_t n, bool *is_empty, struct err *e)
+{
+	if (!s->model.is_unigram)
+		return err_set(e, ERR_CONFIG,
+			       "sampling and n-best splits need a unigram model, this is a BPE "
+			       "model");
+	buf_clear(&s->normalized);
+	if (sp_normalize(&s->model.normalizer, line, n, &s->normalized, NULL, e))
+		return e->code;
+	*is_empty = !s->normalized.len;
+	return *is_empty ? 0
+			 : sp_lattice_fill(&s->lattice, sp_unigram_table(s->state),
+					   s->normalized.data, s->normalized.len, e);
+}
+
+int sp_sample_line(struct sp *s, const char *line, size_t n, double theta, size_t n_best,
+		   struct rng_key key, struct buf *out, struct err *e)
+{
+	bool is_empty;
+	size_t found;
+	double score;
+
+	if (sp_fill_lattice(s, line, n, &is_empty, e))
+		return e->code;
+	if (is_empty)
+		return 0;
+	if (n_best <= 1) {
+		if (sp_lattice_sample(&s->lattice, theta, key, &s->split, e))
+			return e->code;
+	} else if (sp_lattice_find_best(&s->lattice, n_best, &found, e) ||
+		   sp_lattice_get_best(&s->lattice, sp_lattice_draw_rank(&s->lattice, theta, key),
+				       &s->split, &score, e)) {
+		return e->code;
+	}
+	return sp_add_pieces(s, out, e);
+}
+
+int sp_best_lines(struct sp *s, const char *line, size_t n, size_t n_best, struct buf *out,
+		  struct err *e)
+{
+	bool is_empty;
+	size_t found = 1;
+	double score;
+
+	if (sp_fill_lattice(s, line, n, &is_empty, e) ||
+	    (!is_empty && sp_lattice_find_best(&s->lattice, n_best, &found, e)))
+		return e->code;
+	s->split.n = 0;
+	for (size_t i = 0; i < found; i++) {
+		if (!is_empty && sp_lattice_get_best(&s->lattice, i, &s->split, &score, e))
+			return e->code;
+		if (sp_add_pieces(s, out, e))
+			return e->code;
+		buf_add_char(out, '\n');
+	}
+	return buf_check(out, e);
 }
 
 /* ---- back to text ---- */

@@ -17,6 +17,7 @@
 
 #include "data/subword/bpe_line.h"
 #include "share/base/mem.h"
+#include "share/base/text.h"
 #include "share/base/util.h"
 
 #define UNKNOWN_PENALTY 10.0f
@@ -50,6 +51,11 @@ static int build_trie(struct unigram_table *t, const struct sp_model *m, struct 
 	return rc;
 }
 
+static double symbol_score(size_t length)
+{
+	return (double)length * SYMBOL_BONUS - SYMBOL_BONUS;
+}
+
 int unigram_table_open(struct unigram_table *t, const struct sp_model *m, struct err *e)
 {
 	float least = FLT_MAX;
@@ -57,26 +63,29 @@ int unigram_table_open(struct unigram_table *t, const struct sp_model *m, struct
 
 	*t = (struct unigram_table){ 0 };
 	t->scores = mem_alloc((size_t)m->pieces.n, sizeof(*t->scores), e);
-	if (!t->scores || build_trie(t, m, e)) {
+	t->lattice_scores = mem_alloc((size_t)m->pieces.n, sizeof(*t->scores), e);
+	if (!t->scores || !t->lattice_scores || build_trie(t, m, e)) {
 		unigram_table_free(t);
 		return e->code;
 	}
 	for (int32_t i = 0; i < m->pieces.n; i++) {
 		if (m->entries[i].type != SP_NORMAL)
 			continue;
-		t->scores[i] = m->entries[i].score;
+		t->scores[i] = t->lattice_scores[i] = m->entries[i].score;
 		least = MIN(least, m->entries[i].score);
 		most = MAX(most, fabs((double)m->entries[i].score));
 	}
 	t->unknown = least - UNKNOWN_PENALTY;
 	t->reach = MAX(fabs((double)t->unknown), most) + SYMBOL_BONUS;
 	for (int32_t i = 0; i < m->pieces.n; i++) {
+		const char *text;
 		size_t n;
 
 		if (m->entries[i].type != SP_USER_DEFINED)
 			continue;
-		intern_text(&m->pieces, i, &n);
-		t->scores[i] = (double)n * SYMBOL_BONUS - SYMBOL_BONUS;
+		text = intern_text(&m->pieces, i, &n);
+		t->scores[i] = symbol_score(n);
+		t->lattice_scores[i] = symbol_score(utf8_count(text, n));
 	}
 	return 0;
 }
@@ -85,6 +94,7 @@ void unigram_table_free(struct unigram_table *t)
 {
 	piece_trie_free(&t->trie);
 	free(t->scores);
+	free(t->lattice_scores);
 	*t = (struct unigram_table){ 0 };
 }
 
@@ -198,6 +208,11 @@ static int sp_unigram_split(void *state, const char *text, size_t n, struct sp_s
 	margin = u->ends[n].first - u->ends[n].second;
 	to->limit = (float)(margin / steps - u->table.reach * (double)n);
 	return 0;
+}
+
+const struct unigram_table *sp_unigram_table(const void *state)
+{
+	return &((const struct sp_unigram *)state)->table;
 }
 
 const struct sp_kind sp_unigram_kind = { sp_unigram_open, sp_unigram_split, sp_unigram_close };

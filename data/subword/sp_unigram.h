@@ -16,12 +16,19 @@
 struct unigram_table {
 	struct piece_trie trie;
 	double *scores; /* owned: by id */
-	float unknown;	/* score of the unknown token */
-	double reach;	/* no part has a greater absolute score than its bytes times this */
+	/*
+	 * Owned: by id, in a lattice. SentencePiece counts the length of a user-defined symbol in
+	 * bytes for the best split, and in characters for a lattice.
+	 */
+	double *lattice_scores;
+	float unknown; /* score of the unknown token */
+	double reach;  /* no part has a greater absolute score than its bytes times this */
 };
 
 /* Build *t (empty before) of the normal pieces and user-defined symbols of m. */
 int unigram_table_open(struct unigram_table *t, const struct sp_model *m, struct err *e);
 void unigram_table_free(struct unigram_table *t);
+/* The table of a state of sp_unigram_kind. Borrowed. */
+const struct unigram_table *sp_unigram_table(const void *state);
 
 #endif
