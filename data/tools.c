@@ -431,7 +431,10 @@ static int sp_learn_to_files(struct word_counter *l, const struct conf *c, int64
 	struct protect *p = NULL;
 	int rc = vocab ? protect_open(&p, c->protect.items, c->protect.n, e) : e->code;
 
-	if (!rc)
+	if (!rc && c->segmentation == SEGMENTATION_UNIGRAM)
+		rc = sp_learn_unigram(l, c->vocabulary_size, p, flow_threads((int)c->threads),
+				      model, vocab, learned, e);
+	else if (!rc)
 		rc = sp_learn(l, c->vocabulary_size, p, model, vocab, learned, e);
 	protect_close(p);
 	free(model);

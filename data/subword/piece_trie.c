@@ -2,8 +2,8 @@
  * piece_trie.c - builds the double array of a trie of pieces: see piece_trie.h
  *
  * The keys are sorted, so a node is a range of keys with the same first bytes. The children of a node get
- * the first base at which all of their units are free. Units before first_free are nearly all taken and
- * are not searched again, so building takes time in proportion to the number of nodes.
+ * base at which all of their units are free. The search for a base is short, so building takes time in
+ * proportion to the number of nodes.
  */
 #include "data/subword/piece_trie.h"
 
@@ -17,7 +17,7 @@
 #define FREE	  UINT32_MAX /* check of a unit that is no node */
 #define NO_PARENT (UINT32_MAX - 1)
 #define ALPHABET  256
-#define FULL	  0.95 /* share of taken units from which on a region is not searched again */
+#define MAX_TRIES 64
 
 struct open_node {
 	uint32_t node;
@@ -28,7 +28,7 @@ struct open_node {
 struct trie_builder {
 	struct piece_trie *t;
 	const struct piece_key *keys;
-	size_t first_free;
+	size_t first_free, first_unused; /* units */
 	struct open_node *open; /* owned: a stack of nodes whose children are still missing */
 	size_t n_open, cap_open;
 };
@@ -55,31 +55,32 @@ static int grow_units(struct piece_trie *t, size_t n, struct err *e)
 	return 0;
 }
 
-/* Find a base for children with these bytes (n >= 1, ascending). */
+/*
+ * Find a base for children with these bytes (n >= 1, ascending): near the first free unit, else behind
+ * all taken ones. A single child fits into the first free unit.
+ */
 static int find_base(struct trie_builder *b, const unsigned char *bytes, size_t n, size_t *base,
 		     struct err *e)
 {
 	struct piece_trie *t = b->t;
-	size_t from, taken = 0;
+	size_t tries = 0;
 
 	while (b->first_free < t->n_units && t->units[b->first_free].check != FREE)
 		b->first_free++;
-	from = MAX(b->first_free, (size_t)bytes[0] + 1);
-	for (size_t at = from;; at++) {
+	for (size_t at = MAX(b->first_free, (size_t)bytes[0] + 1);; at++) {
 		size_t i = 0;
 
+		if (++tries == MAX_TRIES)
+			at = MAX(at, b->first_unused + bytes[0]);
 		if (grow_units(t, at + 2 * ALPHABET, e))
 			return e->code;
 		*base = at - bytes[0];
 		while (i < n && t->units[*base + bytes[i]].check == FREE)
 			i++;
-		if (i == n) {
-			if (from == b->first_free &&
-			    (double)taken >= FULL * (double)(at - from + 1))
-				b->first_free = at;
-			return 0;
-		}
-		taken += t->units[at].check != FREE;
+		if (i < n)
+			continue;
+		b->first_unused = MAX(b->first_unused, *base + bytes[n - 1] + 1);
+		return 0;
 	}
 }
 
@@ -96,7 +97,7 @@ static int add_children(struct trie_builder *b, struct open_node o, struct err *
 {
 	struct piece_unit *u = &b->t->units[o.node];
 	unsigned char bytes[ALPHABET];
-	size_t starts[ALPHABET + 1], n = 0, base;
+	size_t starts[ALPHABET + 1], n = 0, base = 0;
 
 	if (b->keys[o.first].n == o.depth)
 		u->id = b->keys[o.first++].id;
@@ -128,7 +129,7 @@ static int add_children(struct trie_builder *b, struct open_node o, struct err *
 
 int piece_trie_build(struct piece_trie *t, const struct piece_key *keys, size_t n, struct err *e)
 {
-	struct trie_builder b = { .t = t, .keys = keys, .first_free = 1 };
+	struct trie_builder b = { .t = t, .keys = keys, .first_free = 1, .first_unused = 1 };
 	int rc = grow_units(t, 2 * ALPHABET, e);
 
 	if (!rc) {

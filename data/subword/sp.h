@@ -42,7 +42,7 @@ int sp_count_file(struct word_counter *c, const char *path, bool repair, int thr
 		  int64_t *skipped, struct err *e);
 
 /*
- * Learn a model and write it to model_path, and lines "PIECE<TAB>SCORE" to vocab_path (NULL: no
+ * Learn a BPE model and write it to model_path, and lines "PIECE<TAB>SCORE" to vocab_path (NULL: no
  * such file), each atomically. vocabulary_size includes the four special tokens, the protected
  * symbols (user-defined symbols of the model; NULL: none) and the characters. *learned: pieces of the
  * model, fewer when no pair is left to merge. The counter is empty afterwards. ERR_CONFIG:
@@ -51,6 +51,14 @@ int sp_count_file(struct word_counter *c, const char *path, bool repair, int thr
  */
 int sp_learn(struct word_counter *words, int64_t vocabulary_size, const struct protect *symbols,
 	     const char *model_path, const char *vocab_path, int64_t *learned, struct err *e);
+
+/*
+ * sp_learn() for a unigram model. threads: as in flow.h; the model does not depend on them. Memory: see
+ * unigram_seeds.h, and about 150 bytes for each of the million first pieces.
+ */
+int sp_learn_unigram(struct word_counter *words, int64_t vocabulary_size,
+		     const struct protect *symbols, int threads, const char *model_path,
+		     const char *vocab_path, int64_t *learned, struct err *e);
 
 /* ---- applying ---- */
 
