@@ -17,7 +17,7 @@
 #define FREE	  UINT32_MAX /* check of a unit that is no node */
 #define NO_PARENT (UINT32_MAX - 1)
 #define ALPHABET  256
-#define MAX_TRIES 64
+#define MAX_TRIES 256 /* units of a search before its begin moves */
 
 struct open_node {
 	uint32_t node;
@@ -28,7 +28,7 @@ struct open_node {
 struct trie_builder {
 	struct piece_trie *t;
 	const struct piece_key *keys;
-	size_t first_free, first_unused; /* units */
+	size_t first_free, first_wide; /* units where the search for a base begins */
 	struct open_node *open; /* owned: a stack of nodes whose children are still missing */
 	size_t n_open, cap_open;
 };
@@ -56,22 +56,20 @@ static int grow_units(struct piece_trie *t, size_t n, struct err *e)
 }
 
 /*
- * Find a base for children with these bytes (n >= 1, ascending): near the first free unit, else behind
- * all taken ones. A single child fits into the first free unit.
+ * Find a base for children with these bytes (n >= 1, ascending). A single child fits into the first free
+ * unit. Several are searched from another place, which moves on when the search becomes long.
  */
 static int find_base(struct trie_builder *b, const unsigned char *bytes, size_t n, size_t *base,
 		     struct err *e)
 {
 	struct piece_trie *t = b->t;
-	size_t tries = 0;
+	size_t *from = n == 1 ? &b->first_free : &b->first_wide, tries = 0;
 
-	while (b->first_free < t->n_units && t->units[b->first_free].check != FREE)
-		b->first_free++;
-	for (size_t at = MAX(b->first_free, (size_t)bytes[0] + 1);; at++) {
+	while (*from < t->n_units && t->units[*from].check != FREE)
+		++*from;
+	for (size_t at = MAX(*from, (size_t)bytes[0] + 1);; at++, tries++) {
 		size_t i = 0;
 
-		if (++tries == MAX_TRIES)
-			at = MAX(at, b->first_unused + bytes[0]);
 		if (grow_units(t, at + 2 * ALPHABET, e))
 			return e->code;
 		*base = at - bytes[0];
@@ -79,7 +77,8 @@ static int find_base(struct trie_builder *b, const unsigned char *bytes, size_t 
 			i++;
 		if (i < n)
 			continue;
-		b->first_unused = MAX(b->first_unused, *base + bytes[n - 1] + 1);
+		if (tries > MAX_TRIES)
+			*from = at - MAX_TRIES / 2;
 		return 0;
 	}
 }
@@ -129,7 +128,7 @@ static int add_children(struct trie_builder *b, struct open_node o, struct err *
 
 int piece_trie_build(struct piece_trie *t, const struct piece_key *keys, size_t n, struct err *e)
 {
-	struct trie_builder b = { .t = t, .keys = keys, .first_free = 1, .first_unused = 1 };
+	struct trie_builder b = { .t = t, .keys = keys, .first_free = 1, .first_wide = 1 };
 	int rc = grow_units(t, 2 * ALPHABET, e);
 
 	if (!rc) {
