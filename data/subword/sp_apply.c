@@ -337,7 +337,7 @@ int sp_sample_line(struct sp *s, const char *line, size_t n, double theta, size_
 	if (is_empty)
 		return 0;
 	if (n_best <= 1) {
-		if (sp_lattice_sample(&s->lattice, theta, key, &s->split, e))
+		if (sp_lattice_sample(&s->lattice, theta, key, 0, &s->split, e))
 			return e->code;
 	} else if (sp_lattice_find_best(&s->lattice, n_best, &found, e) ||
 		   sp_lattice_get_best(&s->lattice, sp_lattice_draw_rank(&s->lattice, theta, key),

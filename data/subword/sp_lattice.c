@@ -127,16 +127,14 @@ static const struct lattice_arc *draw_arc(const struct sp_lattice *l, int32_t en
 	return a;
 }
 
-int sp_lattice_sample(struct sp_lattice *l, double theta, struct rng_key key, struct sp_split *to,
-		      struct err *e)
+int sp_lattice_sample(struct sp_lattice *l, double theta, struct rng_key key, uint64_t first,
+		      struct sp_split *to, struct err *e)
 {
-	uint64_t draws = 0;
-
 	assert(theta > 0);
 	sum_forward(l, theta);
 	to->n = 0;
 	for (int32_t end = l->n; end > 0;) {
-		const struct lattice_arc *a = draw_arc(l, end, theta, unit_number(key, draws++));
+		const struct lattice_arc *a = draw_arc(l, end, theta, unit_number(key, first++));
 
 		if (add_arc_part(to, a, e))
 			return e->code;

@@ -42,11 +42,11 @@ void sp_lattice_free(struct sp_lattice *l);
 
 /*
  * Replace the parts of *to by a random split, with probability proportional to exp(theta * score): forward
- * filtering and backward sampling. theta > 0; small values come near to the uniform distribution. The
- * random numbers are those of key, one for each part.
+ * filtering and backward sampling. theta > 0; small values come near to the uniform distribution. Each
+ * part uses one random number of key, from number first on.
  */
-int sp_lattice_sample(struct sp_lattice *l, double theta, struct rng_key key, struct sp_split *to,
-		      struct err *e);
+int sp_lattice_sample(struct sp_lattice *l, double theta, struct rng_key key, uint64_t first,
+		      struct sp_split *to, struct err *e);
 
 /*
  * Find the splits with the best scores, at most wanted (1 to SP_LATTICE_MOST). *found: their number. Memory:

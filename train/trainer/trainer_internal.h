@@ -115,7 +115,7 @@ struct trainer {
 
 	struct vocab *vocab;
 	struct shard *shard;
-	struct bpe_dropout *dropout; /* NULL: no BPE dropout */
+	struct resplit *resplit; /* NULL: no new splits */
 	struct loader *loader;
 	struct batch batch;
 	bool is_batch_loaded; /* batch is already the first one of the next step */

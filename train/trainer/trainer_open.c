@@ -323,11 +323,11 @@ int trainer_open(struct trainer *t, struct err *e)
 		return e->code;
 	t->stopping.folder = t->folder;
 	t->stopping.heartbeat = t->heartbeat;
-	if (c->bpe_dropout > 0) {
-		t->dropout = bpe_dropout_open(t->corpus, c, t->vocab, e);
-		if (!t->dropout)
+	if (resplit_is_wanted(c)) {
+		t->resplit = resplit_open(t->corpus, c, t->vocab, e);
+		if (!t->resplit)
 			return e->code;
-		options.dropout = t->dropout;
+		options.resplit = t->resplit;
 	}
 	if (check_same_corpus(t, e))
 		return e->code;
@@ -362,7 +362,7 @@ void trainer_close(struct trainer *t)
 	batch_free(&t->batch);
 	if (t->loader)
 		loader_free(t->loader);
-	bpe_dropout_close(t->dropout);
+	resplit_close(t->resplit);
 	if (t->shard)
 		shard_close(t->shard);
 	if (t->vocab)
