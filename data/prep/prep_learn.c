@@ -71,9 +71,14 @@ static int learn_sentencepiece(struct prep *p, const struct word_source *s, stru
 {
 	char *model = file_path(e, "%s/" SENTENCEPIECE_FILE, p->folder);
 	char *vocab = model ? file_path(e, "%s/sentencepiece.vocab", p->work) : NULL;
-	int rc = vocab ? sp_learn(s->words, p->c->vocabulary_size, s->protect, model, vocab,
-				  &p->numbers.merges, e)
-		       : e->code;
+	int64_t size = p->c->vocabulary_size, *learned = &p->numbers.merges;
+	int rc = vocab ? 0 : e->code;
+
+	if (!rc && p->c->segmentation == SEGMENTATION_UNIGRAM)
+		rc = sp_learn_unigram(s->words, size, s->protect, p->threads, model, vocab, learned,
+				      e);
+	else if (!rc)
+		rc = sp_learn(s->words, size, s->protect, model, vocab, learned, e);
 
 	free(model);
 	free(vocab);

@@ -32,7 +32,7 @@ static int files_add_name(struct prep_files *files, char *name, struct err *e)
 
 static bool has_sentencepiece(const struct prep *p)
 {
-	return p->c->segmentation == SEGMENTATION_SENTENCEPIECE;
+	return p->c->segmentation != SEGMENTATION_BPE;
 }
 
 /* Expand a pattern of prep_stage.outputs; i: index of the text (%K) or of the set (%H %P). */

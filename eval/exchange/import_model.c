@@ -346,7 +346,7 @@ static int find_vocabulary(struct model_import *m, struct err *e)
 
 static int stage_pieces(struct model_import *m, struct err *e)
 {
-	const bool sentencepiece = m->c->segmentation == SEGMENTATION_SENTENCEPIECE;
+	const bool sentencepiece = m->c->segmentation != SEGMENTATION_BPE;
 	bool is_found;
 	int rc = outfolder_open(&m->staging, m->beside, NULL, e);
 

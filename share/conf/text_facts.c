@@ -99,7 +99,14 @@ bool text_fact_counts(const struct conf *c, const struct text_fact *f)
 	if (o->kind == CONF_BOOL)
 		return *(const bool *)conf_slot(c, o) == !strcmp(wanted, "yes");
 	choice = conf_choice(o->detail, *(const int *)conf_slot(c, o), &len);
-	return strlen(wanted) == len && !memcmp(choice, wanted, len);
+	for (;; wanted += strcspn(wanted, "|") + 1) {
+		const size_t n_wanted = strcspn(wanted, "|");
+
+		if (n_wanted == len && !memcmp(choice, wanted, len))
+			return true;
+		if (!wanted[n_wanted])
+			return false;
+	}
 }
 
 /* ---- comparing --------------------------------------------------------- */
