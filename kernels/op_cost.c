@@ -213,6 +213,15 @@ struct op_cost op_cost_cross_entropy(struct dev *d, struct tensor dlogits, float
 	return bytes_moved(tensor_bytes(logits) + (grad_scale != 0 ? tensor_bytes(dlogits) : 0));
 }
 
+struct op_cost op_cost_cross_entropy_pairs(struct dev *d, struct tensor da, struct tensor db,
+					   float *loss, float *nll, struct tensor a,
+					   struct tensor b, const int32_t *targets, int64_t n_real,
+					   float smoothing, float weight, float grad_scale)
+{
+	return bytes_moved(tensor_bytes(a) + tensor_bytes(b) +
+			   (grad_scale != 0 ? tensor_bytes(da) + tensor_bytes(db) : 0));
+}
+
 struct op_cost op_cost_add(struct dev *d, struct tensor x, struct tensor y)
 {
 	return bytes_moved(2 * tensor_bytes(x) + tensor_bytes(y));

@@ -40,6 +40,9 @@ grep -v '^#' tests/words.txt | while IFS=$tab read -r word plain right; do
 		grep -vE "${right:-^\$}" | sed "s/\$/   [plain: $plain]/"
 done >"${TMPDIR:-/tmp}/lint.$$"
 if [ -s "${TMPDIR:-/tmp}/lint.$$" ]; then cat "${TMPDIR:-/tmp}/lint.$$"; complain "write the plain form (tests/words.txt)"; fi
+# A note of the manual is for one option; of two notes only one would be printed.
+names=$(sed -n 's/^OPTION_NOTE("\([a-z_0-9]*\)".*/\1/p' share/help/manual.def | sort | uniq -d)
+if [ -n "$names" ]; then echo "$names"; complain "several notes for one option in share/help/manual.def"; fi
 # Function names are unique, so that a search finds one place.
 names=$(find share kernels data train eval tui \( -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' \) -exec \
 	sed -s -n 's/^static [^=;(]*[ *]\([a-z][a-z_0-9]*\)(.*[^;]$/\1/p; $!d; s/.*/---/p' {} + |

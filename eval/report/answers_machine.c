@@ -53,7 +53,10 @@ static double peak_of(const char *gpu)
 	return flops;
 }
 
-/* FLOP/s of training: each token costs 6 operations per weight (2 forward, 4 backward). */
+/*
+ * FLOP/s of training: each token costs 6 operations per weight (2 forward, 4 backward), in two passes with
+ * R-Drop. LayerDrop skips a share of the layers; that the embeddings and the output layer remain is neglected.
+ */
 static double flops_done(const struct evidence *v, const struct train_point *mean)
 {
 	struct err ignored = { 0 };
@@ -65,7 +68,8 @@ static double flops_done(const struct evidence *v, const struct train_point *mea
 				   (int32_t)CEIL_DIV((int64_t)v->vocabulary, 8) * 8,
 				   (int32_t)v->vocabulary, &ignored))
 		model_product_weights(&shape, &source, &target);
-	return 6 * (mean->source_tps * source + mean->target_tps * target);
+	return 6 * (v->recipe.r_drop > 0 ? 2 : 1) * (1 - v->recipe.layer_drop) *
+	       (mean->source_tps * source + mean->target_tps * target);
 }
 
 /* Means over the host records with GPU figures; NAN without any. */

@@ -13,6 +13,8 @@
  * threads, which hold up to 65,536 bf16 logits between the passes, so the row is read once.
  * loss_in_memory() is for all other types and widths, and reads the row again in pass 2.
  *
+ * loss_of_pairs() is for R-Drop: one block for two rows, three passes over both: statistics, divergences, gradients.
+ *
  * The trainer computes logits of loss_rows rows at a time (ops.h). A row with a negative target is
  * padding and gets zeros.
  */
@@ -77,6 +79,18 @@ static __device__ __forceinline__ void store_zero_loss(const struct loss_work &w
 		tensor_store8<A>(w.grad, row, col, none);
 }
 
+/* Reduce the sums of N threads; lse on every thread, and *sum = that of the row. */
+template <int N>
+static __device__ __forceinline__ float block_log_sum(struct logit_stats s, float *sum)
+{
+	const float greatest = block_max<N>(s.greatest),
+		    lse = greatest + logf(block_sum<N>(s.exponentials *
+						       exp_2((s.greatest - greatest) * LOG2E)));
+
+	*sum = block_sum<N>(s.sum);
+	return lse;
+}
+
 /*
  * Reduce the sums of N threads, store loss and nll; returns lse on every thread. Its barriers ensure
  * that all threads have read at_target before the gradient is written in its place.
@@ -85,10 +99,8 @@ template <int N>
 static __device__ __forceinline__ float finish_loss(const struct loss_work &w, int64_t row,
 						    struct logit_stats s, float at_target)
 {
-	const float greatest = block_max<N>(s.greatest),
-		    lse = greatest + logf(block_sum<N>(s.exponentials *
-						       exp_2((s.greatest - greatest) * LOG2E))),
-		    sum = block_sum<N>(s.sum);
+	float sum;
+	const float lse = block_log_sum<N>(s, &sum);
 
 	if (threadIdx.x == 0) {
 		w.loss[row] =
@@ -240,4 +252,138 @@ extern "C" void cuda_cross_entropy(struct dev *d, struct tensor dlogits, float *
 		start_in_registers(d, w);
 	else
 		LAUNCH_ACCESS(d, access, loss_in_memory, (unsigned)logits.rows, THREADS, 0, w);
+}
+
+/* ---- pairs ------------------------------------------------------------------------- */
+
+struct pair_work {
+	struct loss_work a;
+	struct tensor b, b_grad;
+	float weight;
+};
+
+/* Two predictions of a target: logarithms of their sums, and KL(p, q), KL(q, p). */
+struct pair_sums {
+	float a_lse, b_lse, pq, qp;
+};
+
+/* The next eight logits of both rows, of which the first n exist, added to the divergences. */
+static __device__ __forceinline__ void add_eight_divergences(struct pair_sums *s, const float a[8],
+							     const float b[8], int64_t n)
+{
+#pragma unroll
+	for (int i = 0; i < 8; i++) {
+		const float p = a[i] - s->a_lse, q = b[i] - s->b_lse;
+
+		s->pq += i < n ? exp_2(p * LOG2E) * (p - q) : 0;
+		s->qp += i < n ? exp_2(q * LOG2E) * (q - p) : 0;
+	}
+}
+
+/* Logits of both rows become their gradients, from column col on. */
+static __device__ __forceinline__ void pair_gradients(const struct pair_work &w, float a[8],
+						      float b[8], int64_t col,
+						      const struct pair_sums &s, int32_t target)
+{
+	const float rest = w.a.smoothing / (float)w.a.n_real, scale = 0.5f * w.a.grad_scale,
+		    half = 0.5f * w.weight;
+
+#pragma unroll
+	for (int i = 0; i < 8; i++) {
+		const float log_p = a[i] - s.a_lse, log_q = b[i] - s.b_lse, r = log_p - log_q,
+			    p = exp_2(log_p * LOG2E), q = exp_2(log_q * LOG2E),
+			    y = rest + (col + i == target ? 1 - w.a.smoothing : 0);
+		const bool is_real = col + i < w.a.n_real;
+
+		a[i] = is_real ? (p - y + half * (p * (r - s.pq) + p - q)) * scale : 0;
+		b[i] = is_real ? (q - y - half * (q * (r + s.qp) + p - q)) * scale : 0;
+	}
+}
+
+/* Zeros for a row of padding. */
+template <enum access A>
+static __device__ __forceinline__ void store_zero_pair(const struct pair_work &w, int64_t row)
+{
+	const float none[8] = { 0 };
+
+	store_zero_loss<A>(w.a, row);
+	if (w.a.grad_scale == 0)
+		return;
+	for (int64_t col = threadIdx.x * 8; col < w.b_grad.cols; col += blockDim.x * 8)
+		tensor_store8<A>(w.b_grad, row, col, none);
+}
+
+/* Store loss and nll of a pair; sums: of the logits of both rows. */
+static __device__ __forceinline__ void store_pair_loss(const struct pair_work &w, int64_t row,
+						       const struct pair_sums &s, float at_target,
+						       float sums)
+{
+	const float lse = 0.5f * (s.a_lse + s.b_lse);
+
+	w.a.nll[row] = lse - at_target;
+	w.a.loss[row] = lse - (1 - w.a.smoothing) * at_target -
+			0.5f * w.a.smoothing / (float)w.a.n_real * sums +
+			0.25f * w.weight * (s.pq + s.qp);
+}
+
+template <enum access A> static __global__ void loss_of_pairs(struct pair_work w)
+{
+	kernel_begin();
+	const int64_t row = blockIdx.x;
+	const int32_t target = w.a.targets[row];
+
+	if (target < 0) {
+		store_zero_pair<A>(w, row);
+		return;
+	}
+	const float at_target =
+		0.5f * (tensor_load1(w.a.logits, row, target) + tensor_load1(w.b, row, target));
+	struct logit_stats p = { LOWEST_SCORE, 0, 0 }, q = p;
+	struct pair_sums s = { 0 };
+	float a[8], b[8], a_sum, b_sum;
+
+	for (int col = threadIdx.x * 8; col < w.a.n_real; col += THREADS * 8) {
+		tensor_load8<A>(a, w.a.logits, row, col);
+		tensor_load8<A>(b, w.b, row, col);
+		add_eight_logits(&p, a, (int)w.a.n_real - col);
+		add_eight_logits(&q, b, (int)w.a.n_real - col);
+	}
+	s.a_lse = block_log_sum<THREADS>(p, &a_sum);
+	s.b_lse = block_log_sum<THREADS>(q, &b_sum);
+	for (int col = threadIdx.x * 8; col < w.a.n_real; col += THREADS * 8) {
+		tensor_load8<A>(a, w.a.logits, row, col);
+		tensor_load8<A>(b, w.b, row, col);
+		add_eight_divergences(&s, a, b, w.a.n_real - col);
+	}
+	s.pq = block_sum<THREADS>(s.pq);
+	s.qp = block_sum<THREADS>(s.qp);
+	if (threadIdx.x == 0)
+		store_pair_loss(w, row, s, at_target, a_sum + b_sum);
+	if (w.a.grad_scale == 0)
+		return;
+	for (int col = threadIdx.x * 8; col < w.a.logits.cols; col += THREADS * 8) {
+		tensor_load8<A>(a, w.a.logits, row, col);
+		tensor_load8<A>(b, w.b, row, col);
+		pair_gradients(w, a, b, col, s, target);
+		tensor_store8<A>(w.a.grad, row, col, a);
+		tensor_store8<A>(w.b_grad, row, col, b);
+	}
+}
+
+extern "C" void cuda_cross_entropy_pairs(struct dev *d, struct tensor da, struct tensor db,
+					 float *loss, float *nll, struct tensor a, struct tensor b,
+					 const int32_t *targets, int64_t n_real, float smoothing,
+					 float weight, float grad_scale)
+{
+	const bool gradient = grad_scale != 0;
+	const struct pair_work w = { { gradient ? da : a, a, loss, nll, targets, n_real, smoothing,
+				       grad_scale },
+				     b,
+				     gradient ? db : b,
+				     weight };
+
+	assert(n_real > 0 && n_real <= a.cols && a.rows == b.rows && a.cols == b.cols);
+	if (a.rows)
+		LAUNCH_ACCESS(d, access_of(a, b, w.a.grad, w.b_grad), loss_of_pairs,
+			      (unsigned)a.rows, THREADS, 0, w);
 }

@@ -29,7 +29,8 @@ enum rng_purpose {
 	RNG_FETCH,
 	RNG_PIECES,
 	RNG_BOOTSTRAP,
-	RNG_DECODE
+	RNG_DECODE,
+	RNG_LAYERS
 };
 
 /* Names one stream of random numbers; plain data. */

@@ -248,7 +248,7 @@ mutant graph-parents eval/decode/incremental cuda_graphs_true 's/step > 0 ? rows
 mutant graph-key-rows eval/decode/incremental cuda_graphs_decode '/ step_graph_key(/,/^}/s/(uint64_t)s->rows,/0,/'
 mutant graph-pad-slot eval/decode/incremental cuda_graphs_decode 's/: spare,/: slot->first_row,/'
 mutant join-sources eval/decode/incremental cuda_graphs_join 's/(int32_t \*)s->a.sources + first \* s->cross_stride/(int32_t *)s->a.sources/'
-mutant head-in-place train/model/model_head cuda_training_with_other 's/in_place ? tensor_rows(dlogits, at, n) : //'
+mutant head-in-place train/model/model_head cuda_training_with_other 's/in_place ? dlogits\[copy\] : /in_place \&\& p->copies > 2 ? dlogits[copy] : /'
 mutant graph-pad-room eval/decode/incremental cuda_graphs_decode 's/incremental_reserve_cache(s, s->rows, e)/incremental_reserve_cache(s, rows->n, e)/'
 mutant graph-length eval/decode/incremental cuda_graphs_true 's/\[STEP_INPUT_LENGTH\] = step + 1/[STEP_INPUT_LENGTH] = step + 1 + (step > 2)/'
 mutant wait-for-host-copy cuda_dev cuda_graphs_decode '/^int cuda_to_host_and_sync/,/^}/s/rc = cuda_sync(d, e);/rc = 0;/'
@@ -260,12 +260,15 @@ mutant rng-step-attention cuda_attention cuda_ops 's/drop_now(w.drop).key/w.drop
 mutant rng-step-attention-grad cuda_attention_grad cuda_ops 's/w.drop = drop_now(w.drop);//' attention_grad
 mutant rng-step-attention-any cuda_attention_any cuda_ops 's/w.drop = drop_now(w.drop);//' attention
 mutant target-of-nothing cuda_loss cuda_ops 's/if (target < 0)/if (target < -1)/' cross
+mutant pairs-other-row cuda_loss cuda_ops 's/q \* (r + s.qp) + p - q/q * (r + s.pq) + p - q/' pairs
+mutant pairs-padding cuda_loss cuda_ops 's/store_zero_pair<A>(w, row);/store_zero_loss<A>(w.a, row);/' pairs
+mutant copies-key train/model/model_batch cuda_training_with_r 's/target = copy \* x->target/target = 0/'
 mutant graph-played-once cuda_graph cuda_graphs_end 's/if (g \&\& piece < g->n)/if (g \&\& piece < 1)/'
 mutant graph-key-slot train/model/model_backward cuda_graphs_train 's/pack_two_ints(x->sentences, p->m->batch_slot)/pack_two_ints(x->sentences, 0)/'
 mutant graph-key-extent train/model/model_backward cuda_graphs_train 's/pack_two_ints(x->source, x->target)/0/; s/pack_two_ints(x->max_source, x->max_target)/0/'
 mutant graph-key-sentences train/model/model_backward cuda_graphs_train 's/pack_two_ints(x->sentences, p->m->batch_slot)/pack_two_ints(0, p->m->batch_slot)/'
 mutant graph-key-ready train/model/model_backward cuda_graphs_end 's/how->ready != NULL,/0,/'
-mutant graph-pads-cost train/model/model_batch cuda_graphs_train 's/fill_padded_ids(to->target_out, b->target_out, b->n_target, x->target, -1)/fill_padded_ids(to->target_out, b->target_out, b->n_target, x->target, 5)/'
+mutant graph-pads-cost train/model/model_batch cuda_graphs_train 's/fill_padded_ids(to->target_out + target, b->target_out, b->n_target, x->target, -1)/fill_padded_ids(to->target_out + target, b->target_out, b->n_target, x->target, 5)/'
 mutant graph-pads-join train/model/model_batch cuda_graphs_train 's/to\[n + 1\] = MIN(.*, rows);/to[n + 1] = rows;/'
 [ -z "${CHECK:-}" ] || exit $((failed > 0))
 tally

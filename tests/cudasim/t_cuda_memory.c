@@ -40,6 +40,8 @@ static void check_needs(const struct model_size *s)
 
 	check_err(model_memory_needs(s, &needs, &e), 0);
 	m = model_new(s->shape, s->ops, s->options, &e);
+	if (m)
+		model_set_copies(m, s->copies);
 	if (check(m && !model_reserve_training(m, s->tokens, s->sentences, &e) &&
 		  !adam_open(&adam, m, 0.9, 0.98, 1e-9, &e) && !model_init(m, 5, &e) &&
 		  fill(&batch, s->tokens, &e))) {
@@ -69,9 +71,11 @@ TEST(cuda_memory_is_what_was_said)
 		for (int bf16 = 0; bf16 < 2; bf16++)
 			for (int32_t tokens = 10; tokens <= 76; tokens += 66) {
 				const struct dev_options o = { .threads = 1, .bf16 = bf16 };
-				const struct model_size s = { &shapes[i], ops_cuda(), &o, tokens,
-							      SMALL_SENTENCES };
+				struct model_size s = { &shapes[i], ops_cuda(),	     &o,
+							tokens,	    SMALL_SENTENCES, 1 };
 
+				check_needs(&s);
+				s.copies = 2;
 				check_needs(&s);
 			}
 	check_int(sim_faults(NULL), 0);
@@ -91,7 +95,7 @@ static void check_graph_needs(const struct model_shape *shape, int32_t tokens)
 {
 	const struct dev_options options = { .threads = 1, .graphs = true },
 				 measures = { .graphs = true, .ways.measures_products = true };
-	struct model_size s = { shape, ops_cuda(), &options, tokens, SMALL_SENTENCES };
+	struct model_size s = { shape, ops_cuda(), &options, tokens, SMALL_SENTENCES, 1 };
 	struct dev_memory needs = { 0 }, more = { 0 };
 	struct err e = { 0 };
 	struct batch batch = { 0 };

@@ -427,6 +427,26 @@ static void run_cross_entropy(struct run *r, const struct op_case *c)
 			      c->third, c->dropout, gradient ? 100.0f : 0);
 }
 
+/* As run_cross_entropy(). */
+static void run_cross_entropy_pairs(struct run *r, const struct op_case *c)
+{
+	const bool apart = c->flags & HALF_CACHE, gradient = c->flags & ACCUMULATE;
+	const enum role role = gradient && !apart ? CHANGED : INPUT;
+	struct tensor a = run_tensor(r, role, c->rows, c->cols),
+		      b = run_tensor(r, role, c->rows, c->cols),
+		      da = apart ? run_halves(r, OUTPUT, c->rows, c->cols) : a,
+		      db = apart ? run_halves(r, OUTPUT, c->rows, c->cols) : b;
+	float *loss = run_floats(r, OUTPUT, c->rows), *nll = run_floats(r, OUTPUT, c->rows);
+	int32_t targets[MAX_INTS];
+
+	for (int64_t t = 0; t < c->rows; t++)
+		targets[t] = c->flags & GAPS && t % 3 == 1
+				     ? -1
+				     : (int32_t)run_random(r, (uint64_t)t, (uint32_t)c->third);
+	r->ops->cross_entropy_pairs(r->dev, da, db, loss, nll, a, b, run_ints(r, targets, c->rows),
+				    c->third, c->dropout, 5, gradient ? 100.0f : 0);
+}
+
 /* HALF_CACHE: y is bf16; with CROSS x instead. */
 static void run_add(struct run *r, const struct op_case *c)
 {

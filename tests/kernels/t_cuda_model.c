@@ -71,21 +71,34 @@ struct training {
 	bool loss_in_place;
 	struct gpu_ways ways;
 	bool has_no_relu_dropout;
+	float r_drop, layer_drop;
+	bool has_no_graphs, has_no_dropout;
 };
 
 static struct training small_training(bool bf16)
 {
-	return (struct training){
-		small_shape(), { { 5, 4 }, { 1, 3 }, { 7, 1 } }, bf16, 0, false, { 0 }, false
-	};
+	return (struct training){ small_shape(),
+				  { { 5, 4 }, { 1, 3 }, { 7, 1 } },
+				  bf16,
+				  0,
+				  false,
+				  { 0 },
+				  false,
+				  0,
+				  0,
+				  false,
+				  false };
 }
 
 /* Tensor cores compute 16 rows at a time: sentences end within, at and behind such a tile. */
 static struct training wide_training(void)
 {
-	return (struct training){
-		wide_shape, { { 15, 17 }, { 21, 1 }, { 2, 34 } }, true, 0, false, { 0 }, false
-	};
+	return (struct training){ wide_shape, { { 15, 17 }, { 21, 1 }, { 2, 34 } },
+				  true,	      0,
+				  false,      { 0 },
+				  false,      0,
+				  0,	      false,
+				  false };
 }
 
 /* The result of some training steps. */
@@ -98,9 +111,10 @@ struct trained {
 static bool train(struct trained *t, const char *backend, const struct training *what, int steps)
 {
 	static struct ops other_head;
-	struct dev_options options = {
-		.threads = 2, .bf16 = what->bf16, .graphs = true, .ways = what->ways
-	};
+	struct dev_options options = { .threads = 2,
+				       .bf16 = what->bf16,
+				       .graphs = what->layer_drop == 0 && !what->has_no_graphs,
+				       .ways = what->ways };
 	struct err e = { 0 };
 	const struct ops *ops = ops_find(backend, &e);
 	struct batch batch = { 0 };
@@ -115,6 +129,8 @@ static bool train(struct trained *t, const char *backend, const struct training 
 	}
 	m = ops ? model_new(&what->shape, ops, &options, &e) : NULL;
 	*t = (struct trained){ .floats = 0 };
+	if (m && what->r_drop > 0)
+		model_set_copies(m, 2);
 	if (!m || model_reserve_training(m, SMALL_TOKENS, SMALL_SENTENCES, &e) ||
 	    model_init(m, 8, &e) || batch_alloc(&batch, SMALL_SENTENCES, SMALL_TOKENS, &e)) {
 		test_fail(__FILE__, __LINE__, "%s: %s", backend, e.text);
@@ -130,7 +146,11 @@ static bool train(struct trained *t, const char *backend, const struct training 
 		struct model_sums sums;
 
 		how.step += (uint32_t)i;
+		how.r_drop = what->r_drop;
+		how.layer_drop = what->layer_drop;
 		how.relu_dropout = what->has_no_relu_dropout ? 0 : how.relu_dropout;
+		if (what->has_no_dropout)
+			how.dropout = how.attention_dropout = how.relu_dropout = 0;
 		small_clear_grad(m);
 		if (!check_err(model_forward_backward(m, &batch, &how, &sums, &e), 0))
 			test_fail(__FILE__, __LINE__, "%s: %s", backend, e.text);
@@ -202,6 +222,39 @@ TEST(cuda_training_on_tensor_cores_near_cpu)
 	const struct training what = wide_training();
 
 	compare_training(&what, MIN(COMPARED_STEPS, 3), 4e-3);
+}
+
+/*
+ * Two copies of a batch. With graphs each copy has its padding, so the masks of the second copy are those of
+ * the CPU only if the batch is full.
+ */
+TEST(cuda_training_with_r_drop_near_cpu)
+{
+	struct training what = small_training(false);
+
+	what.r_drop = 5;
+	what.has_no_graphs = true;
+	compare_training(&what, COMPARED_STEPS, 2e-5);
+	what.has_no_graphs = false;
+	what.has_no_dropout = true;
+	compare_training(&what, COMPARED_STEPS, 2e-5);
+	what.has_no_dropout = false;
+	for (int s = 0; s < 4; s++)
+		what.lengths[s][0] = what.lengths[s][1] = SMALL_TOKENS / 4 - 1;
+	compare_training(&what, COMPARED_STEPS, 2e-5);
+	what.bf16 = true;
+	compare_training(&what, MIN(COMPARED_STEPS, 3), 4e-3);
+	what.loss_rows = 4;
+	what.loss_in_place = true;
+	compare_training(&what, MIN(COMPARED_STEPS, 2), 4e-3);
+}
+
+TEST(cuda_training_with_layer_drop_near_cpu)
+{
+	struct training what = small_training(false);
+
+	what.layer_drop = 0.4f;
+	compare_training(&what, COMPARED_STEPS, 2e-5);
 }
 
 /* Both ways give the GPU the same bits. */

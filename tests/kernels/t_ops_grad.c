@@ -548,6 +548,61 @@ TEST(ops_grad_cross_entropy)
 	}
 }
 
+struct pair_check {
+	struct matrix a, b, loss, nll, da, db;
+	double smoothing, weight;
+};
+
+static double pair_loss_value(void *context)
+{
+	struct pair_check *m = context;
+	double sum = 0;
+
+	double_cross_entropy_pairs(NULL, view(m->da), view(m->db), m->loss.x, m->nll.x, view(m->a),
+				   view(m->b), loss_targets, 9, m->smoothing, m->weight, 0);
+	for (int t = 0; t < 5; t++)
+		sum += 0.25 * m->loss.x[t];
+	return sum;
+}
+
+TEST(ops_grad_cross_entropy_pairs)
+{
+	for (int i = 0; i < 3; i++) {
+		struct pair_check m = { .a = matrix_new(5, 12),
+					.b = matrix_new(5, 12),
+					.loss = matrix_new(1, 5),
+					.nll = matrix_new(1, 5),
+					.da = matrix_new(5, 12),
+					.db = matrix_new(5, 12),
+					.smoothing = 0.1 * (i > 0),
+					.weight = 3.0 * i };
+
+		double_cross_entropy_pairs(NULL, view(m.da), view(m.db), m.loss.x, m.nll.x,
+					   view(m.a), view(m.b), loss_targets, 9, m.smoothing,
+					   m.weight, 0.25);
+		compare("cross_entropy_pairs a", m.a, m.da, pair_loss_value, &m);
+		compare("cross_entropy_pairs b", m.b, m.db, pair_loss_value, &m);
+		free_all(&m.a, offsetof(struct pair_check, smoothing));
+	}
+}
+
+/* Two predictions p and q of two classes: the mean of both entropies, and half the weight times the divergence. */
+TEST(ops_cross_entropy_pairs_values)
+{
+	const double p[2] = { 0.75, 0.25 }, q[2] = { 0.5, 0.5 },
+		     pq = p[0] * log(p[0] / q[0]) + p[1] * log(p[1] / q[1]),
+		     qp = q[0] * log(q[0] / p[0]) + q[1] * log(q[1] / p[1]);
+	double x[2] = { log(p[0]) + 3, log(p[1]) + 3 }, y[2] = { log(q[0]), log(q[1]) }, loss, nll;
+	int32_t target = 1;
+	struct tensor a = { x, 1, 2, 2, DTYPE_F32 }, b = { y, 1, 2, 2, DTYPE_F32 };
+
+	double_cross_entropy_pairs(NULL, a, b, &loss, &nll, a, b, &target, 2, 0, 5, 0);
+	check_near(nll, -(log(p[1]) + log(q[1])) / 2, 1e-12);
+	check_near(loss, nll + 5.0 / 2 * (pq + qp) / 2, 1e-12);
+	double_cross_entropy_pairs(NULL, a, a, &loss, &nll, a, a, &target, 2, 0, 5, 0);
+	check_near(loss, nll, 1e-12);
+}
+
 /*
  * A uniform prediction over n costs log n with any smoothing; a certain and right prediction costs only
  * the smoothing.

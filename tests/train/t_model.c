@@ -526,8 +526,8 @@ TEST(model_training_memory)
 				     .real_vocabulary = 32768 };
 	struct err e;
 	struct dev_options fp32 = { 0 }, bf16 = { .bf16 = true };
-	struct model_size size = { &shape, ops_cpu(), &fp32, 1024, 512 };
-	struct dev_memory small, large, halves;
+	struct model_size size = { &shape, ops_cpu(), &fp32, 1024, 512, 1 };
+	struct dev_memory small, large, halves, twice;
 
 	check_err(model_memory_needs(&size, &small, &e), 0);
 	size.tokens = 4096;
@@ -541,6 +541,13 @@ TEST(model_training_memory)
 	/* weights, moments and the residual stream stay as they are */
 	check(halves.device_bytes < large.device_bytes - large.device_bytes / 5 &&
 	      halves.device_bytes > large.device_bytes / 2);
+	size = (struct model_size){ &shape, ops_cpu(), &fp32, 4096, 2048, 2 };
+	check_err(model_memory_needs(&size, &twice, &e), 0);
+	size.tokens = 8192;
+	size.sentences = 4096;
+	size.copies = 1;
+	check_err(model_memory_needs(&size, &large, &e), 0);
+	check_int(twice.device_bytes, large.device_bytes);
 	shape.heads = 0;
 	check_err(model_memory_needs(&size, &halves, &e), ERR_CONFIG);
 }
@@ -565,7 +572,7 @@ TEST(model_memory_for_graphs)
 					   .real_vocabulary = 32768 };
 	const struct dev_options plain = { 0 }, graphs = { .graphs = true };
 	struct ops table = *ops_ref();
-	struct model_size size = { &shape, &table, &graphs, 4096, 2048 };
+	struct model_size size = { &shape, &table, &graphs, 4096, 2048, 1 };
 	struct dev_memory want, even, more, without;
 	struct err e;
 

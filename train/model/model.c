@@ -153,7 +153,8 @@ static int model_reserve(struct model *m, int32_t tokens, int32_t sentences, enu
 {
 	const enum dtype dtype = dtype_of_acts(use, m->options.bf16);
 	const bool pad = use == MODEL_USE_TRAIN && backend_pads_batches(m->ops);
-	const struct batch_extent most = model_max_extent(tokens, sentences, pad);
+	const struct batch_extent most =
+		model_copies_extent(model_max_extent(tokens, sentences, pad), MAX(m->copies, 1));
 	struct arena_plan count = { .dtype = dtype, .ops = m->ops }, carve = count;
 
 	if (m->cap_tokens)
@@ -243,11 +244,24 @@ static struct dev_limits limits_of(const struct model_size *size, const struct m
 	};
 }
 
+void model_set_copies(struct model *m, int32_t copies)
+{
+	assert(!m->cap_tokens && (copies == 1 || copies == 2));
+	m->copies = copies;
+}
+
+static struct batch_extent training_extent(const struct model_size *s)
+{
+	return model_copies_extent(
+		model_max_extent(s->tokens, s->sentences, backend_pads_batches(s->ops)),
+		MAX(s->copies, 1));
+}
+
 int model_reserve_training(struct model *m, int32_t tokens, int32_t sentences, struct err *e)
 {
-	const struct batch_extent most =
-		model_max_extent(tokens, sentences, backend_pads_batches(m->ops));
-	const struct model_size size = { &m->shape, m->ops, &m->options, tokens, sentences };
+	const struct model_size size = { &m->shape, m->ops,    &m->options,
+					 tokens,    sentences, m->copies };
+	const struct batch_extent most = training_extent(&size);
 	const struct dev_limits limits = limits_of(&size, m->params, m->n_params, &most);
 
 	if (model_reserve(m, tokens, sentences, MODEL_USE_TRAIN, e))
@@ -289,8 +303,7 @@ int model_memory_needs(const struct model_size *s, struct dev_memory *needs, str
 	const bool bf16 = s->options->bf16;
 	const size_t each =
 		4 * sizeof(float) + (bf16 && s->ops->prefers_bf16_weights ? sizeof(uint16_t) : 0);
-	const struct batch_extent most =
-		model_max_extent(s->tokens, s->sentences, backend_pads_batches(s->ops));
+	const struct batch_extent most = training_extent(s);
 	struct model_acts acts = { 0 };
 	struct arena_plan count = { .dtype = dtype_of_acts(MODEL_USE_TRAIN, bf16), .ops = s->ops };
 	struct dev_limits limits;

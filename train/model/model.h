@@ -151,6 +151,11 @@ void model_free(struct model *m);
 int model_reserve_forward(struct model *m, int32_t tokens, int32_t sentences, struct err *e);
 /* For model_encode() and incremental decoding: no logits, which are large. */
 int model_reserve_encoding(struct model *m, int32_t tokens, int32_t sentences, struct err *e);
+/*
+ * Training passes will compute a batch as this many copies (2: R-Drop); call before model_reserve_training(),
+ * whose tokens and sentences are those of one copy.
+ */
+void model_set_copies(struct model *m, int32_t copies);
 /* For training: also gradients. */
 int model_reserve_training(struct model *m, int32_t tokens, int32_t sentences, struct err *e);
 
@@ -160,6 +165,7 @@ struct model_size {
 	const struct ops *ops;
 	const struct dev_options *options;
 	int32_t tokens, sentences; /* as for model_reserve_training() */
+	int32_t copies;		   /* as for model_set_copies(); 0 is 1 */
 };
 
 /*
@@ -194,6 +200,16 @@ struct model_tally {
 struct model_pass_options {
 	float dropout, attention_dropout, relu_dropout;
 	float smoothing;
+	/*
+	 * R-Drop (Liang et al. 2021), needs model_set_copies(m, 2): the batch passes twice, with other dropout
+	 * masks; the loss is the mean of both plus half of this weight times the divergence of the two
+	 * predictions. 0: one pass
+	 */
+	float r_drop;
+	/*
+	 * LayerDrop (Fan et al. 2020): probability of skipping a layer in this pass. Not with CUDA graphs.
+	 */
+	float layer_drop;
 	float grad_scale; /* factor of the loss: 1 / target tokens of the whole step */
 	uint64_t seed;
 	uint32_t step, micro; /* of the dropout masks: every micro-batch has its own */

@@ -48,6 +48,15 @@ static void report_gradients_ready(const struct model_pass *p, struct tensor fir
 		m->ops->graph_resume(m->dev);
 }
 
+/* Each cross attention overwrites the columns of its layer; those of skipped layers get no gradient. */
+static void zero_memory_gradient(const struct model_pass *p)
+{
+	const struct tensor d = p->m->acts.dmemory_kv;
+
+	assert(d.stride == d.cols);
+	p->m->ops->zero(p->m->dev, d.data, (size_t)(d.rows * d.cols) * dtype_bytes(d.dtype));
+}
+
 /* first: of the flat array, the tensor where the gradients of this stack begin. */
 static void stack_backward(const struct model_pass *p, enum model_stack stack, struct tensor first)
 {
@@ -56,9 +65,13 @@ static void stack_backward(const struct model_pass *p, enum model_stack stack, s
 	const int64_t floats = acts->sub[0].x.sum.rows * m->shape.d_model;
 
 	m->ops->zero(m->dev, m->acts.dsum.data, (size_t)floats * sizeof(float));
+	if (stack == STACK_DECODER && p->skipped[stack])
+		zero_memory_gradient(p);
 	for (int32_t i = acts->n - 1; i >= 0; i--) {
-		const struct sublayer at = model_sublayer(m, stack, i);
+		const struct sublayer at = model_sublayer(p, stack, i);
 
+		if (model_is_skipped(p, stack, i))
+			continue;
 		model_residual_backward(p, &at);
 		at.kind->backward(p, &at);
 		model_residual_pass(p, &at);
@@ -112,7 +125,7 @@ static struct graph_key graph_key_of_pass(const struct model_pass *p)
 		pack_two_ints(x->sentences, p->m->batch_slot),
 		pack_two_floats(how->dropout, how->attention_dropout),
 		pack_two_floats(how->relu_dropout, how->smoothing),
-		pack_two_floats(how->grad_scale, 0),
+		pack_two_floats(how->grad_scale, how->r_drop),
 		how->seed,
 		how->ready != NULL,
 	} };
@@ -161,6 +174,7 @@ int model_forward_backward(struct model *m, const struct batch *b,
 
 	if (!m->grad)
 		return err_set(e, ERR_INTERNAL, "the model has reserved no memory for training");
+	assert(!p.graph || how->layer_drop == 0);
 	if (model_pass_begin(&p, e))
 		return e->code;
 	if (sums)

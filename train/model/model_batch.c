@@ -9,6 +9,9 @@
  *	longest		rounded up to a power of two
  *	sentences	rounded up to a power of two
  *
+ * R-Drop computes a batch as two copies (model_set_copies): rows and sentences of the first copy, with its
+ * padding, then those of the second.
+ *
  * Padding rows follow the real rows, in sentences of their own, which are no longer than the
  * longest sentence may be; empty sentences follow them. Padding rows have token -1: their
  * embedding is that of the position alone, their loss is 0, and no real row attends to them. They
@@ -53,6 +56,14 @@ struct batch_extent model_max_extent(int32_t tokens, int32_t sentences, bool pad
 		sentences = round_up_to_power(sentences + padding_granule(tokens) / MIN_LENGTH,
 					      MIN_SENTENCES);
 	return (struct batch_extent){ .source = rows, .target = rows, .sentences = sentences };
+}
+
+struct batch_extent model_copies_extent(struct batch_extent x, int32_t copies)
+{
+	x.source *= copies;
+	x.target *= copies;
+	x.sentences *= copies;
+	return x;
 }
 
 struct batch_extent model_extent(const struct batch *b, int32_t max_tokens, bool pad)
@@ -106,36 +117,57 @@ static void fill_padded_ids(int32_t *to, const int32_t *from, int32_t n, int32_t
 		to[n] = padding;
 }
 
-/* to (sentences + 1) = starts of the n real sentences, then of padding sentences, then of empty ones. */
+/*
+ * to (sentences + 1) = starts of the n real sentences, then of padding sentences, then of empty ones.
+ * x: of one copy, which has the rows from `before` on.
+ */
 static void fill_starts(int32_t *to, const int32_t *from, int32_t n, const struct batch_extent *x,
-			bool source)
+			bool source, int32_t before)
 {
-	const int32_t rows = source ? x->source : x->target,
+	const int32_t rows = before + (source ? x->source : x->target),
 		      longest = source ? x->max_source : x->max_target;
 
-	memcpy(to, from, (size_t)(n + 1) * sizeof(*to));
+	for (int32_t s = 0; s <= n; s++)
+		to[s] = before + from[s];
 	for (; n < x->sentences; n++)
 		to[n + 1] = MIN(to[n] + longest, rows);
 	assert(to[x->sentences] == rows);
 }
 
-static void write_batch(const struct device_batch *to, const struct model_pass *p)
+/* Copy number `copy` of a batch, each of extent x. */
+static void write_copy(const struct device_batch *to, const struct model_pass *p,
+		       const struct batch_extent *x, int32_t copy)
 {
 	const struct batch *b = p->b;
-	const struct batch_extent *x = &p->extent;
+	const int32_t source = copy * x->source, target = copy * x->target,
+		      sentence = copy * x->sentences;
 
-	to->rng_step[0] = p->how ? p->how->step : 0;
-	to->rng_step[1] = p->how ? p->how->micro : 0;
-	fill_padded_ids(to->source, b->source, b->n_source, x->source, -1);
-	fill_padded_ids(to->source_position, b->source_position, b->n_source, x->source, 0);
-	fill_padded_ids(to->target_in, b->target_in, b->n_target, x->target, -1);
+	fill_padded_ids(to->source + source, b->source, b->n_source, x->source, -1);
+	fill_padded_ids(to->source_position + source, b->source_position, b->n_source, x->source,
+			0);
+	fill_padded_ids(to->target_in + target, b->target_in, b->n_target, x->target, -1);
 	for (int32_t s = 0; s < b->n; s++)
 		if (b->target_start[s] < b->target_start[s + 1])
-			to->target_in[b->target_start[s]] = model_start_token(&p->m->shape);
-	fill_padded_ids(to->target_out, b->target_out, b->n_target, x->target, -1);
-	fill_padded_ids(to->target_position, b->target_position, b->n_target, x->target, 0);
-	fill_starts(to->source_start, b->source_start, b->n, x, true);
-	fill_starts(to->target_start, b->target_start, b->n, x, false);
+			to->target_in[target + b->target_start[s]] =
+				model_start_token(&p->m->shape);
+	fill_padded_ids(to->target_out + target, b->target_out, b->n_target, x->target, -1);
+	fill_padded_ids(to->target_position + target, b->target_position, b->n_target, x->target,
+			0);
+	fill_starts(to->source_start + sentence, b->source_start, b->n, x, true, source);
+	fill_starts(to->target_start + sentence, b->target_start, b->n, x, false, target);
+}
+
+static void write_batch(const struct device_batch *to, const struct model_pass *p)
+{
+	struct batch_extent one = p->extent;
+
+	one.source /= p->copies;
+	one.target /= p->copies;
+	one.sentences /= p->copies;
+	to->rng_step[0] = p->how ? p->how->step : 0;
+	to->rng_step[1] = p->how ? p->how->micro : 0;
+	for (int32_t copy = 0; copy < p->copies; copy++)
+		write_copy(to, p, &one, copy);
 }
 
 /*

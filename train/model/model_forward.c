@@ -28,8 +28,10 @@ static void stack_forward(const struct model_pass *p, enum model_stack stack)
 {
 	model_stack_begin(p, stack);
 	for (int32_t i = 0; i < p->m->acts.stack[stack].n; i++) {
-		const struct sublayer at = model_sublayer(p->m, stack, i);
+		const struct sublayer at = model_sublayer(p, stack, i);
 
+		if (model_is_skipped(p, stack, i))
+			continue;
 		at.kind->forward(p, &at);
 		model_residual_forward(p, &at);
 	}
@@ -53,16 +55,16 @@ void model_decoder_forward(const struct model_pass *p)
 /* ---- a pass ------------------------------------------------------------ */
 
 /* Pairs of a query and a key: in the encoder, in the decoder, in the cross attention. */
-static void count_pairs(const struct batch *b, int64_t pairs[3])
+static void count_pairs(const struct batch *b, int32_t copies, int64_t pairs[3])
 {
 	pairs[0] = pairs[1] = pairs[2] = 0;
 	for (int32_t s = 0; s < b->n; s++) {
 		int64_t source = b->source_start[s + 1] - b->source_start[s],
 			target = b->target_start[s + 1] - b->target_start[s];
 
-		pairs[0] += source * source;
-		pairs[1] += target * (target + 1) / 2;
-		pairs[2] += source * target;
+		pairs[0] += copies * source * source;
+		pairs[1] += copies * target * (target + 1) / 2;
+		pairs[2] += copies * source * target;
 	}
 }
 
@@ -109,12 +111,16 @@ int model_pass_begin(struct model_pass *p, struct err *e)
 			       MAX(b->max_source, b->max_target),
 			       model_longest_sentence(&m->shape));
 	model_refresh_rounded(m);
-	p->extent = model_extent(b, m->cap_tokens, p->graph);
+	model_skip_layers(p);
+	p->copies = p->how && p->how->r_drop > 0 ? 2 : 1;
+	assert(p->copies <= MAX(m->copies, 1));
+	p->extent = model_copies_extent(model_extent(b, m->cap_tokens, p->graph), p->copies);
 	assert(b->source_start[b->n] == b->n_source && b->target_start[b->n] == b->n_target);
 	assert(x->source >= b->n_source && x->target >= b->n_target && x->sentences >= b->n);
 	model_acts_set_rows(&m->acts, x->source, x->target);
+	m->acts.losses.cols = x->target / p->copies;
 	model_send_batch(p);
-	count_pairs(b, pairs);
+	count_pairs(b, p->copies, pairs);
 	source = (struct pass_side){ ids->source_start, x->max_source };
 	target = (struct pass_side){ ids->target_start, x->max_target };
 	p->self[STACK_ENCODER] = attention_between(p, STACK_ENCODER, source, source, pairs[0]);

@@ -123,7 +123,8 @@ struct model {
 	int32_t n_ready;   /* calls of model_pass_options.ready in the pass */
 	int64_t ready_at[MODEL_MAX_READY_CALLS]; /* their arguments, for the replay of graphs */
 	int64_t tokens;				 /* target tokens of the batches in acts.tally */
-	int32_t cap_tokens, cap_sentences;	 /* 0: nothing reserved yet */
+	int32_t cap_tokens, cap_sentences; /* of one copy of a batch; 0: nothing reserved yet */
+	int32_t copies;			   /* of a batch that there is room for; 0 is 1 */
 };
 
 /* Sizes of a batch as the backend sees it, with padding. */
@@ -137,11 +138,13 @@ struct batch_extent {
 struct model_pass {
 	struct model *m;
 	const struct batch *b;
-	struct batch_extent extent;
+	struct batch_extent extent;	      /* of all copies */
+	int32_t copies;			      /* of b in this pass, one after the other */
 	const struct model_pass_options *how; /* NULL: no dropout */
 	float smoothing;
 	bool predict; /* model_predict(): the likeliest tokens replace ids.target_in */
 	bool graph;   /* record the pass as CUDA graphs, or replay them */
+	uint64_t skipped[N_STACKS]; /* LayerDrop: bit i: layer i */
 	struct attention_shape self[N_STACKS], cross;
 };
 
@@ -191,6 +194,8 @@ struct tensor model_plan_floats(struct arena_plan *c, int64_t rows, int64_t cols
 
 /* model_batch.c: upper bound of the extents of batches of at most these tokens and sentences. */
 struct batch_extent model_max_extent(int32_t tokens, int32_t sentences, bool pad);
+/* The extent of this many copies, each with its own padding. */
+struct batch_extent model_copies_extent(struct batch_extent x, int32_t copies);
 /* The extent of a batch; max_tokens: that of the reserve. */
 struct batch_extent model_extent(const struct batch *b, int32_t max_tokens, bool pad);
 /* Bytes of a device_batch. */

@@ -5,8 +5,8 @@
  * norm) and writes its branch, which sublayer_residual.c adds to the stream:
  *
  *	forward		act->x.out -> acts.branch		kind->forward()
- *			act[1].x = act->x + dropout(branch)	model_residual_forward()
- *	backward	acts.dout at act[1].x -> acts.dsum, acts.branch	  model_residual_backward()
+ *			to->x = act->x + dropout(branch)	model_residual_forward()
+ *	backward	acts.dout at to->x -> acts.dsum, acts.branch	  model_residual_backward()
  *			acts.branch -> acts.dout at act->x, gradients	  kind->backward()
  *			post-norm: acts.dout += acts.dsum		  model_residual_pass()
  *
@@ -23,9 +23,11 @@ struct sublayer {
 	const struct sublayer_kind *kind;
 	enum model_stack stack;
 	int32_t layer;
-	bool is_first;			/* of its layer */
-	const struct sublayer_act *act; /* act[1]: the next sublayer, or the end of the stack */
-	const struct sublayer_weights *w, *g; /* weights, gradients; w[1], g[1] as with act */
+	bool is_first; /* of its layer */
+	int32_t point; /* its place in the stack */
+	int32_t next;  /* the next sublayer that this pass computes, or the end of the stack */
+	const struct sublayer_act *act, *to;  /* at point, and at next */
+	const struct sublayer_weights *w, *g; /* weights, gradients */
 };
 
 struct sublayer_kind {
@@ -45,7 +47,13 @@ struct sublayer_kind {
 extern const struct sublayer_kind *const sublayer_kinds[N_SUBLAYER_KINDS];
 
 /* Sublayer number i of a stack, 0 … n - 1. */
-struct sublayer model_sublayer(const struct model *m, enum model_stack stack, int32_t i);
+struct sublayer model_sublayer(const struct model_pass *p, enum model_stack stack, int32_t i);
+/* Does LayerDrop skip the layer of sublayer i in this pass? */
+bool model_is_skipped(const struct model_pass *p, enum model_stack stack, int32_t i);
+/* The first sublayer from number i on that this pass computes, or the end of the stack. */
+int32_t model_next_point(const struct model_pass *p, enum model_stack stack, int32_t i);
+/* Draw the layers that this pass skips. */
+void model_skip_layers(struct model_pass *p);
 
 /* sublayer_parts.c: the sites of dropout in a sublayer: attention weights or hidden units, and the branch. */
 enum dropout_site { DROPOUT_INNER, DROPOUT_BRANCH };

@@ -46,9 +46,21 @@ static struct model_norm grads_of_norm(const struct model_pass *p, enum model_st
 	return model_norm_at(p->m, &p->m->grads, stack, point);
 }
 
-static int32_t point_of(const struct model_pass *p, const struct sublayer *at)
+/* The point whose norm the output of a sublayer has: with pre-norm that of the next sublayer. */
+static int32_t norm_point_after(const struct model_pass *p, const struct sublayer *at)
 {
-	return (int32_t)(at->act - p->m->acts.stack[at->stack].sub);
+	return p->m->shape.norm_place == NORM_POST ? at->point + 1 : at->next;
+}
+
+/* The point that the embeddings pass to, and the point whose norm they get: 0 unless layers are skipped. */
+static int32_t first_point(const struct model_pass *p, enum model_stack stack)
+{
+	return model_next_point(p, stack, 0);
+}
+
+static int32_t first_norm_point(const struct model_pass *p, enum model_stack stack)
+{
+	return p->m->shape.norm_place == NORM_POST ? 0 : first_point(p, stack);
 }
 
 /* ---- embeddings ---------------------------------------------------------- */
@@ -64,9 +76,9 @@ void model_stack_begin(const struct model_pass *p, enum model_stack stack)
 {
 	const struct model *m = p->m;
 	const struct model_weights *w = &m->weights;
-	const struct norm_point *x = &m->acts.stack[stack].sub[0].x,
+	const struct norm_point *x = &m->acts.stack[stack].sub[first_point(p, stack)].x,
 				*raw = &m->acts.stack[stack].embedding;
-	const struct model_norm first = norm_of_pass(p, stack, 0);
+	const struct model_norm first = norm_of_pass(p, stack, first_norm_point(p, stack));
 	const bool has_norm = m->shape.embedding_norm;
 
 	m->ops->embed(m->dev, has_norm ? raw->sum : x->sum,
@@ -99,8 +111,11 @@ void model_stack_end_backward(const struct model_pass *p, enum model_stack stack
 {
 	const struct model *m = p->m;
 	const struct model_acts *a = &m->acts;
-	const struct norm_point *x = &a->stack[stack].sub[0].x, *raw = &a->stack[stack].embedding;
-	const struct model_norm w = norm_of_pass(p, stack, 0), g = grads_of_norm(p, stack, 0);
+	const struct norm_point *x = &a->stack[stack].sub[first_point(p, stack)].x,
+				*raw = &a->stack[stack].embedding;
+	const int32_t point = first_norm_point(p, stack);
+	const struct model_norm w = norm_of_pass(p, stack, point),
+				g = grads_of_norm(p, stack, point);
 	const int64_t T = x->sum.rows;
 	const struct tensor dsum = with_rows(a->dsum, T), dembed = with_rows(a->embed_grad, T);
 
@@ -122,8 +137,8 @@ void model_stack_end_backward(const struct model_pass *p, enum model_stack stack
 
 void model_residual_forward(const struct model_pass *p, const struct sublayer *at)
 {
-	const struct norm_point *x = &at->act[0].x, *to = &at->act[1].x;
-	const struct model_norm norm = norm_of_pass(p, at->stack, point_of(p, at) + 1);
+	const struct norm_point *x = &at->act->x, *to = &at->to->x;
+	const struct model_norm norm = norm_of_pass(p, at->stack, norm_point_after(p, at));
 
 	p->m->ops->add_norm(p->m->dev, to->sum, to->out, to->mean, to->rstd,
 			    p->m->shape.norm_place == NORM_POST ? x->out : x->sum,
@@ -134,8 +149,8 @@ void model_residual_forward(const struct model_pass *p, const struct sublayer *a
 void model_residual_backward(const struct model_pass *p, const struct sublayer *at)
 {
 	const struct model_acts *a = &p->m->acts;
-	const struct norm_point *x = &at->act[1].x;
-	const int32_t point = point_of(p, at) + 1;
+	const struct norm_point *x = &at->to->x;
+	const int32_t point = norm_point_after(p, at);
 	const struct model_norm w = norm_of_pass(p, at->stack, point),
 				g = grads_of_norm(p, at->stack, point);
 	const int64_t T = x->sum.rows;

@@ -186,6 +186,9 @@ static inline struct product_format trainer_format(struct trainer *t)
 int trainer_open(struct trainer *t, struct err *e);
 void trainer_close(struct trainer *t);
 
+/* Copies of each batch that a training pass computes: 2 with R-Drop. */
+int32_t trainer_copies(const struct conf *c);
+
 /* trainer_memory.c: is the memory sufficient, of this host and of the GPU? Sets memory_bytes. */
 int trainer_check_memory(struct trainer *t, const struct model_size *size, struct err *e);
 

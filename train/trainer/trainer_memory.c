@@ -118,7 +118,9 @@ int trainer_forecast_memory(const struct conf *c, int ranks, double *bytes, doub
 	const int32_t vocabulary = forecast_vocabulary(c), tokens = (int32_t)c->batch_tokens;
 	struct comm comm = { .size = ranks, .local_size = 1 };
 	struct trainer t = { .conf = c, .comm = &comm };
-	struct model_size size = { &t.state.shape, NULL, &options, tokens, tokens };
+	struct model_size size = {
+		&t.state.shape, NULL, &options, tokens, tokens, trainer_copies(c)
+	};
 	double compute, exchange;
 
 	size.ops = product_backend(c, e);

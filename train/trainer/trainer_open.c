@@ -88,6 +88,21 @@ static int check_sentence_positions(const struct model_shape *shape, const struc
 		shape->positions == POSITIONS_LEARNED ? ", or raise max_positions" : "");
 }
 
+int32_t trainer_copies(const struct conf *c)
+{
+	return c->r_drop > 0 ? 2 : 1;
+}
+
+/* R-Drop compares two passes, which are equal without dropout. */
+static int check_passes_differ(const struct conf *c, struct err *e)
+{
+	if (!(c->r_drop > 0) || c->dropout > 0 || c->attention_dropout > 0 || c->relu_dropout > 0)
+		return 0;
+	return err_set(e, ERR_CONFIG,
+		       "r_drop compares two passes with different dropout, but dropout, "
+		       "attention_dropout and relu_dropout are 0: set one of them, or r_drop to 0");
+}
+
 static int open_model(struct trainer *t, struct err *e)
 {
 	const struct conf *c = t->conf;
@@ -95,14 +110,14 @@ static int open_model(struct trainer *t, struct err *e)
 	struct dev_options options = {
 		.threads = trainer_threads(t),
 		.device = t->gpu,
-		.graphs = c->cuda_graphs,
+		.graphs = c->cuda_graphs && c->layer_drop == 0,
 		.bf16 = t->is_bf16,
 		.ways.measures_products = true,
 	};
 	const int32_t tokens = (int32_t)c->batch_tokens,
 		      sentences = loader_max_sentences(t->loader);
 	struct model_shape *shape = &t->state.shape;
-	struct model_size size = { shape, NULL, &options, tokens, sentences };
+	struct model_size size = { shape, NULL, &options, tokens, sentences, trainer_copies(c) };
 
 	if (ops && c->profile) {
 		t->profile = options.profile = profile_new(ops, e);
@@ -110,14 +125,17 @@ static int open_model(struct trainer *t, struct err *e)
 		ops = t->profile ? profile_ops(t->profile) : NULL;
 	}
 	size.ops = ops;
-	if (!ops || optimizer_check_backend(c, ops, e) ||
+	if (!ops || optimizer_check_backend(c, ops, e) || check_passes_differ(c, e) ||
 	    model_shape_from_conf(shape, c, vocab_size(t->vocab), vocab_real_size(t->vocab), e) ||
 	    check_sentence_positions(shape, c, e) ||
 	    exchange_plan(&t->exchange, c, shape, t->comm, e) || trainer_check_memory(t, &size, e))
 		return e->code;
 	ops_describe(ops, product_backend_name(c), options.device, t->device, sizeof(t->device));
 	t->model = model_new(shape, ops, &options, e);
-	if (!t->model || model_reserve_training(t->model, tokens, sentences, e) ||
+	if (!t->model)
+		return e->code;
+	model_set_copies(t->model, size.copies);
+	if (model_reserve_training(t->model, tokens, sentences, e) ||
 	    adam_open(&t->adam, t->model, c->beta1, c->beta2, c->epsilon, e) ||
 	    adam_choose(&t->adam, (enum optimizer_kind)c->optimizer, c->weight_decay, e) ||
 	    exchange_open(&t->exchange, t->model, &t->records, e) || shard_optimizer(t, e) ||

@@ -54,7 +54,7 @@ static void put_options(struct json_writer *w, const struct conf *c)
 		"max_minutes",	   "batch_tokens",	"micro_batches", "schedule", "noam_factor",
 		"peak_rate",	   "min_rate",		"restart",	 "warmup",   "cooldown",
 		"optimizer",	   "weight_decay",	"beta1",	 "beta2",    "clip",
-		"label_smoothing", "eval_every",	"save_every",
+		"label_smoothing", "eval_every",	"save_every",	 "r_drop",   "layer_drop",
 	};
 	struct buf value = { 0 };
 	const struct arch_row *row;

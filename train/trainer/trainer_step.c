@@ -102,6 +102,8 @@ static int run_micro_batches(struct trainer *t, uint64_t first, double sums[N_SU
 		.attention_dropout = (float)c->attention_dropout,
 		.relu_dropout = (float)c->relu_dropout,
 		.smoothing = (float)c->label_smoothing,
+		.r_drop = (float)c->r_drop,
+		.layer_drop = (float)c->layer_drop,
 		.grad_scale = 1,
 		.seed = t->state.seed,
 		.step = (uint32_t)t->state.step,
