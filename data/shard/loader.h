@@ -8,7 +8,7 @@
  * batch_tokens only. Rank r of n takes the numbers r, r + n, r + 2n, …, so any number of ranks
  * trains on the same steps.
  *
- * BPE-dropout makes sentences longer. Batches are planned with the lengths in the shard, but for
+ * New splits (resplit.h) make sentences longer. Batches are planned with the lengths in the shard, but for
  * fewer tokens: the average growth is measured on a sample, and 1 % is kept free. A batch is
  * split into pieces when it is loaded, so each rank splits only its own sentences, and training
  * can resume anywhere without splitting earlier ones. A sentence keeps its usual pieces in an
@@ -22,7 +22,7 @@
 
 #include "data/shard/shard.h"
 #include "data/shard/token_batch.h"
-#include "data/subword/bpe_dropout.h"
+#include "data/subword/resplit.h"
 
 struct loader;
 
@@ -30,9 +30,9 @@ struct loader_options {
 	uint64_t seed;
 	/* tokens of a side of a micro-batch, at most; ERR_CONFIG: a pair is longer */
 	int32_t batch_tokens;
-	int32_t rank, ranks;	     /* 0, 1 for a single process */
-	struct bpe_dropout *dropout; /* borrowed, used by this loader only; NULL: no dropout */
-	struct bpe_dropout *source_dropout; /* the same, for the source; NULL: as the target */
+	int32_t rank, ranks;	 /* 0, 1 for a single process */
+	struct resplit *resplit; /* borrowed, used by this loader only; NULL: the shard's pieces */
+	struct resplit *source_resplit; /* the same, for the source; NULL: as the target */
 };
 
 /* Borrows the shard, which must outlive the loader. NULL: failure. */

@@ -359,7 +359,7 @@ static int refuse_two_sides(const struct conf *c, struct err *e)
 
 static int stage_pieces(struct model_import *m, struct err *e)
 {
-	const bool sentencepiece = m->c->segmentation == SEGMENTATION_SENTENCEPIECE;
+	const bool sentencepiece = m->c->segmentation != SEGMENTATION_BPE;
 	bool is_found;
 	int rc = refuse_two_sides(m->c, e);
 

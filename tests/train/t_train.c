@@ -8,6 +8,7 @@
 #include "share/base/proc.h"
 #include "share/base/text.h"
 #include "share/format/json.h"
+#include "share/format/proto.h"
 #include "share/workspace/journal.h"
 #include "share/workspace/paths.h"
 #include "share/workspace/run_end.h"
@@ -261,18 +262,48 @@ static bool make_corpus_with_codes(void)
 	return check_err(rc, 0) && make_shard();
 }
 
-TEST(train_with_bpe_dropout_resumes_bit_by_bit)
+/* The pieces of the vocabulary as a unigram model, in which pieces "w" and digits build its words. */
+static bool make_corpus_with_unigram(void)
+{
+	struct err e = { 0 };
+	struct buf text = { 0 }, model = { 0 }, part = { 0 };
+	const char *line, *end;
+
+	if (!make_corpus_with_codes() || file_read_all(at("corpora/c/vocab.tsv"), 0, &text, &e))
+		return false;
+	for (line = buf_text(&text); *line; line = end + 1) {
+		size_t n = strcspn(line, "\t");
+
+		end = strchr(line, '\n');
+		proto_put_bytes(&part, 1, line, n);
+		proto_put_float(&part, 2, -(float)n);
+		if (*line == '<')
+			proto_put_varint(&part, 3, n == 5 && line[1] == 'u' ? 2 : 3);
+		proto_put_message(&model, 1, &part);
+	}
+	proto_put_bytes(&part, 1, "w", 1);
+	proto_put_float(&part, 2, -1);
+	proto_put_message(&model, 1, &part);
+	proto_put_varint(&part, 3, 1);
+	proto_put_message(&model, 2, &part);
+	check_err(file_write_all(at("corpora/c/sentencepiece.model"), model.data, model.len, &e),
+		  0);
+	buf_free(&text);
+	buf_free(&model);
+	return true;
+}
+
+static void check_resplit_resumes(const char *option, const char *segmentation)
 {
 	static const char *const runs[] = { "plain", "straight", "parts" };
 	struct conf c[3];
 	char *x, *y;
 
-	if (!make_corpus_with_codes())
-		return;
 	for (int i = 0; i < 3; i++) {
 		if (!make_conf(&c[i], runs[i]))
 			return;
-		set(&c[i], "bpe_dropout", i ? "0.3" : "0");
+		set(&c[i], "segmentation", segmentation);
+		set(&c[i], option, i ? "0.3" : "0");
 	}
 	trains(&c[0]);
 	trains(&c[1]);
@@ -291,6 +322,18 @@ TEST(train_with_bpe_dropout_resumes_bit_by_bit)
 	free(y);
 	for (int i = 0; i < 3; i++)
 		conf_free(&c[i]);
+}
+
+TEST(train_with_bpe_dropout_resumes_bit_by_bit)
+{
+	if (make_corpus_with_codes())
+		check_resplit_resumes("bpe_dropout", "bpe");
+}
+
+TEST(train_with_unigram_sampling_resumes_bit_by_bit)
+{
+	if (make_corpus_with_unigram())
+		check_resplit_resumes("unigram_sampling", "unigram");
 }
 
 TEST(train_other_seeds_differ)
