@@ -1,4 +1,4 @@
-# data/subword: words to pieces and back: subword-nmt BPE, SentencePiece BPE, the text pipeline.
+# data/subword: words to pieces and back: subword-nmt BPE, SentencePiece BPE and unigram, the text pipeline.
 # Enter at bpe.h, sp.h and pipeline.h (raw text to token ids and back).
 # May use: data/text, data/words, share.
 libdata_a_SOURCES += \
@@ -6,8 +6,11 @@ libdata_a_SOURCES += \
 	%D%/bpe_dropout.c %D%/bpe_dropout.h %D%/bpe_learn.c %D%/bpe_line.h \
 	%D%/bpe_merger.c %D%/bpe_merger.h %D%/bpe_pairs.c %D%/bpe_pairs.h %D%/bpe_tally.c \
 	%D%/bpe_trace.c %D%/bpe_trace.h %D%/bpe_words.h %D%/piece_trace.c %D%/piece_trace.h \
-	%D%/pipeline.c %D%/pipeline.h %D%/sp.h %D%/sp_apply.c \
+	%D%/piece_trie.c %D%/piece_trie.h \
+	%D%/pipeline.c %D%/pipeline.h %D%/sp.h %D%/sp_apply.c %D%/sp_bpe.c \
 	%D%/sp_charsmap.c %D%/sp_charsmap.h %D%/sp_charsmap_build.c \
+	%D%/sp_kind.c %D%/sp_kind.h %D%/sp_lattice.c %D%/sp_lattice.h \
+	%D%/sp_unigram.c %D%/sp_unigram.h \
 	%D%/sp_count.c %D%/sp_learn.c %D%/sp_model.c %D%/sp_model.h \
 	%D%/sp_normalize.c %D%/sp_normalize.h \
 	%D%/sp_rules.c %D%/sp_rules.h

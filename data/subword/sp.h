@@ -1,5 +1,5 @@
 /*
- * sp.h - SentencePiece's BPE: learns, applies and undoes it, and reads and writes its model files.
+ * sp.h - SentencePiece's BPE and unigram models: learns, applies and undoes them, reads and writes their files.
  *
  * Kudo and Richardson 2018, "SentencePiece: A simple and language independent subword tokenizer
  * and detokenizer". Text is normalised (by default with the rules nmt_nfkc), "▁" (U+2581) is put
@@ -17,6 +17,7 @@
 #include "data/words/word_counter.h"
 #include "share/base/buf.h"
 #include "share/base/err.h"
+#include "share/base/rng.h"
 
 /* ---- learning ---- */
 
@@ -55,7 +56,7 @@ int sp_learn(struct word_counter *words, int64_t vocabulary_size, const struct p
 
 struct sp; /* a model, with a cache of words */
 
-/* NULL: failure. Models of other types than BPE are refused, with their type in the message. */
+/* NULL: failure. Word and character models are refused, with their type in the message. */
 struct sp *sp_open(const char *model_path, struct err *e);
 /* sp_open() for n bytes in memory, which are copied. name: for messages. */
 struct sp *sp_open_memory(const void *bytes, size_t n, const char *name, struct err *e);
@@ -68,6 +69,19 @@ const struct intern *sp_pieces(const struct sp *s);
  * adjacent ones form one word. A line may have no pieces.
  */
 int sp_apply_line(struct sp *s, const char *line, size_t n, struct buf *out, struct err *e);
+
+/*
+ * Unigram models only, else ERR_CONFIG: append the pieces of a random split of the line, as in
+ * sp_lattice.h. n_best 1: of all splits; above: of the n_best best ones, at most SP_LATTICE_MOST.
+ */
+int sp_sample_line(struct sp *s, const char *line, size_t n, double theta, size_t n_best,
+		   struct rng_key key, struct buf *out, struct err *e);
+/*
+ * Unigram models only, else ERR_CONFIG: append the best splits of the line, at most n_best, each
+ * followed by a newline, the best first. An empty line has one split without pieces.
+ */
+int sp_best_lines(struct sp *s, const char *line, size_t n, size_t n_best, struct buf *out,
+		  struct err *e);
 
 /*
  * Append the text of pieces that are joined by one blank, without special tokens; <unk> becomes "

@@ -41,6 +41,8 @@ SETTINGS = {
                              normalization_rule_name="identity", character_coverage=0.9999),
     "blanks as suffix": dict(treat_whitespace_as_suffix=True),
     "pieces over blanks": dict(split_by_whitespace=False),
+    "symbols and bytes": dict(user_defined_symbols=["<mask>", "New York", "the"], byte_fallback=True,
+                              character_coverage=0.999),
 }
 
 
