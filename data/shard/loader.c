@@ -230,9 +230,11 @@ static int dropout_split_sentence(struct loader *l, const struct bpe_dropout_key
 				  const int32_t *ids, int32_t n, struct err *e)
 {
 	struct resplit_sentence *s = &l->sides[place->side];
+	struct bpe_dropout *own = place->side == 0 ? l->options.source_dropout : NULL;
 
 	s->n = 0;
-	if (bpe_dropout_sentence(l->options.dropout, place, ids, n, &s->ids, &s->n, &s->cap, e))
+	if (bpe_dropout_sentence(own ? own : l->options.dropout, place, ids, n, &s->ids, &s->n,
+				 &s->cap, e))
 		return e->code;
 	return mem_grow(&s->ids, &s->cap, 1, sizeof(*s->ids), e);
 }

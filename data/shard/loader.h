@@ -32,6 +32,7 @@ struct loader_options {
 	int32_t batch_tokens;
 	int32_t rank, ranks;	     /* 0, 1 for a single process */
 	struct bpe_dropout *dropout; /* borrowed, used by this loader only; NULL: no dropout */
+	struct bpe_dropout *source_dropout; /* the same, for the source; NULL: as the target */
 };
 
 /* Borrows the shard, which must outlive the loader. NULL: failure. */

@@ -13,4 +13,4 @@ libdata_a_SOURCES += \
 	%D%/sp_unigram.c %D%/sp_unigram.h \
 	%D%/sp_count.c %D%/sp_learn.c %D%/sp_model.c %D%/sp_model.h \
 	%D%/sp_normalize.c %D%/sp_normalize.h \
-	%D%/sp_rules.c %D%/sp_rules.h
+	%D%/sp_rules.c %D%/sp_rules.h %D%/vocabs.c %D%/vocabs.h

@@ -243,10 +243,10 @@ static int stage_pieces(struct import_job *m, struct err *e)
 
 	if (!rc)
 		rc = stage_model_file(m, sentencepiece ? NULL : m->c->codes,
-				      pipeline_codes_file(m->c, SIDE_TARGET), &is_found, e);
+				      text_codes_file(m->c, SIDE_TARGET), &is_found, e);
 	if (!rc && !is_found)
 		rc = err_set(e, ERR_NOINPUT, "%s has no %s, which splits words into pieces: %s",
-			     m->pieces, pipeline_codes_file(m->c, SIDE_TARGET),
+			     m->pieces, text_codes_file(m->c, SIDE_TARGET),
 			     sentencepiece ? "give --corpus NAME"
 					   : "give --codes FILE or --corpus NAME");
 	return rc;

@@ -25,26 +25,24 @@
 
 static int trainer_open_corpus(struct trainer *t, struct err *e)
 {
-	char *shard, *vocab;
+	char *shard;
 
 	t->corpus = corpus_folder(t->conf, e);
 	if (!t->corpus)
 		return e->code;
 	shard = file_path(e, "%s/train.shard", t->corpus);
-	vocab = file_path(e, "%s/vocab.tsv", t->corpus);
-	t->vocab = shard && vocab ? vocab_open(vocab, e) : NULL;
-	t->shard = t->vocab ? shard_open(shard, e) : NULL;
-	if (t->shard && strcmp(shard_vocabulary_sha256(t->shard), vocab_sha256(t->vocab)) != 0)
+	if (shard && !vocabs_open(&t->vocabs, t->corpus, t->conf, e))
+		t->shard = shard_open(shard, e);
+	if (t->shard && strcmp(shard_vocabulary_id(t->shard), t->vocabs.id) != 0)
 		err_set(e, ERR_DATA,
-			"%s was made with another vocabulary than %s (SHA-256 differs): prepare "
+			"%s was made with another vocabulary than %s/%s (SHA-256 differs): prepare "
 			"the corpus again",
-			shard, vocab);
+			shard, t->corpus, text_vocabulary_file(t->conf, 1));
 	else if (t->shard && shard_pairs(t->shard) == 0)
 		err_set(e, ERR_DATA, "%s has no sentence pairs: prepare the corpus again", shard);
 	else if (t->shard)
 		e->code = 0;
 	free(shard);
-	free(vocab);
 	return e->code;
 }
 
@@ -102,6 +100,7 @@ static int open_model(struct trainer *t, struct err *e)
 	const int32_t tokens = (int32_t)c->batch_tokens,
 		      sentences = loader_max_sentences(t->loader);
 	struct model_shape *shape = &t->state.shape;
+	const struct vocabs *v = &t->vocabs;
 	struct model_size size = { shape, NULL, &options, tokens, sentences };
 
 	if (ops && c->profile) {
@@ -110,8 +109,11 @@ static int open_model(struct trainer *t, struct err *e)
 		ops = t->profile ? profile_ops(t->profile) : NULL;
 	}
 	size.ops = ops;
-	if (!ops || optimizer_check_backend(c, ops, e) ||
-	    model_shape_from_conf(shape, c, vocab_size(t->vocab), vocab_real_size(t->vocab), e) ||
+	shape->vocabulary = vocab_size(v->target);
+	shape->real_vocabulary = vocab_real_size(v->target);
+	shape->source_vocabulary = vocabs_own_source(v);
+	shape->real_source_vocabulary = vocabs_own_real_source(v);
+	if (!ops || optimizer_check_backend(c, ops, e) || model_shape_from_conf(shape, c, e) ||
 	    check_sentence_positions(shape, c, e) ||
 	    exchange_plan(&t->exchange, c, shape, t->comm, e) || trainer_check_memory(t, &size, e))
 		return e->code;
@@ -154,14 +156,13 @@ static int check_same_corpus(const struct trainer *t, struct err *e)
 {
 	struct {
 		int64_t pairs;
-		char vocabulary[65];
+		char vocabulary[TEXT_VOCABULARY_ID];
 	} first = { shard_pairs(t->shard), "" };
 
-	snprintf(first.vocabulary, sizeof(first.vocabulary), "%s", vocab_sha256(t->vocab));
+	snprintf(first.vocabulary, sizeof(first.vocabulary), "%s", t->vocabs.id);
 	if (t->comm->broadcast(t->comm, &first, sizeof(first), 0, e))
 		return e->code;
-	if (first.pairs != shard_pairs(t->shard) ||
-	    strcmp(first.vocabulary, vocab_sha256(t->vocab)) != 0)
+	if (first.pairs != shard_pairs(t->shard) || strcmp(first.vocabulary, t->vocabs.id) != 0)
 		return err_set(
 			e, ERR_DATA,
 			"%s/train.shard (%lld pairs) differs from that of the first rank "
@@ -295,6 +296,20 @@ static void lend_to_parts(struct trainer *t)
 					      .micro_batches = t->conf->micro_batches };
 }
 
+/* One for both sides if they share a subword model: they share its cache of words, too. */
+static int open_dropout(struct trainer *t, struct loader_options *options, struct err *e)
+{
+	const struct conf *c = t->conf;
+	const bool is_one = text_subword_models(c) == 1;
+
+	t->dropout = bpe_dropout_open(t->corpus, c, 1, t->vocabs.target, e);
+	if (t->dropout && !is_one)
+		t->source_dropout = bpe_dropout_open(t->corpus, c, 0, t->vocabs.source, e);
+	options->dropout = t->dropout;
+	options->source_dropout = t->source_dropout;
+	return t->dropout && (is_one || t->source_dropout) ? 0 : e->code;
+}
+
 int trainer_open(struct trainer *t, struct err *e)
 {
 	const struct conf *c = t->conf;
@@ -323,13 +338,7 @@ int trainer_open(struct trainer *t, struct err *e)
 		return e->code;
 	t->stopping.folder = t->folder;
 	t->stopping.heartbeat = t->heartbeat;
-	if (c->bpe_dropout > 0) {
-		t->dropout = bpe_dropout_open(t->corpus, c, t->vocab, e);
-		if (!t->dropout)
-			return e->code;
-		options.dropout = t->dropout;
-	}
-	if (check_same_corpus(t, e))
+	if ((c->bpe_dropout > 0 && open_dropout(t, &options, e)) || check_same_corpus(t, e))
 		return e->code;
 	t->loader = loader_new(t->shard, &options, e);
 	if (!t->loader || trainer_choose_gpu(t->comm, c->gpu, &t->gpu, e))
@@ -363,10 +372,10 @@ void trainer_close(struct trainer *t)
 	if (t->loader)
 		loader_free(t->loader);
 	bpe_dropout_close(t->dropout);
+	bpe_dropout_close(t->source_dropout);
 	if (t->shard)
 		shard_close(t->shard);
-	if (t->vocab)
-		vocab_close(t->vocab);
+	vocabs_close(&t->vocabs);
 	run_records_close(&t->records);
 	free(t->corpus);
 	free(t->folder);
