@@ -339,17 +339,26 @@ static bool has_target_vocabulary(const struct import_job *m)
 static int stage_hugging_face(struct import_job *m, struct err *e)
 {
 	const char *options[] = { "segmentation", "sentencepiece", "tokenize", "no", "normalize",
-				  "no", NULL };
+				  "no", "vocabularies", "merged", NULL };
+	const bool is_separate = has_target_vocabulary(m);
 	int rc;
 
-	(void)has_target_vocabulary(m);
+	if (is_separate)
+		options[7] = "separate";
 	m->special = (struct special_token_names){ "</s>", "<s>", "<unk>", .may_lack = true };
 	rc = import_set_options(m, options, e);
-	if (!rc)
+	if (!rc && is_separate)
+		rc = stage_vocabulary(m, "vocab.json", SOURCE_VOCABULARY_FILE, &m->rows.source, e);
+	if (!rc && is_separate)
+		rc = stage_vocabulary(m, "target_vocab.json", TARGET_VOCABULARY_FILE,
+				      &m->rows.target, e);
+	if (!rc && !is_separate)
 		rc = stage_vocabulary(m, "vocab.json", VOCABULARY_FILE, &m->rows.target, e);
 	if (!rc && m->t.shape.decoder_start == DECODER_START)
 		m->rows.target[TOKEN_START] = m->rows.target[TOKEN_PAD];
-	return rc ? rc : import_stage_file(m, "source.spm", SENTENCEPIECE_FILE, e);
+	if (!rc)
+		rc = import_stage_file(m, "source.spm", SOURCE_SENTENCEPIECE_FILE, e);
+	return rc ? rc : import_stage_file(m, "target.spm", TARGET_SENTENCEPIECE_FILE, e);
 }
 
 const struct import_format import_hugging_face = { "MarianMT of Hugging Face", recognise_hugging_face,

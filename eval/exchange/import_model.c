@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "data/subword/pipeline.h"
+#include "data/subword/vocabs.h"
 #include "eval/exchange/model_export.h"
 #include "share/base/mem.h"
 #include "share/conf/text_facts.h"
@@ -95,22 +96,23 @@ static int set_size_options(struct model_import *m, struct err *e)
 
 /* ---- writing ----------------------------------------------------------- */
 
-/* Takes the sizes of the vocabulary from the staged vocab.tsv. */
+/* Takes the sizes of the staged vocabularies. */
 static int measure_vocabulary(struct model_import *m, struct err *e)
 {
-	char *path = file_path(e, "%s/" VOCABULARY_FILE, m->job.staging.temporary);
-	struct vocab *v = path ? vocab_open(path, e) : NULL;
+	struct vocabs v;
+	struct model_shape *s = &m->state.shape;
+	int rc = vocabs_open(&v, m->job.staging.temporary, m->job.c, e);
 
-	free(path);
-	if (!v)
-		return e->code;
 	m->state = (struct ckpt_state){ .best_bleu = -1, .best_step = -1, .shape = m->job.t.shape };
-	m->state.shape.vocabulary = vocab_size(v);
-	m->state.shape.real_vocabulary = vocab_real_size(v);
-	snprintf(m->state.vocabulary_sha256, sizeof(m->state.vocabulary_sha256), "%s",
-		 vocab_sha256(v));
-	vocab_close(v);
-	return 0;
+	if (!rc) {
+		s->vocabulary = vocab_size(v.target);
+		s->real_vocabulary = vocab_real_size(v.target);
+		s->source_vocabulary = vocabs_own_source(&v);
+		s->real_source_vocabulary = vocabs_own_real_source(&v);
+		snprintf(m->state.vocabulary_sha256, sizeof(m->state.vocabulary_sha256), "%s", v.id);
+	}
+	vocabs_close(&v);
+	return rc;
 }
 
 static int write_model(struct model_import *m, struct err *e)

@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "eval/exchange/pickle.h"
+#include "eval/exchange/yaml_subset.h"
 #include "eval/exchange/zip.h"
 #include "share/base/err.h"
 #include "share/base/file.h"
@@ -62,6 +63,8 @@ int import_open_ct2(struct import_reader *f, const char *path, struct err *e);
  * do not lie in order are ERR_DATA.
  */
 int import_open_torch(struct import_reader *f, const char *path, struct err *e);
+/* Marian's .npz: *config gets the options of the model; yaml_close() in any case. */
+int import_open_npz(struct import_reader *f, const char *path, struct yaml *config, struct err *e);
 void import_reader_close(struct import_reader *f);
 
 /* Does a file begin like model.bin, or like safetensors? */

@@ -122,7 +122,7 @@ static int add_torch_tensor(struct torch_reader *r, const char *name, const stru
 	struct import_reader *f = r->f;
 	struct import_tensor *t;
 	int64_t n, begin, bytes;
-	size_t have;
+	size_t have = 0;
 
 	if (!id || id->kind != PICKLE_TUPLE || id->n < 5 || id->items[0]->kind != PICKLE_TEXT ||
 	    strcmp(id->items[0]->text, "storage") != 0 || id->items[1]->kind != PICKLE_NAME ||

@@ -154,8 +154,8 @@ static int compare_members(const void *a, const void *b)
 int zip_open(struct zip *z, const char *path, const unsigned char *bytes, size_t n, struct err *e)
 {
 	const struct zip_reader r = { bytes, n, path, e };
-	struct zip_directory d;
-	size_t at = 0, len;
+	struct zip_directory d = { 0 };
+	size_t at = 0, len = 0;
 
 	*z = (struct zip){ .n = 0 };
 	if (find_directory(&r, &d))
