@@ -240,7 +240,8 @@ static void fill_output_bias(struct weight_loader *k, const int32_t *rows)
 	if (!p)
 		return;
 	for (int32_t i = 0; rows && i < k->shape->real_vocabulary; i++)
-		if (rows[i] < 0)
+		/* a start token that has the row of padding is no token of its own */
+		if (rows[i] < 0 || (i == TOKEN_START && rows[i] == rows[TOKEN_PAD]))
 			k->arena[p->offset + i] = WEIGHT_NO_TOKEN_BIAS;
 	k->filled[p - k->params] = p->cols;
 }

@@ -443,7 +443,7 @@ TEST(import_pytorch_refused)
 		check(strstr(e.text, biased[i]) && strstr(e.text, "is not zero"));
 	}
 	check_err(import_dictionary(NULL, 1, &e), ERR_DATA);
-	check(strstr(e.text, "one table for source, target and output") != NULL);
+	check(strstr(e.text, "has one table for both") != NULL);
 	check_err(import(small_path("pt.safetensors"), small_path("net"), "heads", "4", &e),
 		  ERR_USAGE);
 	check(strstr(e.text, "norm_first=True") != NULL);

@@ -59,7 +59,7 @@ TEST(import_pickle_hostile)
 		"numpy.testing._private.utils\nrunstring",
 		"collections OrderedDict\n", /* a known name with its blank moved */
 		"collections\nOrderedDict.__class__",
-		"torch._utils\n_rebuild_tensor_v2\0x",
+		"torch._utils\n_rebuild_tensor_v2x",
 		"copyreg\n_reconstructor",
 		"asyncio\nunix_events._UnixSubprocessTransport._start",
 		"bdb\nBdb.run",
