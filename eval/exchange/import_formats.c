@@ -13,8 +13,8 @@
 
 /* In the order in which they are tried. */
 static const struct import_format *const formats[] = {
-	&import_hugging_face, &import_ctranslate2, &import_safetensors, &import_marian,
-	&import_pickle,
+	&import_hugging_face, &import_ctranslate2, &import_safetensors,
+	&import_marian,	      &import_pickle,
 };
 
 /* Names of weights in a folder, then the ends of names of which it may have one. */
@@ -52,8 +52,9 @@ static int try_end(struct import_source *s, const char *folder, const char *end,
 	if (d)
 		closedir(d);
 	if (n > 1)
-		return err_set(e, ERR_USAGE, "%s has %d files whose names end in %s: give one of them",
-			       folder, n, end);
+		return err_set(e, ERR_USAGE,
+			       "%s has %d files whose names end in %s: give one of them", folder, n,
+			       end);
 	return n ? try_file(s, folder, name, e) : 0;
 }
 
@@ -72,9 +73,11 @@ static int find_file(struct import_source *s, const char *path, struct err *e)
 				  : mem_strdup(".", e);
 		return s->file && s->folder ? 0 : e->code;
 	}
-	for (size_t i = 0; S_ISDIR(st.st_mode) && i < ARRAY_LEN(weight_names) && !rc && !s->file; i++)
+	for (size_t i = 0; S_ISDIR(st.st_mode) && i < ARRAY_LEN(weight_names) && !rc && !s->file;
+	     i++)
 		rc = try_file(s, path, weight_names[i], e);
-	for (size_t i = 0; S_ISDIR(st.st_mode) && i < ARRAY_LEN(weight_ends) && !rc && !s->file; i++)
+	for (size_t i = 0; S_ISDIR(st.st_mode) && i < ARRAY_LEN(weight_ends) && !rc && !s->file;
+	     i++)
 		rc = try_end(s, path, weight_ends[i], e);
 	if (!rc && !s->file)
 		return err_set(e, ERR_USAGE,
@@ -174,8 +177,9 @@ int import_stage_file(const struct import_job *m, const char *name, const char *
 	int rc = at ? 0 : e->code;
 
 	if (!rc && !file_exists(from))
-		rc = err_set(e, ERR_NOINPUT, "%s is missing: the model's text cannot be split "
-					     "without it",
+		rc = err_set(e, ERR_NOINPUT,
+			     "%s is missing: the model's text cannot be split "
+			     "without it",
 			     from);
 	if (!rc)
 		rc = file_copy(from, at, e);

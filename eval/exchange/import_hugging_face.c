@@ -43,8 +43,8 @@ static const char *model_type(const struct json *config)
 
 static bool recognise_hugging_face(const struct import_source *s)
 {
-	return *model_type(s->config) && (import_is_safetensors(s->bytes, s->n) ||
-					  import_is_torch(s->bytes, s->n));
+	return *model_type(s->config) &&
+	       (import_is_safetensors(s->bytes, s->n) || import_is_torch(s->bytes, s->n));
 }
 
 /* ---- architecture ------------------------------------------------------ */
@@ -58,10 +58,11 @@ static int check_model_type(const struct import_job *m, struct err *e)
 	for (size_t i = 0; i < ARRAY_LEN(other_models); i++)
 		if (!strcmp(type, other_models[i].type))
 			reason = other_models[i].reason;
-	return err_set(e, ERR_DATA,
-		       "%s: a model of the type \"%.60s\" cannot be imported: %s. Of Hugging Face's "
-		       "folders only those of MarianMT (OPUS-MT) can",
-		       m->file, type, reason);
+	return err_set(
+		e, ERR_DATA,
+		"%s: a model of the type \"%.60s\" cannot be imported: %s. Of Hugging Face's "
+		"folders only those of MarianMT (OPUS-MT) can",
+		m->file, type, reason);
 }
 
 /* What must be false, or must not be there. */
@@ -77,10 +78,11 @@ static int check_switches(const struct import_job *m, struct err *e)
 				       "norm",
 				       m->folder, names[i]);
 	if (json_is_object(json_get(m->config, "quantization_config")))
-		return err_set(e, ERR_DATA,
-			       "%s/config.json: the weights are quantised: import the model in fp32 "
-			       "or fp16",
-			       m->folder);
+		return err_set(
+			e, ERR_DATA,
+			"%s/config.json: the weights are quantised: import the model in fp32 "
+			"or fp16",
+			m->folder);
 	return 0;
 }
 
@@ -92,8 +94,9 @@ static int set_size(struct import_job *m, const char *option, const char *key, s
 	const char *const set[] = { option, text, NULL };
 
 	if (v < 1 || v > 65536)
-		return err_set(e, ERR_DATA, "%s/config.json: \"%s\" must be a number from 1 to 65536",
-			       m->folder, key);
+		return err_set(e, ERR_DATA,
+			       "%s/config.json: \"%s\" must be a number from 1 to 65536", m->folder,
+			       key);
 	snprintf(text, sizeof(text), "%lld", (long long)v);
 	return import_set_options(m, set, e);
 }
@@ -119,9 +122,12 @@ static int set_sizes(struct import_job *m, struct err *e)
 static int set_activation(struct import_job *m, struct err *e)
 {
 	static const char *const names[][2] = {
-		{ "swish", "silu" },	     { "silu", "silu" },
-		{ "relu", "relu" },	     { "gelu", "gelu" },
-		{ "gelu_new", "gelu-tanh" }, { "gelu_pytorch_tanh", "gelu-tanh" },
+		{ "swish", "silu" },
+		{ "silu", "silu" },
+		{ "relu", "relu" },
+		{ "gelu", "gelu" },
+		{ "gelu_new", "gelu-tanh" },
+		{ "gelu_pytorch_tanh", "gelu-tanh" },
 		{ "quick_gelu", "gelu-sigmoid" },
 	};
 	const char *name = json_text(json_get(m->config, "activation_function"), "gelu");
@@ -140,8 +146,8 @@ static int set_activation(struct import_job *m, struct err *e)
 static int set_tables(struct import_job *m, struct err *e)
 {
 	char name[256];
-	const bool is_shared = json_boolean(
-		json_get(m->config, "share_encoder_decoder_embeddings"), true);
+	const bool is_shared =
+		json_boolean(json_get(m->config, "share_encoder_decoder_embeddings"), true);
 	const bool is_tied = json_boolean(json_get(m->config, "tie_word_embeddings"), true) ||
 			     !weight_foreign_tensor(&m->t, "lm_head.weight", 0, name);
 	const char *const set[] = { "tied_embeddings",
@@ -204,8 +210,10 @@ static int check_start(struct import_job *m, bool *is_zero, struct err *e)
 static int read_architecture(struct import_job *m, struct err *e)
 {
 	static const char *const facts[] = {
-		"norm_place", "post", "norm", "layer", "norm_epsilon", "1e-5", "attention_bias",
-		"yes", "output_bias", "yes", "ffn_bias", "yes", NULL,
+		"norm_place",	"post", "norm",		  "layer",
+		"norm_epsilon", "1e-5", "attention_bias", "yes",
+		"output_bias",	"yes",	"ffn_bias",	  "yes",
+		NULL,
 	};
 	const char *start[] = { "decoder_start", "zero", "embedding_scale", "sqrt", NULL };
 	bool is_zero;
@@ -249,8 +257,8 @@ static int read_languages(struct import_job *m, struct err *e)
 	int rc = path ? json_read_optional(&root, path, MAX_CONFIG, e) : e->code;
 
 	for (size_t i = 0; !rc && i < ARRAY_LEN(keys); i++) {
-		const char *const set[] = { keys[i][1],
-					    json_text(json_get(root, keys[i][0]), ""), NULL };
+		const char *const set[] = { keys[i][1], json_text(json_get(root, keys[i][0]), ""),
+					    NULL };
 
 		if (strlen(set[1]) == 2 && !import_option_given(m->c, keys[i][1]))
 			rc = import_set_options(m, set, e);
@@ -339,7 +347,7 @@ static bool has_target_vocabulary(const struct import_job *m)
 static int stage_hugging_face(struct import_job *m, struct err *e)
 {
 	const char *options[] = { "segmentation", "sentencepiece", "tokenize", "no", "normalize",
-				  "no", "vocabularies", "merged", NULL };
+				  "no",		  "vocabularies",  "merged",   NULL };
 	const bool is_separate = has_target_vocabulary(m);
 	int rc;
 
@@ -361,5 +369,6 @@ static int stage_hugging_face(struct import_job *m, struct err *e)
 	return rc ? rc : import_stage_file(m, "target.spm", TARGET_SENTENCEPIECE_FILE, e);
 }
 
-const struct import_format import_hugging_face = { "MarianMT of Hugging Face", recognise_hugging_face,
-						    open_hugging_face, stage_hugging_face };
+const struct import_format import_hugging_face = { "MarianMT of Hugging Face",
+						   recognise_hugging_face, open_hugging_face,
+						   stage_hugging_face };

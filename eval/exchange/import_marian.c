@@ -125,7 +125,8 @@ static int read_npy(const struct import_reader *f, const struct zip_member *m, s
 /* Copies the name of a member, without ".npy", behind the names so far. */
 static int add_array_name(struct import_reader *f, const struct zip_member *m, struct err *e)
 {
-	const size_t n = m->n_name - (m->n_name > 4 && !memcmp(m->name + m->n_name - 4, ".npy", 4) ? 4 : 0);
+	const size_t n =
+		m->n_name - (m->n_name > 4 && !memcmp(m->name + m->n_name - 4, ".npy", 4) ? 4 : 0);
 
 	if (n > 255 || memchr(m->name, 0, n) || !utf8_valid(m->name, n))
 		return err_set(e, ERR_DATA, "%s: the name of an array is not UTF-8, or too long",
@@ -218,7 +219,8 @@ static int check_fixed_options(const struct import_job *m, const struct yaml *y,
 		const char *v = yaml_get(y, fixed_options[i].key, fixed_options[i].usual);
 
 		if (strcmp(v, fixed_options[i].usual) != 0 && strcmp(v, fixed_options[i].also) != 0)
-			return refuse_option(m, fixed_options[i].key, v, fixed_options[i].reason, e);
+			return refuse_option(m, fixed_options[i].key, v, fixed_options[i].reason,
+					     e);
 	}
 	return 0;
 }
@@ -235,8 +237,8 @@ static int marian_version(const struct yaml *y)
 {
 	int major = 0, minor = 0;
 
-	return sscanf(yaml_get(y, "version", ""), "v%d.%d", &major, &minor) == 2 &&
-			       major >= 0 && major < 100 && minor >= 0 && minor < 1000
+	return sscanf(yaml_get(y, "version", ""), "v%d.%d", &major, &minor) == 2 && major >= 0 &&
+			       major < 100 && minor >= 0 && minor < 1000
 		       ? major * 1000 + minor
 		       : 0;
 }
@@ -255,8 +257,8 @@ static void letters_of(const struct yaml *y, const char *key, const char *usual,
 
 static int set_norms(struct import_job *m, const struct yaml *y, struct err *e)
 {
-	const char *set[] = { "norm_place", "pre",	     "norm",  "layer", "final_norm",
-			      "yes",	    "embedding_norm", "no",   NULL };
+	const char *set[] = { "norm_place",	"pre", "norm", "layer", "final_norm", "yes",
+			      "embedding_norm", "no",  NULL };
 	char pre[8], post[8], top[8], emb[8], kind;
 	bool is_post;
 
@@ -267,12 +269,14 @@ static int set_norms(struct import_job *m, const struct yaml *y, struct err *e)
 	is_post = !pre[0] && post[0] == 'a' && post[1] && !post[2];
 	kind = is_post ? post[1] : pre[0];
 	if (!(is_post || (pre[0] && !pre[1] && !strcmp(post, "a"))) || (kind != 'n' && kind != 'r'))
-		return refuse_option(m, "transformer-preprocess, -postprocess",
-				     yaml_get(y, "transformer-postprocess", "dan"),
-				     "the order of norm and sum must be \"n\" and \"da\", or \"\" and "
-				     "\"dan\" (r instead of n: RMS)",
-				     e);
-	if ((emb[0] && (emb[0] != kind || emb[1])) || (top[0] && (is_post || top[0] != kind || top[1])))
+		return refuse_option(
+			m, "transformer-preprocess, -postprocess",
+			yaml_get(y, "transformer-postprocess", "dan"),
+			"the order of norm and sum must be \"n\" and \"da\", or \"\" and "
+			"\"dan\" (r instead of n: RMS)",
+			e);
+	if ((emb[0] && (emb[0] != kind || emb[1])) ||
+	    (top[0] && (is_post || top[0] != kind || top[1])))
 		return refuse_option(m, "transformer-postprocess-top, -emb", top[0] ? top : emb,
 				     "one kind of norms, and with post-norm none at the top", e);
 	if (!is_post && marian_version(y) < 1011)
@@ -342,7 +346,7 @@ static int set_marian_tables(struct import_job *m, const struct yaml *y, struct 
 	const bool has_source = is_all || is_on(y, "tied-embeddings-src"),
 		   has_output = is_all || is_on(y, "tied-embeddings");
 	const char *const set[] = { "tied_embeddings",
-				    has_source ? has_output ? "all" : "source"
+				    has_source	 ? has_output ? "all" : "source"
 				    : has_output ? "output"
 						 : "none",
 				    NULL };
@@ -353,14 +357,25 @@ static int set_marian_tables(struct import_job *m, const struct yaml *y, struct 
 static int read_marian(struct import_job *m, const struct yaml *y, struct err *e)
 {
 	static const char *const facts[] = {
-		"norm_epsilon",	 "1e-6", "attention_bias", "yes",	"output_bias",
-		"yes",		 "ffn_bias", "yes",	   "positions", "sinusoid",
-		"decoder_start", "zero", "embedding_scale", "sqrt",	NULL,
+		"norm_epsilon",
+		"1e-6",
+		"attention_bias",
+		"yes",
+		"output_bias",
+		"yes",
+		"ffn_bias",
+		"yes",
+		"positions",
+		"sinusoid",
+		"decoder_start",
+		"zero",
+		"embedding_scale",
+		"sqrt",
+		NULL,
 	};
 
-	if (check_fixed_options(m, y, e) || import_set_options(m, facts, e) ||
-	    set_norms(m, y, e) || set_marian_sizes(m, y, e) || set_decoder(m, y, e) ||
-	    set_marian_tables(m, y, e))
+	if (check_fixed_options(m, y, e) || import_set_options(m, facts, e) || set_norms(m, y, e) ||
+	    set_marian_sizes(m, y, e) || set_decoder(m, y, e) || set_marian_tables(m, y, e))
 		return e->code;
 	return import_shape_of_options(m, e);
 }
@@ -396,7 +411,8 @@ static void base_name(const char *path, char out[FILE_NAME_BYTES])
 	snprintf(out, FILE_NAME_BYTES, "%s", slash ? slash + 1 : path);
 }
 
-static int read_decoder_options(const struct import_job *m, struct vocabulary_files *v, struct err *e)
+static int read_decoder_options(const struct import_job *m, struct vocabulary_files *v,
+				struct err *e)
 {
 	char *path = file_path(e, "%s/decoder.yml", m->folder);
 	struct buf text = { 0 };
@@ -430,7 +446,8 @@ static bool is_vocabulary_name(const char *name)
 		 text_ends_with(name, ".txt")));
 }
 
-static int find_vocabulary_files(const struct import_job *m, struct vocabulary_files *v, struct err *e)
+static int find_vocabulary_files(const struct import_job *m, struct vocabulary_files *v,
+				 struct err *e)
 {
 	DIR *d;
 	const struct dirent *f;
@@ -531,8 +548,8 @@ static int stage_marian_vocabulary(struct import_job *m, const char *name, const
 }
 
 /* The SentencePiece models: the vocabularies themselves, or source.spm and target.spm of OPUS-MT. */
-static int stage_marian_pieces(struct import_job *m, const struct vocabulary_files *v, bool is_joint,
-			       struct err *e)
+static int stage_marian_pieces(struct import_job *m, const struct vocabulary_files *v,
+			       bool is_joint, struct err *e)
 {
 	const bool is_spm = text_ends_with(v->target, ".spm");
 
@@ -540,13 +557,14 @@ static int stage_marian_pieces(struct import_job *m, const struct vocabulary_fil
 		return import_stage_file(m, v->target, SENTENCEPIECE_FILE, e);
 	if (import_stage_file(m, is_spm ? v->source : "source.spm", SOURCE_SENTENCEPIECE_FILE, e))
 		return e->code;
-	return import_stage_file(m, is_spm ? v->target : "target.spm", TARGET_SENTENCEPIECE_FILE, e);
+	return import_stage_file(m, is_spm ? v->target : "target.spm", TARGET_SENTENCEPIECE_FILE,
+				 e);
 }
 
 static int stage_marian(struct import_job *m, struct err *e)
 {
 	const char *options[] = { "segmentation", "sentencepiece", "tokenize", "no", "normalize",
-				  "no", "vocabularies", "merged", NULL };
+				  "no",		  "vocabularies",  "merged",   NULL };
 	struct vocabulary_files v;
 	bool is_joint;
 	int rc = find_vocabulary_files(m, &v, e);
@@ -560,7 +578,8 @@ static int stage_marian(struct import_job *m, struct err *e)
 	if (!rc)
 		rc = import_set_options(m, options, e);
 	if (!rc && !is_joint)
-		rc = stage_marian_vocabulary(m, v.source, SOURCE_VOCABULARY_FILE, &m->rows.source, e);
+		rc = stage_marian_vocabulary(m, v.source, SOURCE_VOCABULARY_FILE, &m->rows.source,
+					     e);
 	if (!rc)
 		rc = stage_marian_vocabulary(m, v.target,
 					     is_joint ? VOCABULARY_FILE : TARGET_VOCABULARY_FILE,
@@ -568,4 +587,5 @@ static int stage_marian(struct import_job *m, struct err *e)
 	return rc ? rc : stage_marian_pieces(m, &v, is_joint, e);
 }
 
-const struct import_format import_marian = { "Marian", recognise_marian, open_marian, stage_marian };
+const struct import_format import_marian = { "Marian", recognise_marian, open_marian,
+					     stage_marian };

@@ -109,7 +109,8 @@ static int measure_vocabulary(struct model_import *m, struct err *e)
 		s->real_vocabulary = vocab_real_size(v.target);
 		s->source_vocabulary = vocabs_own_source(&v);
 		s->real_source_vocabulary = vocabs_own_real_source(&v);
-		snprintf(m->state.vocabulary_sha256, sizeof(m->state.vocabulary_sha256), "%s", v.id);
+		snprintf(m->state.vocabulary_sha256, sizeof(m->state.vocabulary_sha256), "%s",
+			 v.id);
 	}
 	vocabs_close(&v);
 	return rc;
@@ -185,7 +186,7 @@ static int open_result(struct model_import *m, struct err *e)
 	if (outfolder_open(&m->result, m->to, m->beside, e))
 		return e->code;
 	m->model = m->job.c->run ? file_path(e, "%s/checkpoints/0", m->result.temporary)
-			     : mem_strdup(m->result.temporary, e);
+				 : mem_strdup(m->result.temporary, e);
 	return m->model ? 0 : e->code;
 }
 

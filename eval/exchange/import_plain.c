@@ -302,8 +302,8 @@ static int open_torch(struct import_job *m, struct err *e)
 }
 
 const struct import_format import_ctranslate2 = { "CTranslate2", recognise_ct2, open_ct2,
-						   stage_pieces };
+						  stage_pieces };
 const struct import_format import_safetensors = { "safetensors", recognise_safetensors,
-						   open_safetensors, stage_pieces };
+						  open_safetensors, stage_pieces };
 const struct import_format import_pickle = { "torch.save()", recognise_torch, open_torch,
-					      stage_pieces };
+					     stage_pieces };

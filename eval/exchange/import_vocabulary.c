@@ -188,8 +188,8 @@ int token_list_write(const struct token_list *w, const struct special_token_name
 		(*rows)[*n] = (int32_t)at[*n];
 	buf_add_str(&text, head);
 	for (size_t i = 0; i < w->n; i++) {
-		if (!w->items[i] || (int64_t)i == at[0] || (int64_t)i == at[1] || (int64_t)i == at[2] ||
-		    (int64_t)i == at[3])
+		if (!w->items[i] || (int64_t)i == at[0] || (int64_t)i == at[1] ||
+		    (int64_t)i == at[2] || (int64_t)i == at[3])
 			continue;
 		if (strchr(w->items[i], '\n')) {
 			buf_free(&text);

@@ -17,9 +17,10 @@
 
 /* A list of tokens in the order of their rows. */
 struct token_list {
-	struct buf text;    /* owned: the file; lines end in NUL */
-	struct json *tree;  /* owned: of a JSON array, else NULL */
-	const char **items; /* (n) owned array; texts are in text or tree; NULL: a row without a token */
+	struct buf text;   /* owned: the file; lines end in NUL */
+	struct json *tree; /* owned: of a JSON array, else NULL */
+	const char **
+		items; /* (n) owned array; texts are in text or tree; NULL: a row without a token */
 	size_t n, cap;
 };
 

@@ -12,7 +12,7 @@
 #include "share/base/util.h"
 
 #define MAX_TEXT  (1u << 20) /* bytes of a text */
-#define MAX_NODES 1000000 /* a model of 128 layers has about 40,000 */
+#define MAX_NODES 1000000    /* a model of 128 layers has about 40,000 */
 #define MAX_MEMO  (1u << 22)
 
 /* The names that a pickle may mention. Nothing is ever loaded or called by them. */
@@ -230,7 +230,8 @@ static int push_name(struct unpickler *u)
 	for (size_t i = 0; i < ARRAY_LEN(known_names); i++) {
 		struct pickle_node *x;
 
-		if (n_module + n_name + 1 != strlen(known_names[i]) || strcmp(text, known_names[i]) != 0)
+		if (n_module + n_name + 1 != strlen(known_names[i]) ||
+		    strcmp(text, known_names[i]) != 0)
 			continue;
 		x = new_node(u, PICKLE_NAME);
 		if (!x || set_text(u, x, (const unsigned char *)text, strlen(text)))

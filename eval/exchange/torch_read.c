@@ -24,8 +24,8 @@ struct old_storage {
 struct torch_reader {
 	struct import_reader *f;
 	const char *path;
-	struct pickle keys;		/* of the old form */
-	struct old_storage *storages;	/* owned */
+	struct pickle keys;	      /* of the old form */
+	struct old_storage *storages; /* owned */
 	size_t n_storages;
 	struct err *e;
 };
@@ -33,7 +33,9 @@ struct torch_reader {
 bool import_is_torch(const unsigned char *bytes, size_t n)
 {
 	/* PROTO 2, then LONG1 with the magic number */
-	static const unsigned char old[] = { 0x80, 2, 0x8a, 10, 0x6c, 0xfc, 0x9c, 0x46, 0xf9, 0x20 };
+	static const unsigned char old[] = {
+		0x80, 2, 0x8a, 10, 0x6c, 0xfc, 0x9c, 0x46, 0xf9, 0x20
+	};
 
 	if (n > sizeof(old) && !memcmp(bytes, old, sizeof(old)))
 		return true;
@@ -46,9 +48,9 @@ static enum import_type type_of_storage(const char *name)
 		const char *name;
 		enum import_type type;
 	} types[] = {
-		{ "torch FloatStorage", IMPORT_F32 },	 { "torch DoubleStorage", IMPORT_F64 },
-		{ "torch HalfStorage", IMPORT_F16 },	 { "torch BFloat16Storage", IMPORT_BF16 },
-		{ "torch IntStorage", IMPORT_I32 },	 { "torch ShortStorage", IMPORT_I16 },
+		{ "torch FloatStorage", IMPORT_F32 }, { "torch DoubleStorage", IMPORT_F64 },
+		{ "torch HalfStorage", IMPORT_F16 },  { "torch BFloat16Storage", IMPORT_BF16 },
+		{ "torch IntStorage", IMPORT_I32 },   { "torch ShortStorage", IMPORT_I16 },
 		{ "torch CharStorage", IMPORT_I8 },
 	};
 
@@ -85,8 +87,9 @@ static int bad_tensor(struct torch_reader *r, const char *name, const char *what
 }
 
 /* The sizes of a tensor, which must lie in order in its storage; *n: elements. */
-static int read_sizes(struct torch_reader *r, struct import_tensor *t, const struct pickle_node *sizes,
-		      const struct pickle_node *strides, int64_t *n)
+static int read_sizes(struct torch_reader *r, struct import_tensor *t,
+		      const struct pickle_node *sizes, const struct pickle_node *strides,
+		      int64_t *n)
 {
 	*n = 1;
 	t->rows = t->cols = 1;
@@ -114,7 +117,8 @@ static int read_sizes(struct torch_reader *r, struct import_tensor *t, const str
 }
 
 /* call: _rebuild_tensor_v2(storage, offset, sizes, strides, ...) */
-static int add_torch_tensor(struct torch_reader *r, const char *name, const struct pickle_node *call)
+static int add_torch_tensor(struct torch_reader *r, const char *name,
+			    const struct pickle_node *call)
 {
 	const struct pickle_node *id = call->n >= 5 && call->items[1]->kind == PICKLE_STORED
 					       ? call->items[1]->items[0]
@@ -172,7 +176,8 @@ static int list_tensors(struct torch_reader *r)
 
 		if (pickle_is_call(x, "torch._utils _rebuild_parameter") && x->n > 1)
 			x = x->items[1];
-		if (key->kind == PICKLE_TEXT && pickle_is_call(x, "torch._utils _rebuild_tensor_v2") &&
+		if (key->kind == PICKLE_TEXT &&
+		    pickle_is_call(x, "torch._utils _rebuild_tensor_v2") &&
 		    add_torch_tensor(r, key->text, x))
 			return r->e->code;
 	}

@@ -151,8 +151,8 @@ static int load_one_tensor(struct weight_loader *k, const struct rule *r, int32_
 		return err_set(e, ERR_DATA, "%s has no tensor \"%s\": the architecture differs",
 			       k->t->f->path, name);
 	if (!x && p && r->kind == KIND_optional) /* the parameter stays zero */
-		k->filled[p - k->params] += r->rows ? r->rows * d * (p->rows == 1 ? 1 : p->cols)
-						    : p->rows * p->cols;
+		k->filled[p - k->params] +=
+			r->rows ? r->rows * d * (p->rows == 1 ? 1 : p->cols) : p->rows * p->cols;
 	if (!x || x == k->t->table)
 		return 0;
 	if (p && r->kind <= KIND_either) {
@@ -164,9 +164,9 @@ static int load_one_tensor(struct weight_loader *k, const struct rule *r, int32_
 	x->is_used = true;
 	if (r->of && (x->rows != 1 || x->cols != r->of * d))
 		return wrong_shape(k, x, 1, r->of * d, e);
-	return r->kind == KIND_drop ? 0
-				    : check_zero(k, x, r->from * d,
-						 r->rows ? r->rows * d : x->cols, e);
+	return r->kind == KIND_drop
+		       ? 0
+		       : check_zero(k, x, r->from * d, r->rows ? r->rows * d : x->cols, e);
 }
 
 static int load_all_rules(struct weight_loader *k, struct err *e)
@@ -297,8 +297,8 @@ static bool is_sinusoid_row(const float *row, int64_t d, double position, enum a
 			    double tolerance)
 {
 	const int64_t half = d / 2;
-	const double divisor = kind == POSITIONS_SINUSOID ? (double)MAX(half - 1, 1)
-							  : (double)d / 2;
+	const double divisor =
+		kind == POSITIONS_SINUSOID ? (double)MAX(half - 1, 1) : (double)d / 2;
 	const bool has_pairs = kind == POSITIONS_SINUSOID_PAIRS;
 
 	for (int64_t i = 0; i < half; i++) {
@@ -316,7 +316,9 @@ static bool is_sinusoid_row(const float *row, int64_t d, double position, enum a
 int weight_find_positions(const struct import_reader *f, const struct import_tensor *x,
 			  int32_t offset, enum arch_positions *kind, struct err *e)
 {
-	const double tolerance = x->type == IMPORT_BF16 ? 0x1p-8 : x->type == IMPORT_F16 ? 0x1p-11 : 1e-5;
+	const double tolerance = x->type == IMPORT_BF16	 ? 0x1p-8
+				 : x->type == IMPORT_F16 ? 0x1p-11
+							 : 1e-5;
 	const int64_t rows = MIN(x->rows, CT2_POSITIONS_ROWS);
 	float *row = mem_alloc((size_t)x->cols, sizeof(*row), e);
 	bool is_kind[] = { true, true, true };
@@ -325,10 +327,10 @@ int weight_find_positions(const struct import_reader *f, const struct import_ten
 	for (int64_t r = 0; !rc && r < rows; r++) {
 		rc = import_read_floats(f, x, r, 0, x->cols, row, e);
 		for (size_t i = 0; !rc && i < ARRAY_LEN(is_kind); i++)
-			is_kind[i] = is_kind[i] &&
-				     is_sinusoid_row(row, x->cols, (double)(r + offset),
-						     (enum arch_positions)i,
-						     tolerance + (double)r * 1e-6);
+			is_kind[i] =
+				is_kind[i] && is_sinusoid_row(row, x->cols, (double)(r + offset),
+							      (enum arch_positions)i,
+							      tolerance + (double)r * 1e-6);
 	}
 	*kind = is_kind[0]   ? POSITIONS_SINUSOID
 		: is_kind[1] ? POSITIONS_SINUSOID_2K

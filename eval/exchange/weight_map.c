@@ -56,7 +56,8 @@ struct import_tensor *weight_foreign_tensor(const struct weight_map *t, const ch
 
 	weight_layer_name(name + n, 256 - n, pattern, layer + (t->scheme == NAMING_marian));
 	x = import_find_tensor(t->f, name);
-	return x || !n ? x : import_find_tensor(t->f, name + n); /* the output's bias has no prefix */
+	return x || !n ? x
+		       : import_find_tensor(t->f, name + n); /* the output's bias has no prefix */
 }
 
 bool weight_is_positions(const struct import_tensor *x)

@@ -24,7 +24,7 @@ struct yaml_pair {
 };
 
 struct yaml {
-	struct buf text; /* owned: keys and values, each with a NUL */
+	struct buf text;	 /* owned: keys and values, each with a NUL */
 	struct yaml_pair *pairs; /* owned */
 	size_t n, cap;
 };

@@ -138,8 +138,12 @@ static int read_entry(const struct zip_reader *r, const unsigned char *at, size_
 	    size > r->n - offset - skip || zip_number(local + 26, 2) != n_name ||
 	    memcmp(local + LOCAL_BYTES, at + DIRECTORY_BYTES, n_name) != 0)
 		return zip_damaged(r, "a member and the directory disagree");
-	*m = (struct zip_member){ (const char *)at + DIRECTORY_BYTES, n_name, local + skip,
-				  (size_t)size, (size_t)full, method == 8 };
+	*m = (struct zip_member){ (const char *)at + DIRECTORY_BYTES,
+				  n_name,
+				  local + skip,
+				  (size_t)size,
+				  (size_t)full,
+				  method == 8 };
 	return 0;
 }
 

@@ -70,8 +70,9 @@ TEST(import_pickle_hostile)
 
 	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
 		char bytes[200];
-		const int n = snprintf(bytes, sizeof(bytes), "\x80\x02"
-							     "c%s\nX\1",
+		const int n = snprintf(bytes, sizeof(bytes),
+				       "\x80\x02"
+				       "c%s\nX\1",
 				       names[i]);
 		const char *text = read_text(bytes, (size_t)n);
 
@@ -82,7 +83,8 @@ TEST(import_pickle_hostile)
 /* Opcodes of code, extensions, buffers, other protocols' names and instances. */
 TEST(import_pickle_opcodes)
 {
-	static const char ops[] = "iopVSUBCTIFLgP2\x82\x83\x84\x92\x93\x94\x95\x96\x97\x98\x8d\x8e\x8f\x90\x91";
+	static const char ops[] =
+		"iopVSUBCTIFLgP2\x82\x83\x84\x92\x93\x94\x95\x96\x97\x98\x8d\x8e\x8f\x90\x91";
 
 	for (size_t i = 0; i + 1 < sizeof(ops); i++) {
 		const char bytes[] = { '\x80', 2, ops[i], 'o', 's', '\n', 's', '\n', '.' };
@@ -136,7 +138,8 @@ TEST(import_pickle_values)
 	struct pickle p;
 	struct err e = { 0 };
 
-	if (check_err(pickle_read(&p, "x", (const unsigned char *)bytes, sizeof(bytes) - 1, &e), 0)) {
+	if (check_err(pickle_read(&p, "x", (const unsigned char *)bytes, sizeof(bytes) - 1, &e),
+		      0)) {
 		check_int(pickle_get(p.root, "a")->number, 7);
 		check_int(pickle_get(p.root, "b")->number, -1);
 		check_near(pickle_get(p.root, "c")->real, 0.5, 0);
@@ -192,7 +195,8 @@ static void put_directory(struct buf *b, const struct buf *directory, int member
 
 /* {"w": tensor} with this offset, size and stride of a row. */
 #define TENSOR(offset, rows, stride)                                                               \
-	"\x80\x02}X\1\0\0\0wctorch._utils\n_rebuild_tensor_v2\n((X\7\0\0\0storagectorch\nFloatStorage\n"   \
+	"\x80\x02}X\1\0\0\0wctorch._utils\n_rebuild_tensor_v2\n(("                                 \
+	"X\7\0\0\0storagectorch\nFloatStorage\n"                                                   \
 	"X\1\0\0\0000X\3\0\0\0cpuK\6tQK" offset "K" rows "K\2\x86K" stride "K\1\x86\x89)tRs."
 
 static int open_archive(const char *pickle, size_t n, const char *second, struct import_reader *f,

@@ -31,11 +31,17 @@ static void take(struct import_reader *f, enum tensor_naming scheme)
 	if (scheme == NAMING_own ? weight_map_open(&t, f, &e)
 				 : weight_map_begin(&t, f, scheme, tables, &e))
 		return;
-	if (scheme != NAMING_own) { /* a small model of this kind; the format's own files say its sizes */
-		t.shape = (struct model_shape){ .d_model = 4, .d_ff = 6, .heads = 2,
-						.encoder_layers = 1, .decoder_layers = 1,
-						.vocabulary = 8, .real_vocabulary = 8,
-						.norm_place = NORM_POST, .attention_bias = 1,
+	if (scheme !=
+	    NAMING_own) { /* a small model of this kind; the format's own files say its sizes */
+		t.shape = (struct model_shape){ .d_model = 4,
+						.d_ff = 6,
+						.heads = 2,
+						.encoder_layers = 1,
+						.decoder_layers = 1,
+						.vocabulary = 8,
+						.real_vocabulary = 8,
+						.norm_place = NORM_POST,
+						.attention_bias = 1,
 						.output_bias = 1 };
 	}
 	property(t.shape.d_model > 0 && t.shape.encoder_layers > 0 && t.shape.decoder_layers > 0);
