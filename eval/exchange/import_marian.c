@@ -40,7 +40,7 @@ struct npy {
 };
 
 /* What follows 'KEY': in the dictionary of an array's header; NULL: the header lacks it. */
-static const char *header_value(const char *header, const char *key)
+static const char *npy_header_value(const char *header, const char *key)
 {
 	const char *at = strstr(header, key);
 
@@ -102,9 +102,9 @@ static int read_npy(const struct import_reader *f, const struct zip_member *m, s
 		return err_set(e, ERR_DATA, "%s: \"%.*s\" is no array of NumPy's version 1",
 			       f->path, (int)MIN(m->n_name, 100), m->name);
 	memcpy(header, m->data + 10, n_header);
-	descr = header_value(header, "'descr'");
-	order = header_value(header, "'fortran_order'");
-	shape = header_value(header, "'shape'");
+	descr = npy_header_value(header, "'descr'");
+	order = npy_header_value(header, "'fortran_order'");
+	shape = npy_header_value(header, "'shape'");
 	a->data = m->data + 10 + n_header;
 	a->n = m->n - 10 - n_header;
 	if (!descr || !order || !shape || !read_npy_shape(shape, a, &n) ||
@@ -122,7 +122,7 @@ static int read_npy(const struct import_reader *f, const struct zip_member *m, s
 	return 0;
 }
 
-/* Copies the name of a member, without ".npy", behind the names so far. */
+/* Copies the name of a member, without ".npy", after the names so far. */
 static int add_array_name(struct import_reader *f, const struct zip_member *m, struct err *e)
 {
 	const size_t n =
@@ -438,7 +438,7 @@ static int read_decoder_options(const struct import_job *m, struct vocabulary_fi
 	return rc;
 }
 
-static bool is_vocabulary_name(const char *name)
+static bool is_marian_vocabulary(const char *name)
 {
 	return text_ends_with(name, "vocab.yml") || text_ends_with(name, "vocab.json") ||
 	       (text_starts_with(name, "vocab") &&
@@ -458,7 +458,7 @@ static int find_vocabulary_files(const struct import_job *m, struct vocabulary_f
 		return e->code;
 	d = opendir(m->folder);
 	while (d && (f = readdir(d)) != NULL)
-		if (is_vocabulary_name(f->d_name)) {
+		if (is_marian_vocabulary(f->d_name)) {
 			n++;
 			base_name(f->d_name, v->source);
 			base_name(f->d_name, v->target);

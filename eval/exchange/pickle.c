@@ -132,7 +132,8 @@ static int push_number(struct unpickler *u, enum pickle_kind kind, int64_t v)
 	return push_node(u, x);
 }
 
-static int set_text(struct unpickler *u, struct pickle_node *x, const unsigned char *from, size_t n)
+static int set_node_text(struct unpickler *u, struct pickle_node *x, const unsigned char *from,
+			 size_t n)
 {
 	char *copy;
 
@@ -155,12 +156,12 @@ static int push_text(struct unpickler *u, int length_bytes)
 	if (take_number(u, length_bytes, &n) || take_bytes(u, (size_t)n, &from))
 		return u->e->code;
 	x = new_node(u, PICKLE_TEXT);
-	if (!x || set_text(u, x, from, (size_t)n))
+	if (!x || set_node_text(u, x, from, (size_t)n))
 		return u->e->code;
 	return push_node(u, x);
 }
 
-static int add_item(struct unpickler *u, struct pickle_node *to, struct pickle_node *x)
+static int add_node_item(struct unpickler *u, struct pickle_node *to, struct pickle_node *x)
 {
 	if (!x || mem_grow(&to->items, &to->cap, to->n + 1, sizeof(struct pickle_node *), u->e))
 		return u->e->code;
@@ -178,7 +179,7 @@ static int take_marked(struct unpickler *u, struct pickle_node *to)
 	if (!to || !from)
 		return to ? pickle_damaged(u, "a mark is missing") : u->e->code;
 	for (size_t i = from; i < u->n; i++)
-		if (add_item(u, to, u->stack[i]))
+		if (add_node_item(u, to, u->stack[i]))
 			return u->e->code;
 	u->n = from - 1;
 	return 0;
@@ -198,7 +199,7 @@ static int push_tuple(struct unpickler *u, int n)
 
 		if (item->kind == PICKLE_MARK)
 			return pickle_damaged(u, "a value is missing");
-		if (add_item(u, x, item))
+		if (add_node_item(u, x, item))
 			return u->e->code;
 	}
 	if (n > 0)
@@ -234,7 +235,7 @@ static int push_name(struct unpickler *u)
 		    strcmp(text, known_names[i]) != 0)
 			continue;
 		x = new_node(u, PICKLE_NAME);
-		if (!x || set_text(u, x, (const unsigned char *)text, strlen(text)))
+		if (!x || set_node_text(u, x, (const unsigned char *)text, strlen(text)))
 			return u->e->code;
 		return push_node(u, x);
 	}
@@ -258,10 +259,10 @@ static int push_call(struct unpickler *u)
 		return push_node(u, new_node(u, PICKLE_DICT));
 	}
 	x = new_node(u, PICKLE_CALL);
-	if (!x || add_item(u, x, name))
+	if (!x || add_node_item(u, x, name))
 		return u->e->code;
 	for (size_t i = 0; i < arguments->n; i++)
-		if (add_item(u, x, arguments->items[i]))
+		if (add_node_item(u, x, arguments->items[i]))
 			return u->e->code;
 	return push_node(u, x);
 }
@@ -276,20 +277,21 @@ static int build_object(struct unpickler *u)
 		return u->e->code;
 	if (!x)
 		return pickle_damaged(u, "a value is missing");
-	return pickle_is_call(x, "argparse Namespace") && x->n == 1 ? add_item(u, x, state) : 0;
+	return pickle_is_call(x, "argparse Namespace") && x->n == 1 ? add_node_item(u, x, state)
+								    : 0;
 }
 
 static int add_to_list(struct unpickler *u, bool marked)
 {
 	struct pickle_node *some = new_node(u, PICKLE_TUPLE), *list;
 
-	if (!some || (marked ? take_marked(u, some) : add_item(u, some, pop_node(u))))
+	if (!some || (marked ? take_marked(u, some) : add_node_item(u, some, pop_node(u))))
 		return u->e->code;
 	list = u->n ? u->stack[u->n - 1] : NULL;
 	if (!list || list->kind != PICKLE_LIST)
 		return pickle_damaged(u, "a list is missing");
 	for (size_t i = 0; i < some->n; i++)
-		if (add_item(u, list, some->items[i]))
+		if (add_node_item(u, list, some->items[i]))
 			return u->e->code;
 	return 0;
 }
@@ -305,14 +307,14 @@ static int add_to_dict(struct unpickler *u, bool marked)
 	if (!marked) {
 		value = pop_node(u);
 		key = value ? pop_node(u) : NULL;
-		if (!key || add_item(u, some, key) || add_item(u, some, value))
+		if (!key || add_node_item(u, some, key) || add_node_item(u, some, value))
 			return u->e->code;
 	}
 	dict = u->n ? u->stack[u->n - 1] : NULL;
 	if (!dict || dict->kind != PICKLE_DICT || some->n % 2)
 		return pickle_damaged(u, "a dictionary is missing, or a value of it");
 	for (size_t i = 0; i < some->n; i++)
-		if (add_item(u, dict, some->items[i]))
+		if (add_node_item(u, dict, some->items[i]))
 			return u->e->code;
 	return 0;
 }
@@ -350,7 +352,7 @@ static int push_stored(struct unpickler *u)
 {
 	struct pickle_node *id = pop_node(u), *x = id ? new_node(u, PICKLE_STORED) : NULL;
 
-	return !x || add_item(u, x, id) ? u->e->code : push_node(u, x);
+	return !x || add_node_item(u, x, id) ? u->e->code : push_node(u, x);
 }
 
 /* LONG1: an integer of n bytes; longer ones occur only as the number that marks a file of PyTorch. */

@@ -152,7 +152,7 @@ static int add_torch_tensor(struct torch_reader *r, const char *name,
 }
 
 /* The dictionary of tensors: the root, or a member of it. */
-static const struct pickle_node *find_tensors(const struct pickle_node *root)
+static const struct pickle_node *find_torch_tensors(const struct pickle_node *root)
 {
 	static const char *const names[] = { "model", "state_dict", "model_state_dict" };
 
@@ -165,9 +165,9 @@ static const struct pickle_node *find_tensors(const struct pickle_node *root)
 	return root;
 }
 
-static int list_tensors(struct torch_reader *r)
+static int list_torch_tensors(struct torch_reader *r)
 {
-	const struct pickle_node *all = find_tensors(r->f->pickle.root);
+	const struct pickle_node *all = find_torch_tensors(r->f->pickle.root);
 
 	if (!all || all->kind != PICKLE_DICT)
 		return err_set(r->e, ERR_DATA, "%s holds no dictionary of tensors", r->path);
@@ -282,7 +282,7 @@ int import_open_torch(struct import_reader *f, const char *path, struct err *e)
 	if (!rc)
 		rc = zip_recognise(f->map.data, f->map.len) ? open_new_form(&r) : open_old_form(&r);
 	if (!rc)
-		rc = list_tensors(&r);
+		rc = list_torch_tensors(&r);
 	pickle_close(&r.keys);
 	free(r.storages);
 	return rc;

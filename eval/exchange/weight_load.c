@@ -91,9 +91,9 @@ struct tensor_part {
 	int64_t from, n, to;	 /* to: of the own tensor */
 };
 
-static int copy_part(struct weight_loader *k, const struct import_tensor *x,
-		     const struct model_param *p, const struct tensor_part *a, bool is_transposed,
-		     struct err *e)
+static int copy_tensor_part(struct weight_loader *k, const struct import_tensor *x,
+			    const struct model_param *p, const struct tensor_part *a,
+			    bool is_transposed, struct err *e)
 {
 	float *to = k->arena + p->offset + a->to * a->inputs;
 	const struct import_reader *f = k->t->f;
@@ -135,7 +135,7 @@ static int load_tensor_part(struct weight_loader *k, const struct rule *r,
 		return wrong_shape(k, x, rows, cols, e);
 	assert(a.from + a.n <= a.outputs);
 	k->filled[p - k->params] += a.n * a.inputs;
-	return copy_part(k, x, p, &a, is_transposed, e);
+	return copy_tensor_part(k, x, p, &a, is_transposed, e);
 }
 
 static int load_one_tensor(struct weight_loader *k, const struct rule *r, int32_t layer,

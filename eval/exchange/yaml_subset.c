@@ -21,7 +21,7 @@ static int yaml_bad(const struct yaml_reader *r, const char *what)
 	return err_set(r->e, ERR_DATA, "%s: line %zu: %s", r->path, r->line, what);
 }
 
-static void skip_blanks(struct yaml_reader *r)
+static void yaml_skip_blanks(struct yaml_reader *r)
 {
 	while (r->at < r->end && (*r->at == ' ' || *r->at == '\t'))
 		r->at++;
@@ -92,7 +92,7 @@ static int add_quoted(struct yaml_reader *r)
 }
 
 /* A plain scalar ends at ": ", or at the line's end; in a list also at ',' and ']'. */
-static int add_plain(struct yaml_reader *r, bool is_key, bool in_list)
+static int add_plain_scalar(struct yaml_reader *r, bool is_key, bool in_list)
 {
 	const char *from = r->at, *to;
 
@@ -107,12 +107,12 @@ static int add_plain(struct yaml_reader *r, bool is_key, bool in_list)
 	return 0;
 }
 
-static int add_scalar(struct yaml_reader *r, bool is_key, bool in_list)
+static int add_yaml_scalar(struct yaml_reader *r, bool is_key, bool in_list)
 {
-	skip_blanks(r);
+	yaml_skip_blanks(r);
 	if (r->at < r->end && (*r->at == '"' || *r->at == '\''))
 		return add_quoted(r);
-	return add_plain(r, is_key, in_list);
+	return add_plain_scalar(r, is_key, in_list);
 }
 
 /* ---- values ------------------------------------------------------------ */
@@ -124,7 +124,7 @@ static int add_flow_list(struct yaml_reader *r)
 
 	r->at++;
 	for (;;) {
-		skip_blanks(r);
+		yaml_skip_blanks(r);
 		if (r->at < r->end && *r->at == ']') {
 			r->at++;
 			return 0;
@@ -133,10 +133,10 @@ static int add_flow_list(struct yaml_reader *r)
 			return yaml_bad(r, "a list has no end in its line");
 		if (!is_first)
 			buf_add_char(&r->y->text, ' ');
-		if (add_scalar(r, false, true))
+		if (add_yaml_scalar(r, false, true))
 			return r->e->code;
 		is_first = false;
-		skip_blanks(r);
+		yaml_skip_blanks(r);
 		if (r->at < r->end && *r->at == ',')
 			r->at++;
 	}
@@ -146,9 +146,9 @@ static int add_value(struct yaml_reader *r)
 {
 	int rc;
 
-	skip_blanks(r);
-	rc = r->at < r->end && *r->at == '[' ? add_flow_list(r) : add_scalar(r, false, false);
-	skip_blanks(r);
+	yaml_skip_blanks(r);
+	rc = r->at < r->end && *r->at == '[' ? add_flow_list(r) : add_yaml_scalar(r, false, false);
+	yaml_skip_blanks(r);
 	if (!rc && r->at < r->end && *r->at != '#')
 		rc = yaml_bad(r, "there is text after the value");
 	return rc;
@@ -199,7 +199,7 @@ static int read_line(struct yaml_reader *r, bool *has_long_key)
 {
 	const char *start = r->at;
 
-	skip_blanks(r);
+	yaml_skip_blanks(r);
 	if (r->at == r->end || *r->at == '#' ||
 	    (r->end - start == 3 && (!memcmp(start, "---", 3) || !memcmp(start, "...", 3))))
 		return 0;
@@ -217,11 +217,11 @@ static int read_line(struct yaml_reader *r, bool *has_long_key)
 	if (*r->at == '?' && r->at + 1 < r->end && r->at[1] == ' ') {
 		r->at++;
 		*has_long_key = true;
-		return add_scalar(r, false, false);
+		return add_yaml_scalar(r, false, false);
 	}
-	if (add_scalar(r, true, false))
+	if (add_yaml_scalar(r, true, false))
 		return r->e->code;
-	skip_blanks(r);
+	yaml_skip_blanks(r);
 	if (r->at == r->end || *r->at != ':')
 		return yaml_bad(r, "expected a key, a colon and a value");
 	r->at++;
