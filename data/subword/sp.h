@@ -69,6 +69,8 @@ struct sp *sp_open(const char *model_path, struct err *e);
 /* sp_open() for n bytes in memory, which are copied. name: for messages. */
 struct sp *sp_open_memory(const void *bytes, size_t n, const char *name, struct err *e);
 
+/* Is it a unigram model? Else it is BPE. */
+bool sp_is_unigram(const struct sp *s);
 /* All pieces, special tokens included, in the order of their ids. Borrowed. */
 const struct intern *sp_pieces(const struct sp *s);
 

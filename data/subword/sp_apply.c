@@ -107,6 +107,11 @@ struct sp *sp_open(const char *model_path, struct err *e)
 	return s;
 }
 
+bool sp_is_unigram(const struct sp *s)
+{
+	return s->model.is_unigram;
+}
+
 const struct intern *sp_pieces(const struct sp *s)
 {
 	return &s->model.pieces;
