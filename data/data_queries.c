@@ -14,8 +14,8 @@
 #include "share/base/number_format.h"
 #include "share/base/text.h"
 #include "share/conf/text_facts.h"
+#include "share/conf/text_sides.h"
 #include "share/format/json.h"
-#include "share/workspace/model_files.h"
 #include "share/workspace/paths.h"
 
 #define JSON_LIMIT	(64u << 20) /* bytes */
@@ -252,16 +252,49 @@ int data_print_dropped(struct conf *c, const char *folder, struct err *e)
 
 /* ---- vocab ---- */
 
+/* Open the vocabulary of a side of the corpus. *path: its file, owned by the caller. NULL: failure. */
+static struct vocab *open_corpus_vocab(const char *folder, enum pipeline_side side, char **path,
+				       struct err *e)
+{
+	char *recipe = file_path(e, "%s/recipe.ini", folder);
+	struct conf corpus = { 0 };
+	struct vocab *v = NULL;
+
+	if (recipe && !conf_init(&corpus, e) && !conf_load_recipe(&corpus, recipe, e) &&
+	    (*path = file_path(e, "%s/%s", folder, text_vocabulary_file(&corpus, (int)side))))
+		v = vocab_open(*path, e);
+	conf_free(&corpus);
+	free(recipe);
+	return v;
+}
+
+/* The side that argument i names; without the argument, the source. */
+static int side_argument(const struct conf *c, int i, enum pipeline_side *side, struct err *e)
+{
+	*side = SIDE_SOURCE;
+	if (c->n_arguments <= i || !strcmp(c->arguments[i], "source"))
+		return 0;
+	*side = SIDE_TARGET;
+	return strcmp(c->arguments[i], "target")
+		       ? err_set(e, ERR_USAGE, "'%s' is neither source nor target", c->arguments[i])
+		       : 0;
+}
+
 int data_print_vocabulary(struct conf *c, const char *folder, struct err *e)
 {
 	const char *word = c->n_arguments > 2 ? c->arguments[2] : "";
-	char *path = file_path(e, "%s/" VOCABULARY_FILE, folder);
-	struct vocab *v = path ? vocab_open(path, e) : NULL;
+	const bool has_count = c->n_arguments > 3 && strcmp(c->arguments[3], "source") != 0 &&
+			       strcmp(c->arguments[3], "target") != 0;
+	enum pipeline_side side;
+	char *path = NULL;
+	struct vocab *v = side_argument(c, has_count ? 4 : 3, &side, e)
+				  ? NULL
+				  : open_corpus_vocab(folder, side, &path, e);
 	struct buf out = { 0 };
 	struct json_writer w = { .out = &out };
 	int64_t count = INT64_MAX;
 	bool is_empty = true;
-	int rc = v ? data_count_argument(c, 3, "COUNT", 1, &count, e) : e->code;
+	int rc = !v ? e->code : has_count ? data_count_argument(c, 3, "COUNT", 1, &count, e) : 0;
 
 	if (!rc)
 		begin_list(c, &w, NULL);
@@ -362,18 +395,6 @@ static void word_text(const struct line_pieces *pieces, size_t at, const struct 
 	steps_text(t, out);
 }
 
-/* The side whose tools split the sentence: the source, unless the last argument says "target". */
-static int side_argument(const struct conf *c, enum pipeline_side *side, struct err *e)
-{
-	*side = SIDE_SOURCE;
-	if (c->n_arguments < 4 || !strcmp(c->arguments[3], "source"))
-		return 0;
-	*side = SIDE_TARGET;
-	return strcmp(c->arguments[3], "target")
-		       ? err_set(e, ERR_USAGE, "'%s' is neither source nor target", c->arguments[3])
-		       : 0;
-}
-
 int data_print_split(struct conf *c, const char *folder, struct err *e)
 {
 	struct piece_tracer *tracer = NULL;
@@ -382,7 +403,7 @@ int data_print_split(struct conf *c, const char *folder, struct err *e)
 	struct buf out = { 0 };
 	struct json_writer w = { .out = &out };
 	enum pipeline_side side;
-	int rc = side_argument(c, &side, e);
+	int rc = side_argument(c, 3, &side, e);
 
 	if (!rc && c->n_arguments < 3)
 		rc = err_set(e, ERR_USAGE, "data split needs CORPUS and a SENTENCE in quotes");

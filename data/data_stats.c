@@ -44,6 +44,13 @@ static void stats_print_pairs(const struct json *s)
 	       stats_text(s, "target_language"), stats_text(s, "segmentation"),
 	       COUNT_TEXT(stats_integer(s, "vocabulary")), COUNT_TEXT(stats_integer(s, "merges")),
 	       COUNT_TEXT(stats_integer(s, "distinct_words")));
+	if (json_get(s, "source_merges"))
+		printf("source: %s merges or pieces of its own",
+		       COUNT_TEXT(stats_integer(s, "source_merges")));
+	if (json_get(s, "source_vocabulary"))
+		printf(", vocabulary of %s", COUNT_TEXT(stats_integer(s, "source_vocabulary")));
+	if (json_get(s, "source_merges"))
+		putchar('\n');
 	printf("pairs:");
 	for (i = 0; (name = json_member(pairs, i, &n)); i++)
 		printf("%s %s %s", i ? "," : "", COUNT_TEXT(json_integer(n, 0)), name);

@@ -110,7 +110,7 @@ static int shortlist_learn_corpus(const struct conf *c, const char *folder, cons
 			"%s: there is no prepared corpus; 'werkbank data list' lists them", folder);
 	rc = s ? shortlist_learn(s, &options, path, e) : e->code;
 	if (!rc) {
-		list = shortlist_open(path, shard_vocabulary(s), shard_vocabulary_sha256(s), e);
+		list = shortlist_open(path, shard_vocabulary(s), shard_vocabulary_id(s), e);
 		rc = list ? 0 : e->code;
 	}
 	if (!rc && !c->quiet) {

@@ -113,7 +113,9 @@ static int shape_of_options(struct conf *c, struct model_shape *shape, struct er
 			       "--vocabulary \"%s\": a number of entries in 8..10000000 is needed",
 			       c->vocabulary);
 	conf_apply_size(c);
-	return model_shape_from_conf(shape, c, (int32_t)vocabulary, (int32_t)vocabulary, e);
+	shape->vocabulary = shape->real_vocabulary = (int32_t)vocabulary;
+	shape->source_vocabulary = shape->real_source_vocabulary = 0;
+	return model_shape_from_conf(shape, c, e);
 }
 
 /* Reads the shape of a trained model: of --model, or of --run with --checkpoint. */

@@ -29,9 +29,9 @@ static const struct prep_stage stages[] = {
 	{ "read", prep_read, 3, PREP_TEXTS_CONTENTS, "", "",
 	  "work/words work/side-%K.source work/side-%K.target %H.%S %H.%T" },
 	{ "judge", prep_filter_pairs, 1, PREP_TEXTS_NONE, "", "read", "work/verdicts work/counts" },
-	{ "learn", prep_learn_pieces, 1, PREP_TEXTS_PIECES, "", "judge", "%M work/%V" },
+	{ "learn", prep_learn_pieces, 1, PREP_TEXTS_PIECES, "", "judge", "%M work/%L" },
 	{ "encode", prep_encode, 1, PREP_TEXTS_NONE, "", "judge learn",
-	  "vocab.tsv work/ids work/verdicts.final" },
+	  "%V work/%I work/verdicts.final" },
 	{ "pack", prep_pack_shards, 1, PREP_TEXTS_NONE, "seed", "encode", "%P.shard" },
 	{ "ledger", prep_write_ledger, 1, PREP_TEXTS_NAMES, "", "pack", "ledger.tsv stats.json" },
 };
@@ -186,14 +186,21 @@ static int64_t prep_pairs_of_set(const struct prep *p, const char *set)
 static void prep_print_summary(struct prep *p, double seconds)
 {
 	const struct prep_numbers *n = &p->numbers;
+	char vocabulary[128];
 
-	progress_print_line(
-		&p->progress,
-		"%s is ready in %s: %s training pair%s of %s read, %s dev, %s test, "
-		"vocabulary of %s (%.1f s)",
-		p->c->corpus, p->folder, COUNT_TEXT(n->pairs[0]), text_plural(n->pairs[0]),
-		COUNT_TEXT(n->read), COUNT_TEXT(prep_pairs_of_set(p, "dev")),
-		COUNT_TEXT(prep_pairs_of_set(p, "test")), COUNT_TEXT(n->vocabulary), seconds);
+	if (n->source_vocabulary)
+		snprintf(vocabulary, sizeof(vocabulary), "vocabularies of %s and %s",
+			 COUNT_TEXT(n->source_vocabulary), COUNT_TEXT(n->vocabulary));
+	else
+		snprintf(vocabulary, sizeof(vocabulary), "vocabulary of %s",
+			 COUNT_TEXT(n->vocabulary));
+	progress_print_line(&p->progress,
+			    "%s is ready in %s: %s training pair%s of %s read, %s dev, %s test, "
+			    "%s (%.1f s)",
+			    p->c->corpus, p->folder, COUNT_TEXT(n->pairs[0]),
+			    text_plural(n->pairs[0]), COUNT_TEXT(n->read),
+			    COUNT_TEXT(prep_pairs_of_set(p, "dev")),
+			    COUNT_TEXT(prep_pairs_of_set(p, "test")), vocabulary, seconds);
 }
 
 /* The command that trains on the corpus: the recipe again, and names where they differ from its own. */
@@ -480,7 +487,10 @@ static void warn_general_rules(struct prep *p)
 	const char *const languages[] = { p->c->source_language, p->c->target_language };
 	struct buf note = { 0 };
 
-	for (size_t i = 0; p->c->tokenize && i < ARRAY_LEN(languages); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(languages); i++) {
+		if (!text_is_tokenized(p->c, (int)i))
+			continue;
+		buf_clear(&note);
 		tokenizer_note_language(languages[i], &note);
 		if (note.len)
 			progress_print_line(&p->progress, "note: %s", buf_text(&note));
@@ -497,7 +507,7 @@ int prep_command_run(struct conf *c, struct err *e)
 
 	if (c->n_arguments != 1)
 		return err_set(e, ERR_USAGE, "prep needs one argument: the RECIPE");
-	if (conf_load_named_recipe(c, c->arguments[0], e))
+	if (conf_load_named_recipe(c, c->arguments[0], e) || text_sides_check(c, e))
 		return e->code;
 	progress_init(&p.progress, c->quiet);
 	warn_general_rules(&p);

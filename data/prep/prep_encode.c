@@ -5,6 +5,8 @@
  *	pairs + max_tokens	-> work/verdicts.final; counts of words without the dropped pairs
  *	counts of pieces	-> vocab.tsv
  *	pieces of each word	-> work/ids: the numbers of pieces are replaced by ids in place
+ *
+ * Each side may have a subword model and a vocabulary of its own: see text_sides.h.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -21,38 +23,46 @@
 #include "share/base/mem.h"
 #include "share/base/number_format.h"
 #include "share/base/text.h"
-#include "share/workspace/model_files.h"
+
+/* The words as one subword model splits them: of one side, or of both. */
+struct encoded_words {
+	int64_t *counts;     /* [n_words] in piece_encoder.counts: occurrences in the kept pairs */
+	struct word_ids ids; /* pieces of each word: first their numbers, at the end their ids */
+	size_t n_numbers, cap_numbers;
+	uint16_t *length;      /* owned: [n_words] number of pieces, capped at 65,535 */
+	struct intern *pieces; /* in piece_encoder.pieces */
+};
 
 /* Pieces are numbered by first appearance; encode_write_ids() replaces the numbers by ids. */
 struct piece_encoder {
 	struct prep *p;
 	int32_t n_words;
-	int64_t *counts; /* owned: [n_words] occurrences of each word in the kept pairs */
+	int n_models, n_vocabularies;
+	int64_t *counts; /* owned: prep_read_counts() */
 	struct buf verdicts;
-	struct intern pieces;
-	struct word_ids words; /* pieces of each word: first their numbers, at the end their ids */
-	size_t n_numbers, cap_numbers;
-	uint16_t *length; /* owned: [n_words] number of pieces, capped at 65,535 */
+	struct encoded_words sides[N_SIDES]; /* [n_models] */
+	struct encoded_words *target;	     /* of the target: the last of them */
+	struct intern pieces[N_SIDES];	     /* [n_vocabularies] */
 	int64_t source_tokens, target_tokens, dropped;
 };
 
 /* ---- pieces ---- */
 
-static int word_add_piece(struct piece_encoder *q, const char *text, size_t n, struct err *e)
+static int word_add_piece(struct encoded_words *q, const char *text, size_t n, struct err *e)
 {
-	struct word_ids *w = &q->words;
+	struct word_ids *w = &q->ids;
 
 	if (q->n_numbers == UINT32_MAX)
 		return err_set(e, ERR_DATA, "the distinct words have more than %u pieces in total",
 			       UINT32_MAX);
 	if (mem_grow(&w->ids, &q->cap_numbers, q->n_numbers + 1, sizeof(*w->ids), e))
 		return e->code;
-	return intern_add(&q->pieces, text, n, &w->ids[q->n_numbers++], e);
+	return intern_add(q->pieces, text, n, &w->ids[q->n_numbers++], e);
 }
 
 static int encode_add_word(void *context, int32_t word, const char *pieces, size_t n, struct err *e)
 {
-	struct piece_encoder *q = context;
+	struct encoded_words *q = context;
 	const char *end = pieces + n, *piece;
 	size_t before = q->n_numbers, n_piece;
 
@@ -60,30 +70,34 @@ static int encode_add_word(void *context, int32_t word, const char *pieces, size
 		if (word_add_piece(q, piece, n_piece, e))
 			return e->code;
 	/* a length for now; encode_all_words() sums up, since words without a count are skipped */
-	assert(word >= 0 && word < q->n_words);
-	q->words.start[word + 1] = (uint32_t)(q->n_numbers - before);
+	assert(word >= 0 && word < q->ids.n_words);
+	q->ids.start[word + 1] = (uint32_t)(q->n_numbers - before);
 	q->length[word] = (uint16_t)MIN(q->n_numbers - before, UINT16_MAX);
 	return 0;
 }
 
-static int encode_all_words(struct piece_encoder *q, struct err *e)
+static int encode_all_words(struct piece_encoder *q, int side, struct err *e)
 {
-	struct word_ids *w = &q->words;
+	struct encoded_words *x = &q->sides[side];
+	struct word_ids *w = &x->ids;
 
+	x->counts = q->counts + (size_t)side * (size_t)q->n_words;
+	x->pieces = &q->pieces[side < q->n_vocabularies ? side : 0];
 	w->n_words = q->n_words;
 	w->start = mem_alloc((size_t)q->n_words + 1, sizeof(*w->start), e);
-	q->length = w->start ? mem_alloc((size_t)q->n_words, sizeof(*q->length), e) : NULL;
-	if (!q->length || prep_each_word(q->p, q->counts, encode_add_word, q, e))
+	x->length = w->start ? mem_alloc((size_t)q->n_words, sizeof(*x->length), e) : NULL;
+	if (!x->length ||
+	    prep_each_word(q->p, (enum pipeline_side)side, x->counts, encode_add_word, x, e))
 		return e->code;
 	for (int32_t i = 0; i < q->n_words; i++)
 		w->start[i + 1] += w->start[i];
-	assert(w->start[q->n_words] == q->n_numbers);
+	assert(w->start[q->n_words] == x->n_numbers);
 	return 0;
 }
 
 /* ---- pairs ---- */
 
-static int64_t count_sentence_pieces(const struct piece_encoder *q, const int32_t *words, int32_t n)
+static int64_t count_sentence_pieces(const struct encoded_words *q, const int32_t *words, int32_t n)
 {
 	int64_t sum = 0;
 
@@ -92,7 +106,7 @@ static int64_t count_sentence_pieces(const struct piece_encoder *q, const int32_
 	return sum;
 }
 
-static void uncount_pair_words(struct piece_encoder *q, const int32_t *words, int32_t n)
+static void uncount_pair_words(struct encoded_words *q, const int32_t *words, int32_t n)
 {
 	for (int32_t i = 0; i < n; i++)
 		q->counts[words[i]]--;
@@ -101,8 +115,8 @@ static void uncount_pair_words(struct piece_encoder *q, const int32_t *words, in
 static int encode_check_pair(void *context, const struct pair_words *pair, struct err *e)
 {
 	struct piece_encoder *q = context;
-	int64_t source = count_sentence_pieces(q, pair->source, pair->n_source),
-		target = count_sentence_pieces(q, pair->target, pair->n_target);
+	int64_t source = count_sentence_pieces(&q->sides[0], pair->source, pair->n_source),
+		target = count_sentence_pieces(q->target, pair->target, pair->n_target);
 
 	(void)e;
 	if (MAX(source, target) <= q->p->c->max_tokens) {
@@ -112,8 +126,8 @@ static int encode_check_pair(void *context, const struct pair_words *pair, struc
 	}
 	q->verdicts.data[pair->number] = CLEAN_TOKENS;
 	q->dropped++;
-	uncount_pair_words(q, pair->source, pair->n_source);
-	uncount_pair_words(q, pair->target, pair->n_target);
+	uncount_pair_words(&q->sides[0], pair->source, pair->n_source);
+	uncount_pair_words(q->target, pair->target, pair->n_target);
 	return 0;
 }
 
@@ -145,19 +159,27 @@ static int drop_long_pairs(struct piece_encoder *q, struct err *e)
 /* ---- vocabulary and ids ---- */
 
 /* Occurrences of each piece in the kept pairs: [pieces.n], owned by the caller. NULL: failure. */
-static int64_t *count_pieces(const struct piece_encoder *q, struct err *e)
+static int64_t *count_pieces(const struct piece_encoder *q, const struct intern *pieces,
+			     struct err *e)
 {
-	const struct word_ids *w = &q->words;
-	int64_t *times = mem_alloc((size_t)q->pieces.n, sizeof(*times), e);
+	int64_t *times = mem_alloc((size_t)pieces->n, sizeof(*times), e);
 
-	for (int32_t i = 0; times && i < w->n_words; i++)
-		for (uint32_t k = w->start[i]; k < w->start[i + 1]; k++)
-			times[w->ids[k]] += q->counts[i];
+	for (int side = 0; times && side < q->n_models; side++) {
+		const struct encoded_words *x = &q->sides[side];
+		const struct word_ids *w = &x->ids;
+
+		for (int32_t i = 0; x->pieces == pieces && i < w->n_words; i++)
+			for (uint32_t k = w->start[i]; k < w->start[i + 1]; k++)
+				times[w->ids[k]] += x->counts[i];
+	}
 	return times;
 }
 
-/* Each protected symbol is in the vocabulary, also if it does not occur: see pipeline_symbols(). */
-static int count_symbols(const struct conf *c, const struct protect *p,
+/*
+ * Each protected symbol is in the vocabulary, also if it does not occur: see pipeline_symbols(). where: in
+ * the text of the vocabulary.
+ */
+static int count_symbols(const struct protect *p, enum protect_where where,
 			 struct vocab_counter *counter, struct err *e)
 {
 	char piece[PROTECT_MAX_BYTES + sizeof("@@")];
@@ -167,34 +189,48 @@ static int count_symbols(const struct conf *c, const struct protect *p,
 
 		snprintf(piece, sizeof(piece), "%s@@", symbol);
 		if (vocab_count(counter, symbol, strlen(symbol), 0, e) ||
-		    (pipeline_where(c, SIDE_SOURCE) == PROTECT_ANYWHERE &&
-		     vocab_count(counter, piece, strlen(piece), 0, e)))
+		    (where == PROTECT_ANYWHERE && vocab_count(counter, piece, strlen(piece), 0, e)))
 			return e->code;
 	}
 	return 0;
 }
 
-static int encode_write_vocab(struct piece_encoder *q, const char *path, struct err *e)
+/* Where BPE finds symbols in the text of vocabulary number v: anywhere, if one of its sides says so. */
+static enum protect_where where_of_vocabulary(const struct piece_encoder *q, int v)
 {
+	const struct conf *c = q->p->c;
+	const enum protect_where source = pipeline_where(c, SIDE_SOURCE),
+				 target = pipeline_where(c, SIDE_TARGET);
+
+	if (q->n_vocabularies == 1)
+		return source == PROTECT_ANYWHERE ? source : target;
+	return v == 0 ? source : target;
+}
+
+static int encode_write_vocab(struct piece_encoder *q, int v, const char *path, struct err *e)
+{
+	const struct intern *all = &q->pieces[v];
 	struct pipeline *pieces = pipeline_open_pieces(q->p->folder, q->p->c, e);
+	const struct intern *order =
+		pieces && q->n_models == q->n_vocabularies /* a merged one has no order */
+			? pipeline_piece_order(pieces, (enum pipeline_side)v)
+			: NULL;
 	struct vocab_counter *counter = pieces ? vocab_counter_new(e) : NULL;
-	int64_t *times = counter ? count_pieces(q, e) : NULL;
+	int64_t *times = counter ? count_pieces(q, all, e) : NULL;
 	int rc = times ? 0 : e->code;
 
-	for (int32_t i = 0; !rc && i < q->pieces.n; i++) {
+	for (int32_t i = 0; !rc && i < all->n; i++) {
 		size_t n;
-		const char *text = intern_text(&q->pieces, i, &n);
+		const char *text = intern_text(all, i, &n);
 
 		if (times[i] > 0)
 			rc = vocab_count(counter, text, n, times[i], e);
 	}
 	if (!rc)
-		rc = count_symbols(q->p->c, pipeline_protect(pieces), counter, e);
-	if (!rc && pipeline_piece_order(pieces, SIDE_SOURCE))
-		rc = vocab_write_in_order(counter, pipeline_piece_order(pieces, SIDE_SOURCE), path,
-					  e);
-	else if (!rc)
-		rc = vocab_write(counter, path, e);
+		rc = count_symbols(pipeline_protect(pieces), where_of_vocabulary(q, v), counter, e);
+	if (!rc)
+		rc = order ? vocab_write_in_order(counter, order, path, e)
+			   : vocab_write(counter, path, e);
 	pipeline_close(pieces);
 	vocab_counter_free(counter);
 	free(times);
@@ -202,9 +238,9 @@ static int encode_write_vocab(struct piece_encoder *q, const char *path, struct 
 }
 
 /* In place: replace numbers of pieces by ids; words of no kept pair lose their pieces. */
-static void make_ids(struct piece_encoder *q, const int32_t *id_of_piece)
+static void make_ids(struct encoded_words *q, const int32_t *id_of_piece)
 {
-	struct word_ids *w = &q->words;
+	struct word_ids *w = &q->ids;
 	uint32_t to = 0, from = 0;
 
 	for (int32_t i = 0; i < w->n_words; i++) {
@@ -217,55 +253,89 @@ static void make_ids(struct piece_encoder *q, const int32_t *id_of_piece)
 	}
 }
 
-static int encode_write_ids(struct piece_encoder *q, const char *vocab_path, struct err *e)
+static int encode_write_ids(struct piece_encoder *q, int side, const struct vocab *v, struct err *e)
 {
-	struct vocab *v = vocab_open(vocab_path, e);
-	int32_t *id_of_piece = v ? mem_alloc((size_t)q->pieces.n, sizeof(*id_of_piece), e) : NULL;
+	struct encoded_words *x = &q->sides[side];
+	int32_t *id_of_piece = mem_alloc((size_t)x->pieces->n, sizeof(*id_of_piece), e);
 	const char *path;
-	int rc = id_of_piece ? 0 : e->code;
 
-	for (int32_t i = 0; !rc && i < q->pieces.n; i++) {
+	for (int32_t i = 0; id_of_piece && i < x->pieces->n; i++) {
 		size_t n;
-		const char *text = intern_text(&q->pieces, i, &n);
+		const char *text = intern_text(x->pieces, i, &n);
 
 		id_of_piece[i] = vocab_id(v, text, n);
 	}
-	if (!rc) {
-		q->p->numbers.vocabulary = vocab_size(v);
-		make_ids(q, id_of_piece);
-		path = prep_path(q->p, e, "work/ids");
-		rc = path ? word_ids_save(&q->words, path, e) : e->code;
-	}
+	if (!id_of_piece)
+		return e->code;
+	make_ids(x, id_of_piece);
 	free(id_of_piece);
-	vocab_close(v);
+	path = prep_path(q->p, e, "work/%s", prep_ids_name(q->p, side));
+	return path ? word_ids_save(&x->ids, path, e) : e->code;
+}
+
+static int encode_write_vocabs(struct piece_encoder *q, struct err *e)
+{
+	struct prep *p = q->p;
+	int rc = p->c->pieces_from ? prep_pieces_copy_vocab(p, e) : 0;
+
+	for (int v = 0; !rc && !p->c->pieces_from && v < q->n_vocabularies; v++) {
+		char *path = file_path(e, "%s/%s", p->folder, text_vocabulary_file(p->c, v));
+
+		rc = path ? encode_write_vocab(q, v, path, e) : e->code;
+		free(path);
+	}
 	return rc;
+}
+
+static int encode_write_all_ids(struct piece_encoder *q, struct err *e)
+{
+	struct prep_numbers *n = &q->p->numbers;
+	struct vocabs v;
+	int rc = vocabs_open(&v, q->p->folder, q->p->c, e);
+
+	for (int side = 0; !rc && side < q->n_models; side++)
+		rc = encode_write_ids(q, side, side ? v.target : v.source, e);
+	if (!rc) {
+		n->vocabulary = vocab_size(v.target);
+		n->source_vocabulary = vocabs_own_source(&v);
+	}
+	vocabs_close(&v);
+	return rc;
+}
+
+static void free_encoder(struct piece_encoder *q)
+{
+	free(q->counts);
+	buf_free(&q->verdicts);
+	for (int side = 0; side < N_SIDES; side++) {
+		word_ids_free(&q->sides[side].ids);
+		free(q->sides[side].length);
+		intern_free(&q->pieces[side]);
+	}
 }
 
 int prep_encode(struct prep *p, struct err *e)
 {
-	struct piece_encoder q = { .p = p };
+	struct piece_encoder q = { .p = p,
+				   .n_models = text_subword_models(p->c),
+				   .n_vocabularies = text_vocabularies(p->c) };
 	const struct intern *words = prep_words(p, e);
-	char *vocab = words ? file_path(e, "%s/" VOCABULARY_FILE, p->folder) : NULL;
-	int rc = vocab ? 0 : e->code;
+	int rc = words ? 0 : e->code;
 
 	progress_begin(&p->progress, "encode", p->numbers.read, "pairs");
+	q.target = &q.sides[q.n_models - 1];
 	if (!rc) {
 		q.n_words = words->n;
 		q.counts = prep_read_counts(p, words->n, e);
 		rc = q.counts ? prep_read_verdicts(p, "verdicts", &q.verdicts, e) : e->code;
 	}
-	if (!rc && !(rc = encode_all_words(&q, e)) && !(rc = drop_long_pairs(&q, e)))
-		rc = p->c->pieces_from ? prep_pieces_copy_vocab(p, e)
-				       : encode_write_vocab(&q, vocab, e);
-	if (!rc && !(rc = encode_write_ids(&q, vocab, e)))
+	for (int side = 0; !rc && side < q.n_models; side++)
+		rc = encode_all_words(&q, side, e);
+	if (!rc && !(rc = drop_long_pairs(&q, e)) && !(rc = encode_write_vocabs(&q, e)) &&
+	    !(rc = encode_write_all_ids(&q, e)))
 		progress_end(&p->progress, "%s pair%s, over-long ones dropped: %s",
 			     COUNT_TEXT(p->numbers.pairs[0]), text_plural(p->numbers.pairs[0]),
 			     COUNT_TEXT(q.dropped));
-	free(vocab);
-	free(q.counts);
-	buf_free(&q.verdicts);
-	intern_free(&q.pieces);
-	word_ids_free(&q.words);
-	free(q.length);
+	free_encoder(&q);
 	return rc;
 }

@@ -22,7 +22,6 @@
 #include "data/subword/pipeline.h"
 #include "share/base/file.h"
 #include "share/base/mem.h"
-#include "share/workspace/model_files.h"
 
 #define NAME_BYTES 64
 
@@ -36,11 +35,12 @@ struct texts_out {
 struct text_export {
 	struct prep *p;
 	const struct intern *words;
-	const char *tok; /* ".tok", or "" */
-	char mark[48];	 /* ".bpe.32000", or ".BPE_common.32K.tok" */
-	/* the pieces of each word, joined by blanks; those of word w end at end[w] */
-	struct buf pieces;
-	size_t *end;		       /* owned: [words->n] */
+	const char *tok;	 /* ".tok", or "" */
+	char mark[N_SIDES][48];	 /* ".bpe.32000", or ".BPE_common.32K.tok" */
+	struct exported_pieces { /* of each subword model, the target's last */
+		struct buf text; /* the pieces of each word, joined by blanks */
+		size_t *end;	 /* owned: [words->n] those of word w end at end[w] */
+	} pieces[N_SIDES];
 	struct texts_out plain, split; /* words; pieces */
 	struct buf line;
 	struct pipeline *tools; /* owned: for the held-out sets */
@@ -54,16 +54,18 @@ struct text_export {
 /* ---- names ---- */
 
 /* The reference's mark for files of pieces; sizes are written like 32K or 50000. */
-static void export_name_suffix(struct text_export *x)
+static void export_name_suffix(struct text_export *x, int side)
 {
-	long long size = x->p->c->vocabulary_size;
+	const struct conf *c = x->p->c;
+	long long size = text_vocabulary_size(c, side);
+	char *mark = x->mark[side];
 
-	if (x->p->c->segmentation == SEGMENTATION_BPE)
-		snprintf(x->mark, sizeof(x->mark), ".bpe.%lld", (long long)x->p->c->merges);
+	if (text_segmentation(c, side) == SEGMENTATION_BPE)
+		snprintf(mark, sizeof(x->mark[side]), ".bpe.%lld", (long long)text_merges(c, side));
 	else if (size % 1024 == 0)
-		snprintf(x->mark, sizeof(x->mark), ".BPE_common.%lldK.tok", size / 1024);
+		snprintf(mark, sizeof(x->mark[side]), ".BPE_common.%lldK.tok", size / 1024);
 	else
-		snprintf(x->mark, sizeof(x->mark), ".BPE_common.%lld.tok", size);
+		snprintf(mark, sizeof(x->mark[side]), ".BPE_common.%lld.tok", size);
 }
 
 static const char *export_language(const struct text_export *x, int side)
@@ -77,10 +79,9 @@ enum text_form { PLAIN, SPLIT = 1, SHUFFLED = 2 }; /* bits */
 static int open_texts(struct text_export *x, struct texts_out *o, const char *stem, int form,
 		      struct err *e)
 {
-	bool is_bpe = x->p->c->segmentation == SEGMENTATION_BPE;
-	const char *mark = form & SPLIT ? x->mark : "";
-
 	for (int side = SOURCE; side <= TARGET; side++) {
+		const bool is_bpe = text_segmentation(x->p->c, side) == SEGMENTATION_BPE;
+		const char *mark = form & SPLIT ? x->mark[side] : "";
 		const char *path =
 			prep_path(x->p, e, "text/%s%s.%s%s%s", stem, is_bpe ? mark : "",
 				  export_language(x, side), form & SHUFFLED ? ".shuffled" : "",
@@ -132,18 +133,20 @@ static int export_write_words(struct text_export *x, struct outfile *o, const in
 	return export_write_line(x, o, e);
 }
 
-static int export_write_pieces(struct text_export *x, struct outfile *o, const int32_t *words,
-			       int32_t n, struct err *e)
+static int export_write_pieces(struct text_export *x, int side, const int32_t *words, int32_t n,
+			       struct err *e)
 {
+	const struct exported_pieces *q = &x->pieces[MIN(side, text_subword_models(x->p->c) - 1)];
+
 	buf_clear(&x->line);
 	for (int32_t i = 0; i < n; i++) {
-		size_t start = words[i] ? x->end[words[i] - 1] : 0, len = x->end[words[i]] - start;
+		size_t start = words[i] ? q->end[words[i] - 1] : 0, len = q->end[words[i]] - start;
 
 		if (len && x->line.len)
 			buf_add_char(&x->line, ' ');
-		buf_add(&x->line, x->pieces.data + start, len);
+		buf_add(&x->line, q->text.data + start, len);
 	}
-	return export_write_line(x, o, e);
+	return export_write_line(x, &x->split.side[side], e);
 }
 
 static int export_write_pair(struct text_export *x, const int32_t *source, int32_t n_source,
@@ -154,8 +157,8 @@ static int export_write_pair(struct text_export *x, const int32_t *source, int32
 		return e->code;
 	if (!x->split.side[SOURCE].stream)
 		return 0;
-	if (export_write_pieces(x, &x->split.side[SOURCE], source, n_source, e) ||
-	    export_write_pieces(x, &x->split.side[TARGET], target, n_target, e))
+	if (export_write_pieces(x, SOURCE, source, n_source, e) ||
+	    export_write_pieces(x, TARGET, target, n_target, e))
 		return e->code;
 	return 0;
 }
@@ -165,23 +168,30 @@ static int export_write_pair(struct text_export *x, const int32_t *source, int32
 static int export_save_pieces(void *context, int32_t word, const char *pieces, size_t n,
 			      struct err *e)
 {
-	struct text_export *x = context;
+	struct exported_pieces *q = context;
 
-	assert(word >= 0 && word < x->words->n);
-	buf_add(&x->pieces, pieces, n);
-	x->end[word] = x->pieces.len;
-	return buf_check(&x->pieces, e);
+	buf_add(&q->text, pieces, n);
+	q->end[word] = q->text.len;
+	return buf_check(&q->text, e);
 }
 
 static int export_find_pieces(struct text_export *x, struct err *e)
 {
-	int64_t *counts = prep_read_counts(x->p, x->words->n, e);
-	int rc;
+	const int32_t n = x->words->n;
+	int64_t *counts = prep_read_counts(x->p, n, e);
+	int rc = counts ? 0 : e->code;
 
-	x->end = counts ? mem_alloc((size_t)x->words->n, sizeof(*x->end), e) : NULL;
-	rc = x->end ? prep_each_word(x->p, counts, export_save_pieces, x, e) : e->code;
-	for (int32_t i = 1; !rc && i < x->words->n; i++) /* words that were not visited */
-		x->end[i] = MAX(x->end[i], x->end[i - 1]);
+	for (int side = 0; !rc && side < text_subword_models(x->p->c); side++) {
+		struct exported_pieces *q = &x->pieces[side];
+
+		q->end = mem_alloc((size_t)n, sizeof(*q->end), e);
+		rc = q->end ? prep_each_word(x->p, (enum pipeline_side)side,
+					     counts + (size_t)side * (size_t)n, export_save_pieces,
+					     q, e)
+			    : e->code;
+		for (int32_t i = 1; !rc && i < n; i++) /* words that were not visited */
+			q->end[i] = MAX(q->end[i], q->end[i - 1]);
+	}
 	free(counts);
 	return rc;
 }
@@ -257,7 +267,7 @@ static int export_train(struct text_export *x, struct err *e)
 	int rc = export_find_pieces(x, e);
 
 	snprintf(stem, sizeof(stem), "train%s.clean", x->tok);
-	if (!rc && x->p->c->segmentation != SEGMENTATION_BPE)
+	if (!rc && text_segmentation(x->p->c, TARGET) != SEGMENTATION_BPE)
 		rc = export_open_shuffle(x, e);
 	if (!rc)
 		rc = export_in_source_order(x, stem, e);
@@ -336,44 +346,61 @@ static int export_copy_file(struct text_export *x, const char *from, const char 
 	return rc;
 }
 
-static int export_copy_codes(struct text_export *x, struct err *e)
+/* Models of both sides have the language in the name: bpe.32000.LANG, m_LANG.model. */
+static int export_copy_codes(struct text_export *x, int side, struct err *e)
 {
+	const struct conf *c = x->p->c;
+	const bool is_common = text_subword_models(c) == 1;
+	const char *language = export_language(x, side);
+	char to[NAME_BYTES + 48], from[NAME_BYTES];
 	int rc;
 
-	if (x->p->c->segmentation == SEGMENTATION_BPE)
-		return export_copy_file(x, BPE_CODES_FILE, x->mark + 1, e);
-	rc = export_copy_file(x, SENTENCEPIECE_FILE, "m_common.model", e);
-	if (rc || x->p->c->pieces_from)
+	if (text_segmentation(c, side) == SEGMENTATION_BPE) {
+		snprintf(to, sizeof(to), "%s%s%s", x->mark[side] + 1, is_common ? "" : ".",
+			 is_common ? "" : language);
+		return export_copy_file(x, text_codes_file(c, side), to, e);
+	}
+	snprintf(to, sizeof(to), "m_%s.model", is_common ? "common" : language);
+	rc = export_copy_file(x, text_codes_file(c, side), to, e);
+	if (rc || c->pieces_from)
 		return rc;
-	return export_copy_file(x, "work/sentencepiece.vocab", "m_common.vocab", e);
+	snprintf(from, sizeof(from), "work/%s", prep_piece_list(x->p, side));
+	snprintf(to, sizeof(to), "m_%s.vocab", is_common ? "common" : language);
+	return export_copy_file(x, from, to, e);
 }
 
 int prep_export_text(struct prep *p, struct err *e)
 {
 	struct text_export x = { .p = p,
 				 .words = prep_words(p, e),
-				 .tok = p->c->tokenize ? ".tok" : "" };
+				 .tok = text_is_tokenized(p->c, SOURCE) ||
+							text_is_tokenized(p->c, TARGET)
+						? ".tok"
+						: "" };
 	const char *folder = x.words ? prep_path(p, e, "text") : NULL;
 	int rc = folder ? file_make_folders(folder, e) : e->code;
 
-	export_name_suffix(&x);
+	export_name_suffix(&x, SOURCE);
+	export_name_suffix(&x, TARGET);
 	progress_begin(&p->progress, "text", p->numbers.read, "pairs");
 	if (!rc)
 		rc = export_train(&x, e);
 	if (!rc)
 		rc = export_held_out_sets(&x, e);
-	if (!rc)
-		rc = export_copy_codes(&x, e);
+	for (int side = 0; !rc && side < text_subword_models(p->c); side++)
+		rc = export_copy_codes(&x, side, e);
 	if (!rc)
 		progress_end(&p->progress, "texts of %d sets in %s/text", p->texts.n_sets,
 			     p->folder);
 	abandon_texts(&x.plain);
 	abandon_texts(&x.split);
 	external_shuffle_free(x.external_shuffle);
-	buf_free(&x.pieces);
+	for (int side = 0; side < N_SIDES; side++) {
+		buf_free(&x.pieces[side].text);
+		free(x.pieces[side].end);
+	}
 	buf_free(&x.line);
 	buf_free(&x.final);
-	free(x.end);
 	pipeline_close(x.tools);
 	return rc;
 }

@@ -5,6 +5,7 @@
 
 #include "data/prep/column_pair.h"
 #include "data/prep/pair_rules.h"
+#include "data/prep/prep_pairs.h"
 #include "data/prep/prep_stages.h"
 #include "share/base/file.h"
 #include "share/base/mem.h"
@@ -18,8 +19,9 @@ struct pair_filter {
 	struct held_out held[PREP_MAX_SETS]; /* by index of the set; train has none */
 	struct pair_rules_memory memory;
 	struct outfile verdicts;
-	int64_t *counts; /* owned: [words.n] occurrences in kept pairs */
-	int64_t n_pairs; /* pairs filtered so far */
+	int64_t *counts; /* owned: [text_subword_models() * words.n] occurrences in kept pairs */
+	int64_t *target_counts; /* of the target, in counts: the same if both sides share a model */
+	int64_t n_pairs;	/* pairs filtered so far */
 };
 
 /* Is the pair in a held-out set? Counts it in in_train of each such set. */
@@ -78,7 +80,7 @@ static int pair_filter_next(struct pair_filter *f, const struct token_column_lin
 	if (tag >= 0)
 		f->counts[tag]++;
 	count_kept_words(f->counts, source);
-	count_kept_words(f->counts, target);
+	count_kept_words(f->target_counts, target);
 	return 0;
 }
 
@@ -111,9 +113,10 @@ static int pair_filter_begin(struct pair_filter *f, struct err *e)
 		return e->code;
 	f->options = pair_rules_options(p->c);
 	f->memory.drop_overlap = p->c->overlap == OVERLAP_DROP;
-	f->counts = mem_alloc((size_t)p->words.n, sizeof(*f->counts), e);
+	f->counts = mem_alloc(prep_counts(p, p->words.n), sizeof(*f->counts), e);
 	if (!f->counts)
 		return e->code;
+	f->target_counts = f->counts + prep_counts(p, p->words.n) - p->words.n;
 	if (p->c->overlap != OVERLAP_IGNORE)
 		for (set = 1; set < p->texts.n_sets; set++)
 			if (n->pairs[set] && /* a set that was left out has no files */
@@ -173,7 +176,7 @@ int prep_filter_pairs(struct prep *p, struct err *e)
 		rc = check_pairs_remain(p, f.n_pairs, e);
 	if (!rc)
 		rc = prep_write_file(p, "work/counts", f.counts,
-				     (size_t)p->words.n * sizeof(*f.counts), e);
+				     prep_counts(p, p->words.n) * sizeof(*f.counts), e);
 	if (!rc)
 		rc = outfile_commit(&f.verdicts, e);
 	if (!rc) {

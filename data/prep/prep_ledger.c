@@ -18,7 +18,7 @@ struct ledger_stage {
 	struct prep *p;
 	struct drop_ledger *ledger; /* owned; NULL: finished */
 	FILE *verdicts;		    /* owned: work/verdicts.final */
-	struct word_ids ids;
+	struct word_ids ids[2];	    /* of each subword model */
 	struct prep_stats stats;
 	struct corpus_judge *judge; /* owned */
 	struct buf text[2];	    /* source and target of a dropped pair */
@@ -74,8 +74,8 @@ static int ledger_stage_pair(struct ledger_stage *s, size_t number, int64_t line
 			       "%s/verdicts.final: damaged: remove it and prepare the corpus again",
 			       s->p->work);
 	progress_at(&s->p->progress, ++s->n_pairs);
-	prep_stats_add(&s->stats, &s->stats.texts[number], &s->ids, (enum clean_rule)rule,
-		       &sides[0], &sides[1]);
+	prep_stats_add(&s->stats, &s->stats.texts[number], (enum clean_rule)rule, &sides[0],
+		       &sides[1]);
 	return rule ? ledger_stage_drop(s, number, line, (enum clean_rule)rule, sides, e)
 		    : prep_judge_pair(s->judge, s->n_pairs - 1, number, line, sides, e);
 }
@@ -93,17 +93,21 @@ static int ledger_stage_text(struct ledger_stage *s, size_t number, struct err *
 	return rc;
 }
 
-static int ledger_stage_load_ids(struct ledger_stage *s, struct err *e)
+static int ledger_stage_load_ids(struct ledger_stage *s, int side, struct err *e)
 {
 	struct prep *p = s->p;
-	const char *path = prep_path(p, e, "work/ids");
-	int rc = path ? word_ids_load(&s->ids, path, (int32_t)p->numbers.vocabulary, e) : e->code;
+	const struct prep_numbers *n = &p->numbers;
+	const int64_t entries =
+		side == 0 && n->source_vocabulary ? n->source_vocabulary : n->vocabulary;
+	const char *path = prep_path(p, e, "work/%s", prep_ids_name(p, side));
+	int rc = path ? word_ids_load(&s->ids[side], path, (int32_t)entries, e) : e->code;
 
-	if (!rc && s->ids.n_words != p->words.n)
+	s->stats.ids[side] = s->stats.ids[1] = &s->ids[side];
+	if (!rc && s->ids[side].n_words != p->words.n)
 		rc = err_set(e, ERR_DATA,
 			     "%s: has %d words, but the word table has %d: remove it and prepare "
 			     "the corpus again",
-			     path, (int)s->ids.n_words, (int)p->words.n);
+			     path, (int)s->ids[side].n_words, (int)p->words.n);
 	return rc;
 }
 
@@ -113,8 +117,11 @@ static int ledger_stage_begin(struct ledger_stage *s, struct err *e)
 	const char *path;
 
 	s->stats.texts = mem_alloc(p->texts.n_train, sizeof(*s->stats.texts), e);
-	if (!s->stats.texts || !prep_words(p, e) || ledger_stage_load_ids(s, e))
+	if (!s->stats.texts || !prep_words(p, e))
 		return e->code;
+	for (int side = 0; side < text_subword_models(p->c); side++)
+		if (ledger_stage_load_ids(s, side, e))
+			return e->code;
 	s->judge = prep_judge_open(p, e);
 	if (!s->judge)
 		return e->code;
@@ -158,7 +165,8 @@ int prep_write_ledger(struct prep *p, struct err *e)
 	drop_ledger_cancel(s.ledger);
 	if (s.verdicts)
 		fclose(s.verdicts);
-	word_ids_free(&s.ids);
+	word_ids_free(&s.ids[0]);
+	word_ids_free(&s.ids[1]);
 	corpus_judge_free(s.judge);
 	buf_free(&s.text[0]);
 	buf_free(&s.text[1]);

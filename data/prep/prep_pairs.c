@@ -266,11 +266,11 @@ struct external_shuffle *prep_open_shuffle(struct prep *p, struct external_shuff
 }
 
 /* No corpus has 2^40 words; a damaged file may, and then sums of its counts would overflow. */
-static bool are_counts_possible(const int64_t *counts, int32_t n)
+static bool are_counts_possible(const int64_t *counts, size_t n)
 {
 	int64_t sum = 0;
 
-	for (int32_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n; i++) {
 		if (counts[i] < 0 || counts[i] > INT64_C(1) << 40)
 			return false;
 		sum += counts[i];
@@ -280,22 +280,28 @@ static bool are_counts_possible(const int64_t *counts, int32_t n)
 	return true;
 }
 
+size_t prep_counts(const struct prep *p, int32_t n_words)
+{
+	return (size_t)text_subword_models(p->c) * (size_t)n_words;
+}
+
 int64_t *prep_read_counts(struct prep *p, int32_t n_words, struct err *e)
 {
 	const char *path = prep_path(p, e, "work/counts");
+	const size_t n = prep_counts(p, n_words);
 	struct buf text = { 0 };
 	int64_t *counts = NULL;
 	int rc = path ? file_read_all(path, 0, &text, e) : e->code;
 
-	if (!rc && text.len != (size_t)n_words * sizeof(*counts))
+	if (!rc && text.len != n * sizeof(*counts))
 		rc = err_set(e, ERR_DATA,
 			     "%s: %zu bytes, but the counts of %d words are expected; prepare the "
 			     "corpus again with --force",
 			     path, text.len, n_words);
-	if (!rc && (counts = mem_alloc((size_t)n_words, sizeof(*counts), e)) != NULL && text.len)
+	if (!rc && (counts = mem_alloc(n, sizeof(*counts), e)) != NULL && text.len)
 		memcpy(counts, text.data, text.len);
 	buf_free(&text);
-	if (counts && !are_counts_possible(counts, n_words)) {
+	if (counts && !are_counts_possible(counts, n)) {
 		err_set(e, ERR_DATA,
 			"%s: impossible counts of words; prepare the corpus again with --force",
 			path);

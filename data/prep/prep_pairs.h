@@ -12,6 +12,7 @@
 #include "data/prep/external_shuffle.h"
 #include "data/prep/prep_stages.h"
 #include "data/shard/shuffle.h"
+#include "data/subword/pipeline.h"
 #include "share/base/buf.h"
 
 struct pair_words {
@@ -36,11 +37,11 @@ typedef int (*word_visitor)(void *context, int32_t word, const char *pieces, siz
 			    struct err *e);
 
 /*
- * Visit every word with counts[word] > 0, in the order of the word table, with its pieces joined by
- * single blanks. Encodes on p->threads threads; visits on the calling thread.
+ * Visit every word with counts[word] > 0, in the order of the word table, with its pieces of the side joined
+ * by single blanks. Encodes on p->threads threads; visits on the calling thread.
  */
-int prep_each_word(struct prep *p, const int64_t *counts, word_visitor visit, void *context,
-		   struct err *e);
+int prep_each_word(struct prep *p, enum pipeline_side side, const int64_t *counts,
+		   word_visitor visit, void *context, struct err *e);
 
 /* Append work/NAME (the verdicts of all training pairs) to b. */
 int prep_read_verdicts(struct prep *p, const char *name, struct buf *b, struct err *e);
@@ -53,7 +54,9 @@ int64_t prep_count_kept(const struct buf *verdicts);
 struct external_shuffle *prep_open_shuffle(struct prep *p, struct external_shuffle_options *o,
 					   struct buf *final, struct shuffle *order, struct err *e);
 
-/* Read work/counts: [n_words], owned by the caller; NULL: failure. */
+/* Numbers of work/counts: one for each word and subword model. */
+size_t prep_counts(const struct prep *p, int32_t n_words);
+/* Read work/counts, of the source first; owned by the caller; NULL: failure. */
 int64_t *prep_read_counts(struct prep *p, int32_t n_words, struct err *e);
 
 #endif

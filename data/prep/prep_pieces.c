@@ -6,12 +6,10 @@
 #include <sys/stat.h>
 
 #include "data/subword/bpe_codes.h"
-#include "data/subword/pipeline.h"
 #include "data/words/vocab.h"
 #include "share/base/file.h"
 #include "share/base/hash.h"
 #include "share/base/util.h"
-#include "share/workspace/model_files.h"
 #include "share/workspace/paths.h"
 
 /* Path of a file in the folder of pieces_from, owned by the caller. NULL: ERR_NOINPUT. */
@@ -35,9 +33,11 @@ static char *pieces_find_file(const struct prep *p, const char *name, struct err
 static int pieces_check_options(const struct conf *now, const struct conf *then, const char *path,
 				struct err *e)
 {
-	static const char *const names[] = { "source_language", "target_language", "normalize",
-					     "tokenize",	"escape",	   "aggressive",
-					     "protect",		"segmentation" };
+	static const char *const names[] = {
+		"source_language", "target_language",	  "normalize",	 "tokenize",
+		"escape",	   "aggressive",	  "protect",	 "segmentation",
+		"source_tokenize", "source_segmentation", "vocabularies"
+	};
 	struct buf a = { 0 }, b = { 0 };
 	int rc = 0;
 
@@ -100,12 +100,17 @@ static int pieces_check_recipe(const struct prep *p, struct err *e)
 
 int prep_pieces_describe(const struct prep *p, struct buf *out, struct err *e)
 {
-	const char *const names[] = { pipeline_codes_file(p->c, SIDE_SOURCE),
-				      pipeline_vocab_file(p->c, SIDE_SOURCE) };
+	const struct conf *c = p->c;
+	const char *const names[] = { text_codes_file(c, 0), text_codes_file(c, 1),
+				      text_vocabulary_file(c, 0), text_vocabulary_file(c, 1) };
 	int rc = pieces_check_recipe(p, e);
 
 	for (size_t i = 0; !rc && i < ARRAY_LEN(names); i++) {
-		char hex[HASH_SHA256_HEX], *path = pieces_find_file(p, names[i], e);
+		char hex[HASH_SHA256_HEX], *path;
+
+		if (i % 2 && !strcmp(names[i], names[i - 1]))
+			continue; /* of both sides */
+		path = pieces_find_file(p, names[i], e);
 
 		rc = path ? hash_file_within(path, HASH_PIECES_LIMIT, hex, e) : e->code;
 		if (!rc)
@@ -126,37 +131,50 @@ static int pieces_copy_file(const struct prep *p, const char *name, struct err *
 	return rc;
 }
 
-/* Set p->numbers.merges, for the report. */
-static int count_merges(struct prep *p, struct err *e)
+/* Set *prep_merges(), for the report. */
+static int count_merges(struct prep *p, int side, struct err *e)
 {
 	struct bpe_codes codes = { 0 };
-	const char *path = prep_path(p, e, BPE_CODES_FILE);
+	const char *path = prep_path(p, e, "%s", text_codes_file(p->c, side));
 	int rc = path ? bpe_codes_read(&codes, path, e) : e->code;
 
 	if (!rc)
-		p->numbers.merges = codes.n_rules;
+		*prep_merges(p, side) = codes.n_rules;
 	bpe_codes_free(&codes);
 	return rc;
 }
 
-int prep_pieces_copy_codes(struct prep *p, struct err *e)
+/* The same for SentencePiece, from the vocabulary that will be copied. */
+static int count_taken_pieces(struct prep *p, int side, struct err *e)
 {
-	struct vocab *v;
-	char *path;
-	int rc = pieces_copy_file(p, pipeline_codes_file(p->c, SIDE_SOURCE), e);
+	char *path = pieces_find_file(p, text_vocabulary_file(p->c, side), e);
+	struct vocab *v = path ? vocab_open(path, e) : NULL;
 
-	if (rc || p->c->segmentation == SEGMENTATION_BPE)
-		return rc ? rc : count_merges(p, e);
-	path = pieces_find_file(p, VOCABULARY_FILE, e);
-	v = path ? vocab_open(path, e) : NULL;
-	p->numbers.merges = v ? vocab_real_size(v) : 0;
-	rc = v ? 0 : e->code;
+	*prep_merges(p, side) = v ? vocab_real_size(v) : 0;
 	vocab_close(v);
 	free(path);
+	return v ? 0 : e->code;
+}
+
+int prep_pieces_copy_codes(struct prep *p, struct err *e)
+{
+	int rc = 0;
+
+	for (int side = 0; !rc && side < text_subword_models(p->c); side++) {
+		rc = pieces_copy_file(p, text_codes_file(p->c, side), e);
+		if (!rc)
+			rc = text_segmentation(p->c, side) == SEGMENTATION_BPE
+				     ? count_merges(p, side, e)
+				     : count_taken_pieces(p, side, e);
+	}
 	return rc;
 }
 
 int prep_pieces_copy_vocab(const struct prep *p, struct err *e)
 {
-	return pieces_copy_file(p, VOCABULARY_FILE, e);
+	int rc = 0;
+
+	for (int side = 0; !rc && side < text_vocabularies(p->c); side++)
+		rc = pieces_copy_file(p, text_vocabulary_file(p->c, side), e);
+	return rc;
 }

@@ -16,7 +16,7 @@
  */
 int prep_pieces_describe(const struct prep *p, struct buf *out, struct err *e);
 
-/* Copy the codes (bpe.codes or sentencepiece.model), or vocab.tsv, into the corpus folder. */
+/* Copy the subword models, or the vocabularies, of all sides into the corpus folder. */
 int prep_pieces_copy_codes(struct prep *p, struct err *e);
 int prep_pieces_copy_vocab(const struct prep *p, struct err *e);
 

@@ -30,12 +30,7 @@ static int files_add_name(struct prep_files *files, char *name, struct err *e)
 	return 0;
 }
 
-static bool has_sentencepiece(const struct prep *p)
-{
-	return p->c->segmentation != SEGMENTATION_BPE;
-}
-
-/* Expand a pattern of prep_stage.outputs; i: index of the text (%K) or of the set (%H %P). */
+/* Expand a pattern of prep_stage.outputs; i: index of the text (%K), set (%H %P) or side (%M %L %V %I). */
 static char *expand_pattern(const struct prep *p, const char *pattern, size_t n, size_t i,
 			    struct err *e)
 {
@@ -62,11 +57,17 @@ static char *expand_pattern(const struct prep *p, const char *pattern, size_t n,
 		case 'T':
 			buf_add_str(&b, p->c->target_language);
 			break;
+		case 'L':
+			buf_add_str(&b, prep_piece_list(p, (int)i));
+			break;
 		case 'V':
-			buf_add_str(&b, "sentencepiece.vocab");
+			buf_add_str(&b, text_vocabulary_file(p->c, (int)i));
+			break;
+		case 'I':
+			buf_add_str(&b, prep_ids_name(p, (int)i));
 			break;
 		default:
-			buf_add_str(&b, pipeline_codes_file(p->c, SIDE_SOURCE));
+			buf_add_str(&b, text_codes_file(p->c, (int)i));
 		}
 	}
 	return buf_detach(&b, e);
@@ -85,11 +86,17 @@ static int files_add_pattern(const struct prep *p, const struct file_pattern *q,
 	size_t n = q->n;
 	bool texts = memmem(pattern, n, "%K", 2), held_out = memmem(pattern, n, "%H", 2);
 	bool packed = memmem(pattern, n, "%P", 2);
+	const bool lists = memmem(pattern, n, "%L", 2);
 	size_t i, end = texts ? p->texts.n_train : held_out || packed ? (size_t)p->texts.n_sets : 1;
 
-	if (memmem(pattern, n, "%V", 2) && (!has_sentencepiece(p) || p->c->pieces_from))
-		return 0;
+	if (lists || memmem(pattern, n, "%M", 2) || memmem(pattern, n, "%I", 2))
+		end = (size_t)text_subword_models(p->c);
+	else if (memmem(pattern, n, "%V", 2))
+		end = (size_t)text_vocabularies(p->c);
 	for (i = held_out ? 1 : 0; i < end; i++) {
+		if (lists &&
+		    (p->c->pieces_from || text_segmentation(p->c, (int)i) == SEGMENTATION_BPE))
+			continue;
 		if (packed && manifest_set_is_extra(p->texts.sets[i]))
 			continue; /* further sets stay text */
 		if ((packed || held_out) && !q->also_empty && !p->numbers.pairs[i])
@@ -238,6 +245,8 @@ static const struct {
 	NUMBER(dropped, CLEAN_N_RULES),
 	NUMBER(merges, 1),
 	NUMBER(vocabulary, 1),
+	NUMBER(source_merges, 1),
+	NUMBER(source_vocabulary, 1),
 	NUMBER(pairs, PREP_MAX_SETS),
 	NUMBER(source_tokens, PREP_MAX_SETS),
 	NUMBER(target_tokens, PREP_MAX_SETS),

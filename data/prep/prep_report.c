@@ -130,6 +130,7 @@ static void manifest_add_counts(struct json_writer *w, const struct prep *p)
 	json_close(w, '}');
 	json_put_int(w, "merges", n->merges);
 	json_put_int(w, "vocabulary", n->vocabulary);
+	prep_put_source_counts(w, p);
 	manifest_add_tokens(w, p);
 }
 

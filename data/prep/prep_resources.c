@@ -109,8 +109,14 @@ struct prep_resources prep_estimate_resources(const struct prep *p, const struct
 {
 	struct prep_resources n = { .free = -1 };
 	double text = bytes_of_texts(p, &n.is_exact), words, word_bytes = WORD_BYTES, memory;
-	bool is_bpe = p->c->segmentation == SEGMENTATION_BPE;
-	double id_bytes = (is_bpe ? p->c->merges : p->c->vocabulary_size) > 60000 ? 1.0 : 0.5;
+	int64_t entries = 0;
+	double id_bytes;
+
+	for (int side = 0; side < 2; side++)
+		entries = MAX(entries, text_segmentation(p->c, side) == SEGMENTATION_BPE
+					       ? text_merges(p->c, side)
+					       : text_vocabulary_size(p->c, side));
+	id_bytes = entries > 60000 ? 1.0 : 0.5;
 
 	n.text_bytes = (int64_t)text;
 	words = (p->c->tokenize ? 12 : 20) * pow(MAX(text, 1), 0.6);

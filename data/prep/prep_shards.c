@@ -29,14 +29,16 @@ struct near_word {
 
 struct shard_packer {
 	struct prep *p;
-	struct pipeline *tools; /* owned */
-	const struct vocab *vocab;
+	struct pipeline *tools;	     /* owned */
+	int32_t largest;	     /* entries of the larger vocabulary */
 	struct shard_writer *writer; /* owned; NULL: no shard is open */
 	int set;		     /* index of the set of the open shard */
 	struct sentence_ids source, target;
-	/* for train only */
-	struct word_ids words;
-	struct near_word *near; /* owned: (words.n_words) */
+	/* for train only: of each subword model, the target's last */
+	struct packed_words {
+		struct word_ids words;
+		struct near_word *near; /* owned: (words.n_words) */
+	} sides[N_SIDES];
 	struct shuffle order;
 	struct external_shuffle *external_shuffle; /* owned */
 };
@@ -72,8 +74,7 @@ static int begin_shard(struct shard_packer *s, int set, struct err *e)
 
 	s->set = set;
 	n->pairs[set] = n->source_tokens[set] = n->target_tokens[set] = n->unknown_tokens[set] = 0;
-	s->writer =
-		path ? shard_create(path, vocab_size(s->vocab), vocab_sha256(s->vocab), e) : NULL;
+	s->writer = path ? shard_create_sides(path, pipeline_vocabs(s->tools), e) : NULL;
 	return s->writer ? 0 : e->code;
 }
 
@@ -91,7 +92,7 @@ static int end_shard(struct shard_packer *s, const char *set, bool is_empty, str
 
 /* ---- train: word numbers to ids, then the external shuffle ---- */
 
-static int make_near_words(struct shard_packer *s, struct err *e)
+static int make_near_words(struct packed_words *s, struct err *e)
 {
 	const struct word_ids *w = &s->words;
 
@@ -106,8 +107,8 @@ static int make_near_words(struct shard_packer *s, struct err *e)
 	return s->near ? 0 : e->code;
 }
 
-static int append_word_ids(struct shard_packer *s, struct sentence_ids *to, const int32_t *words,
-			   int32_t n, struct err *e)
+static int append_word_ids(const struct packed_words *s, struct sentence_ids *to,
+			   const int32_t *words, int32_t n, struct err *e)
 {
 	size_t at = 0;
 
@@ -126,8 +127,7 @@ static int append_word_ids(struct shard_packer *s, struct sentence_ids *to, cons
 	}
 	to->n = at;
 	if (at > INT32_MAX)
-		return err_set(e, ERR_DATA, "%s: a sentence has more than %d tokens", s->p->work,
-			       INT32_MAX);
+		return err_set(e, ERR_DATA, "a sentence has more than %d tokens", INT32_MAX);
 	return 0;
 }
 
@@ -135,8 +135,10 @@ static int pack_shuffle_pair(void *context, const struct pair_words *pair, struc
 {
 	struct shard_packer *s = context;
 
-	if (append_word_ids(s, &s->source, pair->source, pair->n_source, e) ||
-	    append_word_ids(s, &s->target, pair->target, pair->n_target, e))
+	const int last = text_subword_models(s->p->c) - 1;
+
+	if (append_word_ids(&s->sides[0], &s->source, pair->source, pair->n_source, e) ||
+	    append_word_ids(&s->sides[last], &s->target, pair->target, pair->n_target, e))
 		return e->code;
 	return external_shuffle_put(s->external_shuffle, shuffle_inverse_at(&s->order, pair->kept),
 				    s->source.at, (int32_t)s->source.n, s->target.at,
@@ -155,37 +157,52 @@ static int64_t expected_bytes(struct prep *p, struct err *e)
 		path = prep_path(p, e, "work/side-%d.target", (int)i);
 		sum += path ? MAX(file_size(path), 0) : 0;
 	}
-	return p->numbers.vocabulary > 65536 ? 2 * sum : sum;
+	return MAX(p->numbers.vocabulary, p->numbers.source_vocabulary) > 65536 ? 2 * sum : sum;
 }
 
 static int pack_shuffle_pairs(struct shard_packer *s, struct err *e)
 {
 	struct prep *p = s->p;
 	struct buf verdicts = { 0 };
-	struct external_shuffle_options o = { .limit = vocab_size(s->vocab),
+	struct external_shuffle_options o = { .limit = s->largest,
 					      .expected_bytes = expected_bytes(p, e) };
 	int rc;
 
 	s->external_shuffle = prep_open_shuffle(p, &o, &verdicts, &s->order, e);
-	rc = s->external_shuffle
-		     ? prep_each_pair(p, &verdicts, s->words.n_words, pack_shuffle_pair, s, e)
-		     : e->code;
+	rc = s->external_shuffle ? prep_each_pair(p, &verdicts, s->sides[0].words.n_words,
+						  pack_shuffle_pair, s, e)
+				 : e->code;
 	buf_free(&verdicts);
 	return rc;
 }
 
+static int load_packed_words(struct shard_packer *s, int side, struct err *e)
+{
+	const char *path = prep_path(s->p, e, "work/%s", prep_ids_name(s->p, side));
+	const struct vocab *v = pipeline_vocab(s->tools, (enum pipeline_side)side);
+	struct packed_words *x = &s->sides[side];
+	int rc = path ? word_ids_load(&x->words, path, vocab_size(v), e) : e->code;
+
+	if (!rc && x->words.n_words != s->sides[0].words.n_words)
+		rc = err_set(e, ERR_DATA,
+			     "%s: %d words instead of %d: prepare the corpus again with --force",
+			     path, x->words.n_words, s->sides[0].words.n_words);
+	return rc ? rc : make_near_words(x, e);
+}
+
 static int pack_train(struct shard_packer *s, struct err *e)
 {
-	const char *path = prep_path(s->p, e, "work/ids");
-	int rc = path ? word_ids_load(&s->words, path, vocab_size(s->vocab), e) : e->code;
+	int rc = 0;
 
-	if (!rc)
-		rc = make_near_words(s, e);
+	for (int side = 0; !rc && side < text_subword_models(s->p->c); side++)
+		rc = load_packed_words(s, side, e);
 	if (!rc)
 		rc = pack_shuffle_pairs(s, e);
-	word_ids_free(&s->words);
-	free(s->near);
-	s->near = NULL;
+	for (int side = 0; side < N_SIDES; side++) {
+		word_ids_free(&s->sides[side].words);
+		free(s->sides[side].near);
+		s->sides[side].near = NULL;
+	}
 	if (!rc)
 		rc = begin_shard(s, 0, e);
 	if (!rc)
@@ -237,8 +254,11 @@ int prep_pack_shards(struct prep *p, struct err *e)
 	s.tools = pipeline_open(p->folder, p->c, e);
 	rc = s.tools ? 0 : e->code;
 	if (!rc) {
-		s.vocab = pipeline_vocab(s.tools, SIDE_SOURCE);
-		p->numbers.vocabulary = vocab_size(s.vocab);
+		const struct vocabs *v = pipeline_vocabs(s.tools);
+
+		s.largest = MAX(vocab_size(v->source), vocab_size(v->target));
+		p->numbers.vocabulary = vocab_size(v->target);
+		p->numbers.source_vocabulary = vocabs_own_source(v);
 	}
 	if (!rc)
 		rc = pack_train(&s, e);

@@ -63,6 +63,35 @@ int prep_remove_file(struct prep *p, struct err *e, const char *fmt, ...)
 	return 0;
 }
 
+int64_t *prep_merges(struct prep *p, int side)
+{
+	return side == 0 && text_subword_models(p->c) > 1 ? &p->numbers.source_merges
+							  : &p->numbers.merges;
+}
+
+void prep_put_source_counts(struct json_writer *w, const struct prep *p)
+{
+	if (p->numbers.source_merges)
+		json_put_int(w, "source_merges", p->numbers.source_merges);
+	if (p->numbers.source_vocabulary)
+		json_put_int(w, "source_vocabulary", p->numbers.source_vocabulary);
+}
+
+const char *prep_ids_name(const struct prep *p, int side)
+{
+	static const char *const names[] = { "ids.source", "ids.target" };
+
+	return text_subword_models(p->c) == 1 ? "ids" : names[side];
+}
+
+const char *prep_piece_list(const struct prep *p, int side)
+{
+	static const char *const names[] = { "sentencepiece.source.vocab",
+					     "sentencepiece.target.vocab" };
+
+	return text_subword_models(p->c) == 1 ? "sentencepiece.vocab" : names[side];
+}
+
 int32_t prep_tag_word(const struct prep *p, size_t i)
 {
 	const char *tag = p->texts.pairs[i].source.tag;

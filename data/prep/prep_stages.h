@@ -11,9 +11,9 @@
  *					(K: number of the training text), SET.LANG
  *	judge	words, sides, SET.LANG	work/verdicts, work/counts
  *	learn	words, counts		bpe.codes, or sentencepiece.model and
- *					work/sentencepiece.vocab
- *	encode	words, sides, verdicts,	vocab.tsv, work/ids, work/verdicts.final
- *		counts, codes
+ *					work/sentencepiece.vocab; of each subword model
+ *	encode	words, sides, verdicts,	vocab.tsv, work/ids, work/verdicts.final; ids of
+ *		counts, codes		each subword model, vocab.tsv of each vocabulary
  *	pack	sides, ids, final,	train.shard dev.shard test.shard
  *		SET.LANG, codes
  *	ledger	words, sides, ids,	ledger.tsv stats.json
@@ -21,7 +21,7 @@
  *
  * work/verdicts and work/verdicts.final: one byte (enum clean_rule) for each training pair, in the
  * order of the sources. work/counts: an int64 for each word, its occurrences in the pairs that
- * judge kept.
+ * judge kept; of the source side, then of the target side, if each side has a subword model.
  */
 #ifndef WERKBANK_DATA_PREP_PREP_STAGES_H
 #define WERKBANK_DATA_PREP_PREP_STAGES_H
@@ -36,6 +36,8 @@
 #include "share/base/buf.h"
 #include "share/base/err.h"
 #include "share/conf/conf.h"
+#include "share/conf/text_sides.h"
+#include "share/format/json.h"
 
 #define PREP_MAX_SETS TEXTS_MAX_SETS
 
@@ -47,6 +49,8 @@ struct prep_numbers {
 	int64_t dropped[CLEAN_N_RULES];
 	int64_t merges; /* BPE merges, or SentencePiece pieces, that were learned */
 	int64_t vocabulary;
+	/* of the source alone; 0: both sides share the model, or the vocabulary */
+	int64_t source_merges, source_vocabulary;
 	/* for each set, in the order of texts.sets; train counts the kept pairs */
 	int64_t pairs[PREP_MAX_SETS], source_tokens[PREP_MAX_SETS], target_tokens[PREP_MAX_SETS];
 	int64_t unknown_tokens[PREP_MAX_SETS];
@@ -79,6 +83,14 @@ int prep_remove_file(struct prep *p, struct err *e, const char *fmt, ...) PRINTF
 
 /* The word of the tag of training text i; -1: it has none. The word table is loaded. */
 int32_t prep_tag_word(const struct prep *p, size_t i);
+
+/* Of the subword model of a side: p->numbers.merges, or source_merges. */
+int64_t *prep_merges(struct prep *p, int side);
+/* For stats.json and manifest.json: merges and vocabulary of the source, if it has its own. */
+void prep_put_source_counts(struct json_writer *w, const struct prep *p);
+/* Names in work/: the ids of all words, and the pieces with scores of a SentencePiece model, of a side. */
+const char *prep_ids_name(const struct prep *p, int side);
+const char *prep_piece_list(const struct prep *p, int side);
 
 /* The word table p->words, loaded from work/words if necessary. NULL: failure. */
 const struct intern *prep_words(struct prep *p, struct err *e);

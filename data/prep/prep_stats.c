@@ -34,9 +34,8 @@ static void stats_count_line(struct side_stats *s, const struct word_ids *ids,
 	count_length(s->by_tokens, tokens);
 }
 
-void prep_stats_add(struct prep_stats *s, struct text_stats *t, const struct word_ids *ids,
-		    enum clean_rule rule, const struct token_column_line *source,
-		    const struct token_column_line *target)
+void prep_stats_add(struct prep_stats *s, struct text_stats *t, enum clean_rule rule,
+		    const struct token_column_line *source, const struct token_column_line *target)
 {
 	assert(rule >= CLEAN_KEEP && rule < CLEAN_N_RULES);
 	t->pairs++;
@@ -49,8 +48,8 @@ void prep_stats_add(struct prep_stats *s, struct text_stats *t, const struct wor
 		return;
 	}
 	t->kept++;
-	stats_count_line(&s->sides[0], ids, source);
-	stats_count_line(&s->sides[1], ids, target);
+	stats_count_line(&s->sides[0], s->ids[0], source);
+	stats_count_line(&s->sides[1], s->ids[1], target);
 }
 
 /* ---- JSON ---- */
@@ -175,6 +174,7 @@ static int stats_write_json(struct json_writer *w, const struct prep *p, const s
 	json_put_int(w, "distinct_words", p->numbers.distinct_words);
 	json_put_int(w, "merges", p->numbers.merges);
 	json_put_int(w, "vocabulary", p->numbers.vocabulary);
+	prep_put_source_counts(w, p);
 	stats_add_column(w, "source", p->c->source_language, &s->sides[0]);
 	stats_add_column(w, "target", p->c->target_language, &s->sides[1]);
 	stats_add_held_out(w, p);

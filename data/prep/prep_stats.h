@@ -43,14 +43,14 @@ struct text_stats {
 };
 
 struct prep_stats {
-	struct side_stats sides[2]; /* source, target */
-	struct text_stats *texts;   /* owned: of each training text */
+	struct side_stats sides[2];    /* source, target */
+	const struct word_ids *ids[2]; /* borrowed: of each side; both may be one object */
+	struct text_stats *texts;      /* owned: of each training text */
 };
 
 /* Count one pair of text t. A dropped pair counts for the text only, not for the sides. */
-void prep_stats_add(struct prep_stats *s, struct text_stats *t, const struct word_ids *ids,
-		    enum clean_rule rule, const struct token_column_line *source,
-		    const struct token_column_line *target);
+void prep_stats_add(struct prep_stats *s, struct text_stats *t, enum clean_rule rule,
+		    const struct token_column_line *source, const struct token_column_line *target);
 
 /* Write stats.json, with the verdicts of the judge. */
 int prep_stats_write(struct prep *p, const struct prep_stats *s, const struct corpus_judge *judge,

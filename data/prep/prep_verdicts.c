@@ -18,7 +18,9 @@ struct corpus_judge *prep_judge_open(struct prep *p, struct err *e)
 					 .n_pairs = p->numbers.read,
 					 .source_language = p->c->source_language,
 					 .target_language = p->c->target_language,
-					 .is_escaped = p->c->tokenize && p->c->escape };
+					 .is_escaped =
+						 p->c->escape && (text_is_tokenized(p->c, 0) ||
+								  text_is_tokenized(p->c, 1)) };
 
 	return corpus_judge_new(&o, e);
 }

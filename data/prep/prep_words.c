@@ -18,6 +18,7 @@ struct word_block {
 
 struct word_encoder {
 	struct prep *p;
+	enum pipeline_side side;
 	const struct intern *words;
 	const int64_t *counts;
 	struct pipeline **tools; /* owned: one a worker */
@@ -49,7 +50,7 @@ static int encode_word_block(void *context, int worker, void *slot, struct err *
 		size_t n;
 		const char *word = intern_text(q->words, b->words[i], &n);
 
-		if (pipeline_word_pieces(q->tools[worker], SIDE_SOURCE, word, n, &b->pieces, e))
+		if (pipeline_word_pieces(q->tools[worker], q->side, word, n, &b->pieces, e))
 			return e->code;
 		b->end[i] = b->pieces.len;
 	}
@@ -83,11 +84,12 @@ static int open_word_pipelines(struct word_encoder *q, struct err *e)
 	return q->tools ? 0 : e->code;
 }
 
-int prep_each_word(struct prep *p, const int64_t *counts, word_visitor visit, void *context,
-		   struct err *e)
+int prep_each_word(struct prep *p, enum pipeline_side side, const int64_t *counts,
+		   word_visitor visit, void *context, struct err *e)
 {
 	int threads = p->threads > 1 ? p->threads : 0, n_slots = threads + 2;
 	struct word_encoder q = { .p = p,
+				  .side = side,
 				  .words = prep_words(p, e),
 				  .counts = counts,
 				  .visit = visit,

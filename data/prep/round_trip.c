@@ -175,7 +175,7 @@ int prep_measure_round_trip(struct prep *p, struct round_trip *r, struct err *e)
 	*r = (struct round_trip){ 0 };
 	if (!path)
 		return e->code;
-	return p->c->tokenize && file_exists(path) ? read_round_trip(p, path, r, e) : 0;
+	return text_is_tokenized(p->c, 1) && file_exists(path) ? read_round_trip(p, path, r, e) : 0;
 }
 
 void prep_put_manifest_round_trip(struct json_writer *w, const struct round_trip *r)

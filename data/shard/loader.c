@@ -230,9 +230,11 @@ static int loader_resplit_sentence(struct loader *l, const struct resplit_key *p
 				   const int32_t *ids, int32_t n, struct err *e)
 {
 	struct resplit_sentence *s = &l->sides[place->side];
+	struct resplit *own = place->side == 0 ? l->options.source_resplit : NULL;
 
 	s->n = 0;
-	if (resplit_sentence(l->options.resplit, place, ids, n, &s->ids, &s->n, &s->cap, e))
+	if (resplit_sentence(own ? own : l->options.resplit, place, ids, n, &s->ids, &s->n, &s->cap,
+			     e))
 		return e->code;
 	return mem_grow(&s->ids, &s->cap, 1, sizeof(*s->ids), e);
 }

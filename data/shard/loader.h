@@ -32,6 +32,7 @@ struct loader_options {
 	int32_t batch_tokens;
 	int32_t rank, ranks;	 /* 0, 1 for a single process */
 	struct resplit *resplit; /* borrowed, used by this loader only; NULL: the shard's pieces */
+	struct resplit *source_resplit; /* the same, for the source; NULL: as the target */
 };
 
 /* Borrows the shard, which must outlive the loader. NULL: failure. */

@@ -8,13 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "data/subword/vocabs.h"
 #include "share/base/file.h"
 #include "share/base/mem.h"
 
 #define SHARD_MAGIC   "WBSHARD\n"
 #define SHARD_ORDER   0x01020304u
 #define SHARD_SWAPPED 0x04030201u
-#define SHARD_VERSION 2u
+#define SHARD_VERSION 2u /* both sides share a vocabulary */
+#define SHARD_SIDES   3u /* each side has its own */
 #define HEX_DIGITS    (HASH_SHA256_HEX - 1)
 #define BLOCK	      16    /* pairs for each number of the index */
 #define NARROW_IDS    65536 /* a vocabulary of up to that many entries has ids of 16 bits */
@@ -30,9 +32,21 @@ struct shard_header {
 	char checksum[HEX_DIGITS];
 };
 
-static_assert(sizeof(struct shard_header) == 176,
+/* Follows the header in a file of version SHARD_SIDES. */
+struct shard_source {
+	char vocabulary_sha256[HEX_DIGITS];
+	int32_t vocabulary, zero;
+};
+
+static_assert(sizeof(struct shard_header) == 176 && sizeof(struct shard_source) == 72,
 	      "the header has the layout that shard.h describes");
 #define CHECKED_HEADER offsetof(struct shard_header, checksum)
+
+/* Bytes before the ids. */
+static size_t shard_ids_at(const struct shard_header *h)
+{
+	return sizeof(*h) + (h->version == SHARD_SIDES ? sizeof(struct shard_source) : 0);
+}
 
 static uint64_t index_entries(int64_t pairs)
 {
@@ -43,6 +57,7 @@ static uint64_t index_entries(int64_t pairs)
 
 struct shard_writer {
 	struct shard_header header;
+	int32_t source_vocabulary; /* entries; the header has those of the target */
 	struct outfile out;
 	struct hash *hash;     /* owned */
 	unsigned char *buffer; /* owned: (BUFFER_BYTES) not yet hashed and written */
@@ -93,8 +108,10 @@ static int shard_flush_buffer(struct shard_writer *w, struct err *e)
 	return shard_write_hashed(w, w->buffer, n, e);
 }
 
-struct shard_writer *shard_create(const char *path, int32_t vocabulary,
-				  const char vocabulary_sha256[HASH_SHA256_HEX], struct err *e)
+/* source: NULL if both sides share the vocabulary. */
+static struct shard_writer *create_shard(const char *path, int32_t vocabulary,
+					 const char *vocabulary_sha256,
+					 const struct shard_source *source, struct err *e)
 {
 	struct shard_writer *w = mem_alloc(1, sizeof(*w), e);
 
@@ -107,9 +124,10 @@ struct shard_writer *shard_create(const char *path, int32_t vocabulary,
 	}
 	memcpy(w->header.magic, SHARD_MAGIC, sizeof(w->header.magic));
 	w->header.order = SHARD_ORDER;
-	w->header.version = SHARD_VERSION;
+	w->header.version = source ? SHARD_SIDES : SHARD_VERSION;
 	w->header.vocabulary = vocabulary;
-	w->header.id_bytes = vocabulary <= NARROW_IDS ? 2 : 4;
+	w->source_vocabulary = source ? source->vocabulary : vocabulary;
+	w->header.id_bytes = MAX(vocabulary, w->source_vocabulary) <= NARROW_IDS ? 2 : 4;
 	memcpy(w->header.vocabulary_sha256, vocabulary_sha256, HEX_DIGITS);
 	w->hash = hash_new(HASH_SHA256, e);
 	w->buffer = w->hash ? mem_alloc(BUFFER_BYTES, 1, e) : NULL;
@@ -118,22 +136,40 @@ struct shard_writer *shard_create(const char *path, int32_t vocabulary,
 	if (shard_write_bytes(w, &w->header, sizeof(w->header),
 			      e)) /* reserves the place; shard_finish() writes it again */
 		goto fail;
+	if (source && shard_write_hashed(w, source, sizeof(*source), e))
+		goto fail;
 	return w;
 fail:
 	shard_cancel(w);
 	return NULL;
 }
 
-static int shard_id_error(const struct shard_writer *w, const char *side, int32_t id, struct err *e)
+struct shard_writer *shard_create(const char *path, int32_t vocabulary,
+				  const char vocabulary_sha256[HASH_SHA256_HEX], struct err *e)
+{
+	return create_shard(path, vocabulary, vocabulary_sha256, NULL, e);
+}
+
+struct shard_writer *shard_create_sides(const char *path, const struct vocabs *v, struct err *e)
+{
+	struct shard_source source = { .vocabulary = vocab_size(v->source) };
+
+	memcpy(source.vocabulary_sha256, vocab_sha256(v->source), HEX_DIGITS);
+	return create_shard(path, vocab_size(v->target), vocab_sha256(v->target),
+			    vocabs_are_separate(v) ? &source : NULL, e);
+}
+
+static int shard_id_error(const struct shard_writer *w, const char *side, int32_t id,
+			  int32_t vocabulary, struct err *e)
 {
 	return err_set(e, ERR_DATA,
 		       "%s: pair %" PRId64 ": %s id %d is not in the vocabulary of %d entries",
-		       w->out.path, w->header.pairs, side, id, w->header.vocabulary);
+		       w->out.path, w->header.pairs, side, id, vocabulary);
 }
 
 /* Append ids to the buffer in the width of the file; flush the buffer when it is full. */
-static int append_side(struct shard_writer *w, const char *side, const int32_t *ids, int32_t n,
-		       struct err *e)
+static int append_side(struct shard_writer *w, const char *side, int32_t vocabulary,
+		       const int32_t *ids, int32_t n, struct err *e)
 {
 	size_t width = w->header.id_bytes;
 
@@ -143,8 +179,8 @@ static int append_side(struct shard_writer *w, const char *side, const int32_t *
 		assert(w->n_buffer < BUFFER_BYTES && w->n_buffer % width == 0);
 		room = (int32_t)MIN((size_t)n, (BUFFER_BYTES - w->n_buffer) / width);
 		for (int32_t i = 0; i < room; i++)
-			if ((uint32_t)ids[i] >= (uint32_t)w->header.vocabulary)
-				return shard_id_error(w, side, ids[i], e);
+			if ((uint32_t)ids[i] >= (uint32_t)vocabulary)
+				return shard_id_error(w, side, ids[i], vocabulary, e);
 		for (int32_t i = 0; width == 2 && i < room; i++) {
 			uint16_t id = (uint16_t)ids[i];
 
@@ -173,8 +209,8 @@ int shard_append(struct shard_writer *w, const int32_t *source, int32_t n_source
 		return e->code;
 	if (i % BLOCK == 0)
 		w->index[i / BLOCK] = (uint64_t)(h->source_tokens + h->target_tokens);
-	if (append_side(w, "source", source, n_source, e) ||
-	    append_side(w, "target", target, n_target, e))
+	if (append_side(w, "source", w->source_vocabulary, source, n_source, e) ||
+	    append_side(w, "target", h->vocabulary, target, n_target, e))
 		return e->code;
 	w->lengths[2 * i] = (uint32_t)n_source;
 	w->lengths[2 * i + 1] = (uint32_t)n_target;
@@ -246,11 +282,12 @@ out:
 struct shard {
 	struct map map;
 	struct shard_header header;
-	const unsigned char *ids; /* in the map, as index and lengths */
+	struct shard_source source; /* vocabulary 0: the header's is that of both sides */
+	const unsigned char *ids;   /* in the map, as index and lengths */
 	const uint64_t *index;
 	const void *lengths;
 	int32_t longest;
-	char vocabulary_sha256[HASH_SHA256_HEX];
+	char vocabulary_id[TEXT_VOCABULARY_ID];
 };
 
 static int32_t shard_id_at(const struct shard *s, uint64_t i)
@@ -285,21 +322,31 @@ static int shard_check_header(const char *path, const struct shard_header *h, si
 			       "%s: damaged: the field for the byte order is %08x, should be "
 			       "%08x: prepare the corpus again",
 			       path, h->order, SHARD_ORDER);
-	if (h->version > SHARD_VERSION)
+	if (h->version > SHARD_SIDES)
 		return err_set(
 			e, ERR_DATA,
 			"%s: shard version %u, this Werkbank reads versions up to %u: use the "
 			"Werkbank that wrote it, or a newer one",
-			path, h->version, SHARD_VERSION);
-	if (h->version != SHARD_VERSION)
+			path, h->version, SHARD_SIDES);
+	if (h->version != SHARD_VERSION && h->version != SHARD_SIDES)
 		return err_set(e, ERR_DATA,
-			       "%s: shard version %u, this program reads version %u: "
+			       "%s: shard version %u, this program reads versions from %u on: "
 			       "prepare the corpus again",
 			       path, h->version, SHARD_VERSION);
-	if (h->vocabulary < 1)
+	if (len < shard_ids_at(h))
+		return err_set(e, ERR_DATA, "%s: damaged: %zu bytes: is the file cut off?", path,
+			       len);
+	return 0;
+}
+
+static int shard_check_vocabularies(const struct shard *s, const char *path, struct err *e)
+{
+	const struct shard_header *h = &s->header;
+
+	if (h->vocabulary < 1 || (h->version == SHARD_SIDES && s->source.vocabulary < 1))
 		return err_set(e, ERR_DATA, "%s: damaged: a vocabulary of %d entries", path,
-			       h->vocabulary);
-	if (h->id_bytes != (h->vocabulary <= NARROW_IDS ? 2 : 4) ||
+			       MIN(h->vocabulary, s->source.vocabulary));
+	if (h->id_bytes != (MAX(h->vocabulary, s->source.vocabulary) <= NARROW_IDS ? 2 : 4) ||
 	    (h->length_bytes != 2 && h->length_bytes != 4))
 		return err_set(e, ERR_DATA, "%s: damaged: ids of %u and lengths of %u bytes", path,
 			       h->id_bytes, h->length_bytes);
@@ -323,12 +370,13 @@ static int shard_check_counts(struct shard *s, const char *path, struct err *e)
 	ids = (uint64_t)h->source_tokens + (uint64_t)h->target_tokens;
 	id_bytes = CEIL_DIV(ids * h->id_bytes, 8) * 8;
 	index_bytes = index_entries(h->pairs) * sizeof(*s->index);
-	if (sizeof(*h) + id_bytes + index_bytes + 2 * (uint64_t)h->pairs * h->length_bytes != len)
+	if (shard_ids_at(h) + id_bytes + index_bytes + 2 * (uint64_t)h->pairs * h->length_bytes !=
+	    len)
 		return err_set(e, ERR_DATA,
 			       "%s: damaged: %" PRIu64 " bytes, but %" PRId64 " pairs with %" PRIu64
 			       " tokens need another length: is the file cut off?",
 			       path, len, h->pairs, ids);
-	s->ids = s->map.data + sizeof(*h);
+	s->ids = s->map.data + shard_ids_at(h);
 	s->index = (const uint64_t *)(const void *)(s->ids + id_bytes);
 	s->lengths = s->ids + id_bytes + index_bytes;
 	return 0;
@@ -364,6 +412,8 @@ static int shard_check_bytes(const struct shard *s, const char *path, uint32_t *
 	struct hash *hash = hash_new(HASH_SHA256, e);
 	int rc = hash ? 0 : e->code;
 
+	if (!rc)
+		rc = hash_add(hash, s->map.data + sizeof(*h), shard_ids_at(h) - sizeof(*h), e);
 	for (; !rc && at < ids; at += n) {
 		n = MIN(step, ids - at);
 		*top = MAX(*top, largest_id(s, at, n));
@@ -408,19 +458,48 @@ static int shard_check_index(struct shard *s, const char *path, struct err *e)
 	return 0;
 }
 
+/* Entries of the vocabulary of a side: 0 for the source, 1 for the target. */
+static int32_t shard_entries(const struct shard *s, int side)
+{
+	return side == 0 && s->source.vocabulary ? s->source.vocabulary : s->header.vocabulary;
+}
+
+/* Index and lengths are checked already. */
 static int shard_check_max_id(const struct shard *s, const char *path, uint32_t top, struct err *e)
 {
-	uint64_t n = (uint64_t)(s->header.source_tokens + s->header.target_tokens);
+	uint64_t at = 0;
 
-	if (top < (uint32_t)s->header.vocabulary)
+	if (top < (uint32_t)MIN(shard_entries(s, 0), shard_entries(s, 1)))
 		return 0;
-	for (uint64_t i = 0; i < n; i++)
-		if ((uint32_t)shard_id_at(s, i) >= (uint32_t)s->header.vocabulary)
-			return err_set(e, ERR_DATA,
-				       "%s: damaged: token %" PRIu64
-				       " has id %d, the vocabulary has %d entries",
-				       path, i, shard_id_at(s, i), s->header.vocabulary);
+	for (int64_t k = 0; k < 2 * s->header.pairs; k++) {
+		const int32_t entries = shard_entries(s, (int)(k % 2));
+
+		for (uint64_t end = at + shard_length_at(s, k); at < end; at++)
+			if ((uint32_t)shard_id_at(s, at) >= (uint32_t)entries)
+				return err_set(e, ERR_DATA,
+					       "%s: damaged: token %" PRIu64
+					       " has id %d, the vocabulary has %d entries",
+					       path, at, shard_id_at(s, at), entries);
+	}
 	return 0;
+}
+
+/* The parts of the file that do not depend on its counts. */
+static int shard_read_header(struct shard *s, const char *path, struct err *e)
+{
+	struct shard_header *h = &s->header;
+
+	if (s->map.len)
+		memcpy(h, s->map.data, MIN(s->map.len, sizeof(*h)));
+	if (shard_check_header(path, h, s->map.len, e))
+		return e->code;
+	if (h->version == SHARD_SIDES) {
+		memcpy(&s->source, s->map.data + sizeof(*h), sizeof(s->source));
+		memcpy(s->vocabulary_id, s->source.vocabulary_sha256, HEX_DIGITS);
+	}
+	memcpy(s->vocabulary_id + (h->version == SHARD_SIDES ? HEX_DIGITS : 0),
+	       h->vocabulary_sha256, HEX_DIGITS);
+	return shard_check_vocabularies(s, path, e);
 }
 
 struct shard *shard_open(const char *path, struct err *e)
@@ -434,10 +513,7 @@ struct shard *shard_open(const char *path, struct err *e)
 		free(s);
 		return NULL;
 	}
-	if (s->map.len)
-		memcpy(&s->header, s->map.data, MIN(s->map.len, sizeof(s->header)));
-	memcpy(s->vocabulary_sha256, s->header.vocabulary_sha256, HEX_DIGITS);
-	if (shard_check_header(path, &s->header, s->map.len, e) || shard_check_counts(s, path, e) ||
+	if (shard_read_header(s, path, e) || shard_check_counts(s, path, e) ||
 	    shard_check_bytes(s, path, &top, e) || shard_check_index(s, path, e) ||
 	    shard_check_max_id(s, path, top, e)) {
 		shard_close(s);
@@ -466,9 +542,14 @@ int32_t shard_vocabulary(const struct shard *s)
 	return s->header.vocabulary;
 }
 
-const char *shard_vocabulary_sha256(const struct shard *s)
+int32_t shard_own_source_vocabulary(const struct shard *s)
 {
-	return s->vocabulary_sha256;
+	return s->source.vocabulary;
+}
+
+const char *shard_vocabulary_id(const struct shard *s)
+{
+	return s->vocabulary_id;
 }
 
 int32_t shard_longest(const struct shard *s)

@@ -14,7 +14,8 @@
 
 #define MAGIC		"WBWORDS\n"
 #define BYTE_ORDER_MARK 0x01020304u
-#define VERSION		1
+#define VERSION		1 /* both sides share a vocabulary */
+#define VERSION_SIDES	2 /* each side has its own */
 #define HEX_DIGITS	64
 #define LIMIT		((size_t)1 << 30) /* bytes of a file, at most */
 
@@ -29,9 +30,17 @@ struct shortlist_header {
 
 #define CHECKED_HEADER offsetof(struct shortlist_header, checksum)
 
+/* Follows the header in a file of version VERSION_SIDES. */
+struct shortlist_source {
+	char vocabulary_sha256[HEX_DIGITS];
+	int32_t vocabulary, zero;
+};
+
 struct shortlist {
 	struct buf file; /* owned */
 	struct shortlist_header header;
+	char vocabulary_id[2 * HEX_DIGITS + 1];
+	int32_t sources;			 /* entries of the vocabulary of the source */
 	const int32_t *frequent, *start, *lists; /* in the file */
 };
 
@@ -52,20 +61,26 @@ static int shortlist_checksum(const struct shortlist_header *h, const struct buf
 
 int shortlist_write(const char *path, const struct shortlist_parts *p, struct err *e)
 {
+	const bool is_separate = p->own_source_vocabulary != 0;
+	const int32_t sources = is_separate ? p->own_source_vocabulary : p->vocabulary;
 	struct shortlist_header h = { .magic = MAGIC,
 				      .order = BYTE_ORDER_MARK,
-				      .version = VERSION,
+				      .version = is_separate ? VERSION_SIDES : VERSION,
 				      .vocabulary = p->vocabulary,
 				      .frequent = p->n_frequent,
-				      .listed = p->start[p->vocabulary] };
+				      .listed = p->start[sources] };
+	struct shortlist_source source = { .vocabulary = sources };
 	char hex[HASH_SHA256_HEX];
 	struct buf b = { 0 };
 	int rc;
 
-	memcpy(h.vocabulary_sha256, p->vocabulary_sha256, HEX_DIGITS);
+	memcpy(source.vocabulary_sha256, p->vocabulary_id, HEX_DIGITS);
+	memcpy(h.vocabulary_sha256, p->vocabulary_id + (is_separate ? HEX_DIGITS : 0), HEX_DIGITS);
 	buf_add(&b, &h, sizeof(h));
+	if (is_separate)
+		buf_add(&b, &source, sizeof(source));
 	buf_add(&b, p->frequent, (size_t)p->n_frequent * sizeof(*p->frequent));
-	buf_add(&b, p->start, ((size_t)p->vocabulary + 1) * sizeof(*p->start));
+	buf_add(&b, p->start, ((size_t)sources + 1) * sizeof(*p->start));
 	buf_add(&b, p->lists, (size_t)h.listed * sizeof(*p->lists));
 	rc = buf_check(&b, e);
 	if (!rc)
@@ -85,6 +100,12 @@ static int shortlist_damaged_error(const char *path, const char *why, struct err
 	return err_set(e, ERR_DATA, "%s: damaged, or no lexical shortlist: %s", path, why);
 }
 
+/* Bytes before the lists. */
+static size_t shortlist_lists_at(const struct shortlist_header *h)
+{
+	return sizeof(*h) + (h->version == VERSION_SIDES ? sizeof(struct shortlist_source) : 0);
+}
+
 static int shortlist_check_header(const char *path, const struct shortlist *s, struct err *e)
 {
 	const struct shortlist_header *h = &s->header;
@@ -92,23 +113,23 @@ static int shortlist_check_header(const char *path, const struct shortlist *s, s
 
 	if (memcmp(h->magic, MAGIC, sizeof(h->magic)) != 0)
 		return shortlist_damaged_error(path, "it does not begin with WBWORDS", e);
-	if (h->order == BYTE_ORDER_MARK && h->version > VERSION)
+	if (h->order == BYTE_ORDER_MARK && h->version > VERSION_SIDES)
 		return err_set(
 			e, ERR_DATA,
 			"%s: shortlist version %u, this Werkbank reads versions up to %d: use "
 			"the Werkbank that wrote it, or a newer one",
-			path, h->version, VERSION);
-	if (h->order != BYTE_ORDER_MARK || h->version != VERSION)
+			path, h->version, VERSION_SIDES);
+	if (h->order != BYTE_ORDER_MARK || h->version < VERSION)
 		return err_set(e, ERR_DATA,
 			       "%s: a shortlist of another version or byte order: learn the "
 			       "shortlist again",
 			       path);
-	if (h->vocabulary < N_SPECIAL_TOKENS || h->frequent < 0 || h->frequent > h->vocabulary ||
-	    h->listed < 0 || h->listed > (int64_t)h->vocabulary * SHORTLIST_MAX_EACH ||
-	    h->listed > INT32_MAX)
+	if (h->vocabulary < N_SPECIAL_TOKENS || s->sources < N_SPECIAL_TOKENS || h->frequent < 0 ||
+	    h->frequent > h->vocabulary || h->listed < 0 ||
+	    h->listed > (int64_t)s->sources * SHORTLIST_MAX_EACH || h->listed > INT32_MAX)
 		return shortlist_damaged_error(path, "a count is out of range", e);
-	ints = (uint64_t)h->frequent + (uint64_t)h->vocabulary + 1 + (uint64_t)h->listed;
-	if (s->file.len != sizeof(*h) + ints * sizeof(int32_t))
+	ints = (uint64_t)h->frequent + (uint64_t)s->sources + 1 + (uint64_t)h->listed;
+	if (s->file.len != shortlist_lists_at(h) + ints * sizeof(int32_t))
 		return shortlist_damaged_error(path, "its length does not agree with its counts",
 					       e);
 	return 0;
@@ -131,9 +152,9 @@ static int shortlist_check_lists(const char *path, const struct shortlist *s, st
 	if (!is_rising_token_list(s->frequent, h->frequent, h->vocabulary))
 		return shortlist_damaged_error(path, "the frequent tokens are not in rising order",
 					       e);
-	if (s->start[0] != 0 || s->start[h->vocabulary] != h->listed)
+	if (s->start[0] != 0 || s->start[s->sources] != h->listed)
 		return shortlist_damaged_error(path, "the lists do not cover all listed tokens", e);
-	for (int32_t i = 0; i < h->vocabulary; i++) {
+	for (int32_t i = 0; i < s->sources; i++) {
 		const int64_t n = (int64_t)s->start[i + 1] - s->start[i];
 
 		if (n < 0 || n > SHORTLIST_MAX_EACH || s->start[i + 1] > h->listed ||
@@ -155,6 +176,23 @@ static int shortlist_check_sum(const char *path, const struct shortlist *s, stru
 	return 0;
 }
 
+/* sources stays 0, which shortlist_check_header() refuses, if the file is too short. */
+static void shortlist_read_vocabularies(struct shortlist *s)
+{
+	const struct shortlist_header *h = &s->header;
+	struct shortlist_source source;
+	size_t n = 0;
+
+	if (h->version == VERSION_SIDES && s->file.len >= shortlist_lists_at(h)) {
+		memcpy(&source, s->file.data + sizeof(*h), sizeof(source));
+		memcpy(s->vocabulary_id, source.vocabulary_sha256, n = HEX_DIGITS);
+		s->sources = source.vocabulary;
+	} else if (h->version != VERSION_SIDES) {
+		s->sources = h->vocabulary;
+	}
+	memcpy(s->vocabulary_id + n, h->vocabulary_sha256, HEX_DIGITS);
+}
+
 static int shortlist_read_file(struct shortlist *s, const char *path, struct err *e)
 {
 	if (file_read_all(path, LIMIT, &s->file, e))
@@ -162,22 +200,24 @@ static int shortlist_read_file(struct shortlist *s, const char *path, struct err
 	if (s->file.len < sizeof(s->header))
 		return shortlist_damaged_error(path, "it is too short", e);
 	memcpy(&s->header, s->file.data, sizeof(s->header));
+	shortlist_read_vocabularies(s);
 	if (shortlist_check_header(path, s, e))
 		return e->code;
-	s->frequent = (const int32_t *)(const void *)(s->file.data + sizeof(s->header));
+	s->frequent =
+		(const int32_t *)(const void *)(s->file.data + shortlist_lists_at(&s->header));
 	s->start = s->frequent + s->header.frequent;
-	s->lists = s->start + s->header.vocabulary + 1;
+	s->lists = s->start + s->sources + 1;
 	return shortlist_check_sum(path, s, e) ? e->code : shortlist_check_lists(path, s, e);
 }
 
-struct shortlist *shortlist_open(const char *path, int32_t vocabulary, const char *sha256,
+struct shortlist *shortlist_open(const char *path, int32_t vocabulary, const char *vocabulary_id,
 				 struct err *e)
 {
 	struct shortlist *s = mem_alloc(1, sizeof(*s), e);
 	int rc = s ? shortlist_read_file(s, path, e) : e->code;
 
 	if (!rc && (s->header.vocabulary != vocabulary ||
-		    memcmp(s->header.vocabulary_sha256, sha256, HEX_DIGITS) != 0))
+		    strncmp(s->vocabulary_id, vocabulary_id, sizeof(s->vocabulary_id)) != 0))
 		rc = err_set(
 			e, ERR_DATA,
 			"%s: learned with another vocabulary than that of the model: learn the "
@@ -205,7 +245,11 @@ const int32_t *shortlist_frequent(const struct shortlist *s, int32_t *n)
 
 const int32_t *shortlist_of_token(const struct shortlist *s, int32_t id, int32_t *n)
 {
-	assert(id >= 0 && id < s->header.vocabulary);
+	assert(id >= 0);
+	if (id >= s->sources) {
+		*n = 0;
+		return s->lists;
+	}
 	*n = s->start[id + 1] - s->start[id];
 	return s->lists + s->start[id];
 }

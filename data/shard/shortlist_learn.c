@@ -21,7 +21,9 @@ struct scored_token {
 struct shortlist_learner {
 	const struct shard *shard; /* borrowed */
 	const struct shortlist_options *options;
-	int32_t vocabulary;
+	int32_t vocabulary;	  /* entries of the larger vocabulary */
+	int32_t sources;	  /* entries of the source's vocabulary */
+	bool is_joint;		  /* both sides share a vocabulary */
 	int64_t pairs;		  /* pairs to learn from */
 	int32_t *source, *target; /* (longest) owned: the current pair, each token once */
 	int32_t *times;		  /* (longest) owned: how often each token of target occurs */
@@ -283,9 +285,10 @@ static int32_t select_best_targets(struct shortlist_learner *x, int32_t id, int3
 	if (id < N_SPECIAL_TOKENS)
 		return 0;
 	qsort(list, (size_t)x->n_entries[id], sizeof(*list), compare_scores_falling);
-	out[n++] = id;
+	if (x->is_joint)
+		out[n++] = id;
 	for (int32_t c = 0; c < x->n_entries[id] && n < most && list[c].score >= LEAST; c++)
-		if (list[c].id != id)
+		if (!x->is_joint || list[c].id != id)
 			out[n++] = list[c].id;
 	qsort(out, (size_t)n, sizeof(*out), compare_token_ids);
 	return n;
@@ -319,18 +322,20 @@ static int learner_write_lists(struct shortlist_learner *x, const char *path, st
 	int32_t *frequent = start ? mem_alloc(v, sizeof(*frequent), e) : NULL;
 	int rc = frequent ? 0 : e->code;
 
-	for (int32_t id = 0; !rc && id < x->vocabulary; id++)
+	for (int32_t id = 0; !rc && id < x->sources; id++)
 		start[id + 1] = start[id] + select_best_targets(x, id, lists + start[id]);
 	if (!rc)
-		rc = shortlist_write(path,
-				     &(struct shortlist_parts){
-					     .vocabulary = x->vocabulary,
-					     .vocabulary_sha256 = shard_vocabulary_sha256(x->shard),
-					     .frequent = frequent,
-					     .n_frequent = select_frequent_targets(x, frequent),
-					     .start = start,
-					     .lists = lists },
-				     e);
+		rc = shortlist_write(
+			path,
+			&(struct shortlist_parts){
+				.vocabulary = shard_vocabulary(x->shard),
+				.own_source_vocabulary = shard_own_source_vocabulary(x->shard),
+				.vocabulary_id = shard_vocabulary_id(x->shard),
+				.frequent = frequent,
+				.n_frequent = select_frequent_targets(x, frequent),
+				.start = start,
+				.lists = lists },
+			e);
 	free(lists);
 	free(start);
 	free(frequent);
@@ -392,9 +397,12 @@ static void learner_free(struct shortlist_learner *x)
 int shortlist_learn(const struct shard *s, const struct shortlist_options *options,
 		    const char *path, struct err *e)
 {
+	const int32_t own = shard_own_source_vocabulary(s), targets = shard_vocabulary(s);
 	struct shortlist_learner x = { .shard = s,
 				       .options = options,
-				       .vocabulary = shard_vocabulary(s) };
+				       .vocabulary = MAX(own, targets),
+				       .sources = own ? own : targets,
+				       .is_joint = !own };
 	int rc;
 
 	x.pairs = MIN(MIN(options->pairs, shard_pairs(s)), INT32_MAX - 2);
@@ -403,7 +411,7 @@ int shortlist_learn(const struct shard *s, const struct shortlist_options *optio
 		count_tokens(&x);
 		rc = find_pairs(&x, e);
 	}
-	for (int32_t id = N_SPECIAL_TOKENS; !rc && id < x.vocabulary; id++)
+	for (int32_t id = N_SPECIAL_TOKENS; !rc && id < x.sources; id++)
 		choose_candidates(&x, id);
 	if (!rc)
 		rc = model1_train(&x, e);

@@ -57,7 +57,8 @@ static int compare_options(const struct conf *now, const struct conf *then, cons
 	for (i = 0; !rc && (f = text_fact_at(i)); i++) {
 		const char *name = f->option;
 
-		if (f->use == TEXT_FACT_INPUT || !text_fact_counts(then, f))
+		if (f->use == TEXT_FACT_INPUT ||
+		    (!text_fact_counts(then, f) && !text_fact_counts(now, f)))
 			continue;
 		buf_clear(&a);
 		buf_clear(&b);

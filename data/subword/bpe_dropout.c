@@ -21,10 +21,8 @@
 #include "data/subword/bpe_codes.h"
 #include "data/subword/bpe_line.h"
 #include "data/subword/pipeline.h"
-#include "share/base/file.h"
 #include "share/base/mem.h"
 #include "share/base/rng.h"
-#include "share/workspace/model_files.h"
 
 #define CACHE_BYTES ((size_t)64 << 20) /* a fuller cache is emptied */
 #define MARK	    "@@"
@@ -124,25 +122,20 @@ static int find_borders(struct bpe_dropout *d, struct err *e)
 	return d->of_one ? 0 : e->code;
 }
 
-static int read_merges(struct bpe_dropout *d, const char *folder, struct err *e)
+static int read_merges(struct bpe_dropout *d, const char *folder, const struct conf *c, int side,
+		       struct err *e)
 {
-	char *path;
-	int rc;
+	int rc = vocabs_read_merges(&d->codes, folder, c, side, d->vocab, e);
 
-	if (!d->is_bpe)
-		return bpe_codes_of_vocab(&d->codes, d->vocab, e);
-	path = file_path(e, "%s/" BPE_CODES_FILE, folder);
-	rc = path ? bpe_codes_read(&d->codes, path, e) : e->code;
-	if (!rc && d->codes.has_end_symbol)
+	if (!rc && d->is_bpe && d->codes.has_end_symbol)
 		rc = err_set(e, ERR_DATA,
-			     "%s: BPE-dropout needs BPE codes of version 0.2, found 0.1; "
+			     "%s/%s: BPE-dropout needs BPE codes of version 0.2, found 0.1; "
 			     "prepare the corpus again",
-			     path);
-	free(path);
+			     folder, text_codes_file(c, side));
 	return rc;
 }
 
-struct bpe_dropout *bpe_dropout_open(const char *folder, const struct conf *c,
+struct bpe_dropout *bpe_dropout_open(const char *folder, const struct conf *c, int side,
 				     const struct vocab *v, struct err *e)
 {
 	struct bpe_dropout *d = mem_alloc(1, sizeof(*d), e);
@@ -150,11 +143,11 @@ struct bpe_dropout *bpe_dropout_open(const char *folder, const struct conf *c,
 	if (!d)
 		return NULL;
 	d->vocab = v;
-	d->is_bpe = c->segmentation == SEGMENTATION_BPE;
+	d->is_bpe = text_segmentation(c, side) == SEGMENTATION_BPE;
 	d->threshold = (uint32_t)(c->bpe_dropout * ALWAYS + 0.5);
 	d->seed = (uint64_t)c->seed;
-	if (!pipeline_symbols(&d->protect, c, e) && !read_merges(d, folder, e) && !find_ids(d, e) &&
-	    !find_borders(d, e))
+	if (!pipeline_symbols(&d->protect, c, e) && !read_merges(d, folder, c, side, e) &&
+	    !find_ids(d, e) && !find_borders(d, e))
 		return d;
 	bpe_dropout_close(d);
 	return NULL;

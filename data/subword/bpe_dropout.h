@@ -23,11 +23,11 @@
 struct bpe_dropout;
 
 /*
- * Uses the options bpe_dropout (the probability), seed and segmentation of c. Reads
- * folder/bpe.codes; for SentencePiece the vocabulary holds all merges. v is borrowed. NULL:
- * failure.
+ * For a side: 0 for the source, 1 for the target. Uses the options bpe_dropout (the probability), seed and
+ * segmentation of c. Reads the side's BPE codes in folder; for SentencePiece the vocabulary holds all
+ * merges. v, the side's vocabulary, is borrowed. NULL: failure.
  */
-struct bpe_dropout *bpe_dropout_open(const char *folder, const struct conf *c,
+struct bpe_dropout *bpe_dropout_open(const char *folder, const struct conf *c, int side,
 				     const struct vocab *v, struct err *e);
 
 /* As resplit_sentence(). */

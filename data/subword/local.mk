@@ -17,4 +17,4 @@ libdata_a_SOURCES += \
 	%D%/sp_rules.c %D%/sp_rules.h \
 	%D%/unigram_learn.c %D%/unigram_learn.h %D%/unigram_resplit.c %D%/unigram_resplit.h \
 	%D%/unigram_seeds.c %D%/unigram_seeds.h \
-	%D%/unigram_text.c %D%/unigram_text.h
+	%D%/unigram_text.c %D%/unigram_text.h %D%/vocabs.c %D%/vocabs.h

@@ -45,11 +45,6 @@ void piece_tracer_close(struct piece_tracer *s)
 	free(s);
 }
 
-static bool piece_tracer_is_bpe(const struct piece_tracer *s)
-{
-	return s->conf.segmentation == SEGMENTATION_BPE;
-}
-
 static int tracer_add_pieces(struct piece_tracer *s, struct line_pieces *out, size_t from,
 			     struct err *e)
 {
@@ -109,18 +104,12 @@ int piece_tracer_encode_line(struct piece_tracer *s, enum pipeline_side side, co
 static int tracer_read_codes(struct piece_tracer *s, enum pipeline_side side, struct err *e)
 {
 	struct bpe_codes *codes = &s->codes[side];
-	char *path;
 	int rc;
 
 	if (s->has_codes[side])
 		return 0;
-	if (piece_tracer_is_bpe(s)) {
-		path = file_path(e, "%s/%s", s->folder, pipeline_codes_file(&s->conf, side));
-		rc = path ? bpe_codes_read(codes, path, e) : e->code;
-		free(path);
-	} else {
-		rc = bpe_codes_of_vocab(codes, pipeline_vocab(s->tools, side), e);
-	}
+	rc = vocabs_read_merges(codes, s->folder, &s->conf, (int)side,
+				pipeline_vocab(s->tools, side), e);
 	s->has_codes[side] = !rc;
 	if (rc) {
 		bpe_codes_free(codes);
@@ -159,12 +148,12 @@ int piece_tracer_trace_word(struct piece_tracer *s, const struct line_pieces *ou
 	size_t n = word->len;
 
 	/* a unigram model has no merges */
-	if (s->conf.segmentation == SEGMENTATION_UNIGRAM ||
+	if (text_segmentation(&s->conf, (int)out->side) == SEGMENTATION_UNIGRAM ||
 	    tracer_has_symbol(s, out->side, text, n))
 		return tracer_trace_pieces(out, word, t, e);
 	if (tracer_read_codes(s, out->side, e))
 		return e->code;
-	if (piece_tracer_is_bpe(s))
+	if (text_segmentation(&s->conf, (int)out->side) == SEGMENTATION_BPE)
 		return bpe_trace_word(&s->codes[out->side], BPE_TRACE_SUBWORD_NMT, text, n, t, e);
 	/* the normalised characters of the word are those of its pieces */
 	buf_clear(&s->joined);

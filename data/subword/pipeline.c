@@ -13,13 +13,11 @@
 #include "share/base/file.h"
 #include "share/base/mem.h"
 #include "share/base/util.h"
-#include "share/workspace/model_files.h"
 
-/* A subword model and the ids of its pieces, which may have another order than the model's own. */
-struct pieces {
-	struct bpe *bpe; /* bpe or sp; both NULL: text only */
+/* A subword model: bpe or sp; both NULL: text only. */
+struct subword {
+	struct bpe *bpe;
 	struct sp *sp;
-	struct vocab *vocab; /* NULL: text only */
 };
 
 /* The tools of one language; NULL: the recipe does not use this tool. */
@@ -27,26 +25,29 @@ struct side {
 	struct normalizer *normalizer;
 	struct tokenizer *tokenizer;
 	struct detokenizer *detokenizer;
-	struct pieces *pieces; /* borrowed from struct pipeline */
+	struct subword *subword;   /* borrowed from struct pipeline */
+	const struct vocab *vocab; /* borrowed from struct pipeline; NULL: text only */
 };
 
 struct pipeline {
 	struct side sides[N_SIDES];
-	struct pieces pieces[N_SIDES]; /* owned; both sides of a joint vocabulary use the first */
-	struct protect *protect;       /* NULL: none */
+	struct subword subwords[N_SIDES]; /* owned; both sides use the first if they share it */
+	struct vocabs vocabs;	 /* owned; the ids need not be those of the subword model */
+	struct protect *protect; /* NULL: none */
 	struct protect_masked masked;
 	struct buf a, b, marked; /* results between steps */
 };
 
-static int open_side(struct side *s, const char *language, const struct conf *c, struct err *e)
+static int open_side(struct side *s, int side, const struct conf *c, struct err *e)
 {
+	const char *language = side == SIDE_SOURCE ? c->source_language : c->target_language;
 	struct tokenizer_options o = { .language = language,
 				       .escape = c->escape,
 				       .aggressive = c->aggressive };
 
 	if (c->normalize && !(s->normalizer = normalizer_new(language, e)))
 		return e->code;
-	if (!c->tokenize)
+	if (!text_is_tokenized(c, side))
 		return 0;
 	s->tokenizer = tokenizer_new(&o, e);
 	s->detokenizer = s->tokenizer ? detokenizer_new(language, e) : NULL;
@@ -55,8 +56,7 @@ static int open_side(struct side *s, const char *language, const struct conf *c,
 
 enum protect_where pipeline_where(const struct conf *c, enum pipeline_side side)
 {
-	(void)side;
-	return c->tokenize ? PROTECT_WORDS : PROTECT_ANYWHERE;
+	return text_is_tokenized(c, (int)side) ? PROTECT_WORDS : PROTECT_ANYWHERE;
 }
 
 /* Would the detokenizer change the symbol, because the tokenizer writes it for something else? */
@@ -65,7 +65,7 @@ static bool is_token_of_tokenizer(const struct conf *c, const char *symbol)
 	static const char *const escapes[] = { "&amp;",	 "&#124;", "&lt;",  "&gt;",
 					       "&apos;", "&quot;", "&#91;", "&#93;" };
 
-	if (!c->tokenize)
+	if (!text_is_tokenized(c, SIDE_SOURCE) && !text_is_tokenized(c, SIDE_TARGET))
 		return false;
 	for (size_t i = 0; c->escape && i < ARRAY_LEN(escapes); i++)
 		if (!strcmp(symbol, escapes[i]))
@@ -137,27 +137,13 @@ const struct protect *pipeline_protect(const struct pipeline *p)
 	return p->protect;
 }
 
-const char *pipeline_codes_file(const struct conf *c, enum pipeline_side side)
+static int open_subword(struct pipeline *p, enum pipeline_side side, const char *folder,
+			const struct conf *c, struct err *e)
 {
-	(void)side;
-	return c->segmentation == SEGMENTATION_BPE ? BPE_CODES_FILE : SENTENCEPIECE_FILE;
-}
+	char *path = file_path(e, "%s/%s", folder, text_codes_file(c, (int)side));
+	struct subword *s = &p->subwords[side];
 
-const char *pipeline_vocab_file(const struct conf *c, enum pipeline_side side)
-{
-	(void)c;
-	(void)side;
-	return VOCABULARY_FILE;
-}
-
-static int open_subwords(struct pipeline *p, enum pipeline_side side, const char *folder,
-			 const struct conf *c, struct err *e)
-{
-	bool is_bpe = c->segmentation == SEGMENTATION_BPE;
-	char *path = file_path(e, "%s/%s", folder, pipeline_codes_file(c, side));
-	struct pieces *s = &p->pieces[side];
-
-	if (path && is_bpe)
+	if (path && text_segmentation(c, (int)side) == SEGMENTATION_BPE)
 		s->bpe = bpe_open(path, e);
 	else if (path)
 		s->sp = sp_open(path, e);
@@ -168,31 +154,47 @@ static int open_subwords(struct pipeline *p, enum pipeline_side side, const char
 }
 
 /* ERR_DATA: a protected symbol is not in the vocabulary, so it would become <unk>. */
-static int check_symbols(const struct pipeline *p, const struct vocab *v, const char *path,
-			 struct err *e)
+static int check_symbols(const struct pipeline *p, enum pipeline_side side, const char *folder,
+			 const struct conf *c, struct err *e)
 {
 	for (size_t i = 0; i < protect_count(p->protect); i++) {
 		const char *symbol = protect_symbol(p->protect, i);
 
-		if (vocab_id(v, symbol, strlen(symbol)) == TOKEN_UNKNOWN)
+		if (vocab_id(p->sides[side].vocab, symbol, strlen(symbol)) == TOKEN_UNKNOWN)
 			return err_set(e, ERR_DATA,
-				       "%s: the protected symbol %s is missing: the pieces were "
+				       "%s/%s: the protected symbol %s is missing: the pieces were "
 				       "learned without it",
-				       path, symbol);
+				       folder, text_vocabulary_file(c, (int)side), symbol);
 	}
 	return 0;
 }
 
-static int open_vocab(struct pipeline *p, enum pipeline_side side, const char *folder,
-		      const struct conf *c, struct err *e)
+static int open_vocabs(struct pipeline *p, const char *folder, const struct conf *c, struct err *e)
 {
-	char *path = file_path(e, "%s/%s", folder, pipeline_vocab_file(c, side));
-	struct vocab *v = path ? vocab_open(path, e) : NULL;
-	int rc = v ? check_symbols(p, v, path, e) : e->code;
+	if (vocabs_open(&p->vocabs, folder, c, e))
+		return e->code;
+	p->sides[SIDE_SOURCE].vocab = p->vocabs.source;
+	p->sides[SIDE_TARGET].vocab = p->vocabs.target;
+	return check_symbols(p, SIDE_SOURCE, folder, c, e) ||
+			       check_symbols(p, SIDE_TARGET, folder, c, e)
+		       ? e->code
+		       : 0;
+}
 
-	p->pieces[side].vocab = v;
-	free(path);
-	return rc;
+/* Open the tools of both sides; both share a subword model if there is one. */
+static int open_sides(struct pipeline *p, const char *folder, const struct conf *c, struct err *e)
+{
+	const int n = text_subword_models(c);
+
+	for (int side = 0; side < N_SIDES; side++) {
+		p->sides[side].subword = &p->subwords[side < n ? side : 0];
+		if (open_side(&p->sides[side], side, c, e))
+			return e->code;
+	}
+	for (int side = 0; folder && side < n; side++)
+		if (open_subword(p, (enum pipeline_side)side, folder, c, e))
+			return e->code;
+	return 0;
 }
 
 struct pipeline *pipeline_open_pieces(const char *folder, const struct conf *c, struct err *e)
@@ -201,40 +203,41 @@ struct pipeline *pipeline_open_pieces(const char *folder, const struct conf *c, 
 
 	if (!p)
 		return NULL;
-	if (pipeline_symbols(&p->protect, c, e) ||
-	    open_side(&p->sides[SIDE_SOURCE], c->source_language, c, e) ||
-	    open_side(&p->sides[SIDE_TARGET], c->target_language, c, e) ||
-	    (folder && open_subwords(p, SIDE_SOURCE, folder, c, e))) {
-		pipeline_close(p);
-		return NULL;
-	}
-	p->sides[SIDE_SOURCE].pieces = p->sides[SIDE_TARGET].pieces = &p->pieces[SIDE_SOURCE];
-	return p;
+	if (!text_sides_check(c, e) && !pipeline_symbols(&p->protect, c, e) &&
+	    !open_sides(p, folder, c, e))
+		return p;
+	pipeline_close(p);
+	return NULL;
 }
 
 struct pipeline *pipeline_open(const char *folder, const struct conf *c, struct err *e)
 {
 	struct pipeline *p = pipeline_open_pieces(folder, c, e);
 
-	if (!p || !folder || !open_vocab(p, SIDE_SOURCE, folder, c, e))
+	if (!p || !folder || !open_vocabs(p, folder, c, e))
 		return p;
 	pipeline_close(p);
 	return NULL;
 }
 
+const struct vocabs *pipeline_vocabs(const struct pipeline *p)
+{
+	return &p->vocabs;
+}
+
 const struct vocab *pipeline_vocab(const struct pipeline *p, enum pipeline_side side)
 {
-	return p->sides[side].pieces->vocab;
+	return p->sides[side].vocab;
 }
 
 bool pipeline_is_sentencepiece(const struct pipeline *p, enum pipeline_side side)
 {
-	return p->sides[side].pieces->sp != NULL;
+	return p->sides[side].subword->sp != NULL;
 }
 
 const struct intern *pipeline_piece_order(const struct pipeline *p, enum pipeline_side side)
 {
-	const struct sp *sp = p->sides[side].pieces->sp;
+	const struct sp *sp = p->sides[side].subword->sp;
 
 	return sp ? sp_pieces(sp) : NULL;
 }
@@ -275,7 +278,7 @@ int pipeline_tokenize(struct pipeline *p, enum pipeline_side side, const char *l
 int pipeline_word_pieces(struct pipeline *p, enum pipeline_side side, const char *word, size_t n,
 			 struct buf *out, struct err *e)
 {
-	struct pieces *s = p->sides[side].pieces;
+	struct subword *s = p->sides[side].subword;
 
 	assert(!s->sp != !s->bpe);
 	return s->sp ? sp_apply_line(s->sp, word, n, out, e)
@@ -332,8 +335,8 @@ int pipeline_decode(struct pipeline *p, enum pipeline_side side, const int32_t *
 		    struct buf *out, struct err *e)
 {
 	struct side *s = &p->sides[side];
-	struct sp *sp = s->pieces->sp;
-	const struct vocab *v = s->pieces->vocab;
+	struct sp *sp = s->subword->sp;
+	const struct vocab *v = s->vocab;
 
 	buf_clear(&p->a);
 	buf_clear(&p->b);
@@ -370,10 +373,10 @@ void pipeline_close(struct pipeline *p)
 		normalizer_free(p->sides[side].normalizer);
 		tokenizer_free(p->sides[side].tokenizer);
 		detokenizer_free(p->sides[side].detokenizer);
-		bpe_close(p->pieces[side].bpe);
-		sp_close(p->pieces[side].sp);
-		vocab_close(p->pieces[side].vocab);
+		bpe_close(p->subwords[side].bpe);
+		sp_close(p->subwords[side].sp);
 	}
+	vocabs_close(&p->vocabs);
 	protect_close(p->protect);
 	protect_masked_free(&p->masked);
 	buf_free(&p->a);

@@ -4,8 +4,8 @@
  * Encoding: normalise (optional), tokenise, split into pieces, look up ids. Decoding: look up
  * pieces, join them, detokenise. Preparation and translation both use this module, so they cannot
  * differ. Protected symbols (option protect) pass all steps unchanged: see pipeline_symbols(). A
- * pipeline is opened from a folder (a corpus or a model) with vocab.tsv, recipe.ini and, by its option
- * segmentation, bpe.codes or sentencepiece.model. recipe.ini selects the steps.
+ * pipeline is opened from a folder (a corpus or a model). The options of its recipe.ini select the steps and
+ * the files of subword models and vocabularies: see text_sides.h. Source and target may share them.
  */
 #ifndef WERKBANK_DATA_SUBWORD_PIPELINE_H
 #define WERKBANK_DATA_SUBWORD_PIPELINE_H
@@ -13,8 +13,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "data/subword/vocabs.h"
 #include "data/text/protect.h"
-#include "data/words/vocab.h"
 #include "share/base/buf.h"
 #include "share/base/err.h"
 #include "share/conf/conf.h"
@@ -28,7 +28,7 @@ struct pipeline;
  */
 struct pipeline *pipeline_open(const char *folder, const struct conf *c, struct err *e);
 /*
- * Without vocab.tsv, which preparation writes later: only tokenising and splitting into pieces
+ * Without vocabulary, which preparation writes later: only tokenising and splitting into pieces
  * work.
  */
 struct pipeline *pipeline_open_pieces(const char *folder, const struct conf *c, struct err *e);
@@ -49,12 +49,8 @@ enum pipeline_side { SIDE_SOURCE, SIDE_TARGET, N_SIDES };
 enum protect_where pipeline_where(const struct conf *c, enum pipeline_side side);
 /* The symbols; NULL: none. Borrowed. */
 const struct protect *pipeline_protect(const struct pipeline *p);
-/*
- * The names of the files with the codes of the option segmentation, and with the vocabulary: constants of
- * model_files.h. Both sides of a joint vocabulary have the same files.
- */
-const char *pipeline_codes_file(const struct conf *c, enum pipeline_side side);
-const char *pipeline_vocab_file(const struct conf *c, enum pipeline_side side);
+/* Borrowed; without vocabularies if it was opened so. */
+const struct vocabs *pipeline_vocabs(const struct pipeline *p);
 /* Borrowed; NULL: opened without a vocabulary. */
 const struct vocab *pipeline_vocab(const struct pipeline *p, enum pipeline_side side);
 /* Is the subword model of the side a SentencePiece model? Else it is BPE. */

@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/subword/pipeline.h"
 #include "data/subword/sp_lattice.h"
 #include "share/base/file.h"
 #include "share/base/mem.h"
+#include "share/conf/text_sides.h"
 
 #define MAX_MODEL ((size_t)256 << 20) /* bytes */
 
@@ -37,9 +37,9 @@ struct unigram_resplit {
 /* ---- opening ---- */
 
 static int read_model_of(struct unigram_resplit *u, const char *folder, const struct conf *c,
-			 struct err *e)
+			 int side, struct err *e)
 {
-	char *path = file_path(e, "%s/%s", folder, pipeline_codes_file(c, SIDE_SOURCE));
+	char *path = file_path(e, "%s/%s", folder, text_codes_file(c, side));
 	struct buf bytes = { 0 };
 	int rc = path ? file_read_all(path, MAX_MODEL, &bytes, e) : e->code;
 
@@ -82,7 +82,7 @@ static int find_piece_facts(struct unigram_resplit *u, const struct vocab *v, st
 	return 0;
 }
 
-struct unigram_resplit *unigram_resplit_open(const char *folder, const struct conf *c,
+struct unigram_resplit *unigram_resplit_open(const char *folder, const struct conf *c, int side,
 					     const struct vocab *v, struct err *e)
 {
 	struct unigram_resplit *u = mem_alloc(1, sizeof(*u), e);
@@ -91,7 +91,7 @@ struct unigram_resplit *unigram_resplit_open(const char *folder, const struct co
 		return NULL;
 	u->theta = c->unigram_sampling;
 	u->seed = (uint64_t)c->seed;
-	if (!read_model_of(u, folder, c, e) && !find_piece_facts(u, v, e))
+	if (!read_model_of(u, folder, c, side, e) && !find_piece_facts(u, v, e))
 		return u;
 	unigram_resplit_close(u);
 	return NULL;

@@ -11,8 +11,8 @@
 
 struct unigram_resplit;
 
-/* Uses the options unigram_sampling and seed of c, and the model in folder. NULL: failure. */
-struct unigram_resplit *unigram_resplit_open(const char *folder, const struct conf *c,
+/* As resplit_open(), for a side with a unigram model. */
+struct unigram_resplit *unigram_resplit_open(const char *folder, const struct conf *c, int side,
 					     const struct vocab *v, struct err *e);
 /* As resplit_sentence(). */
 int unigram_resplit_sentence(struct unigram_resplit *u, const struct resplit_key *place,

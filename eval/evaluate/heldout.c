@@ -445,7 +445,7 @@ static int measure_shard(const struct heldout *h, const char *shard, int64_t sam
 	int64_t *chosen = NULL, n = 0;
 	int rc = s ? 0 : e->code;
 
-	if (!rc && strcmp(shard_vocabulary_sha256(s), h->engine->state.vocabulary_sha256))
+	if (!rc && strcmp(shard_vocabulary_id(s), h->engine->state.vocabulary_sha256))
 		rc = err_set(e, ERR_DATA,
 			     "%s has another vocabulary than the model: the corpus was prepared "
 			     "again after the training",

@@ -17,6 +17,7 @@
 #include "share/base/mem.h"
 #include "share/base/text.h"
 #include "share/conf/text_facts.h"
+#include "share/conf/text_sides.h"
 #include "share/format/json.h"
 #include "share/workspace/model_files.h"
 #include "share/workspace/paths.h"
@@ -344,20 +345,34 @@ static int find_vocabulary(struct model_import *m, struct err *e)
 	return rc;
 }
 
+/* ERR_UNAVAILABLE: models are imported with one subword model and one vocabulary. */
+static int refuse_two_sides(const struct conf *c, struct err *e)
+{
+	if (text_sides_check(c, e))
+		return e->code;
+	return text_subword_models(c) > 1
+		       ? err_set(e, ERR_UNAVAILABLE,
+				 "vocabularies is not joint: import reads models with one subword "
+				 "model and one vocabulary for both sides")
+		       : 0;
+}
+
 static int stage_pieces(struct model_import *m, struct err *e)
 {
 	const bool sentencepiece = m->c->segmentation != SEGMENTATION_BPE;
 	bool is_found;
-	int rc = outfolder_open(&m->staging, m->beside, NULL, e);
+	int rc = refuse_two_sides(m->c, e);
 
+	if (!rc)
+		rc = outfolder_open(&m->staging, m->beside, NULL, e);
 	if (!rc)
 		rc = find_vocabulary(m, e);
 	if (!rc)
 		rc = stage_model_file(m, sentencepiece ? NULL : m->c->codes,
-				      pipeline_codes_file(m->c, SIDE_TARGET), &is_found, e);
+				      text_codes_file(m->c, SIDE_TARGET), &is_found, e);
 	if (!rc && !is_found)
 		rc = err_set(e, ERR_NOINPUT, "%s has no %s, which splits words into pieces: %s",
-			     m->pieces, pipeline_codes_file(m->c, SIDE_TARGET),
+			     m->pieces, text_codes_file(m->c, SIDE_TARGET),
 			     sentencepiece ? "give --corpus NAME"
 					   : "give --codes FILE or --corpus NAME");
 	return rc;

@@ -172,6 +172,12 @@ void answer_data_size(struct answer *a, const struct evidence *v)
 	answer_add_fact(a, "pairs to train on", kept, "lines");
 	answer_add_fact(a, "BPE merges", json_number(json_get(m, "merges"), NAN), "");
 	answer_add_fact(a, "vocabulary", json_number(json_get(m, "vocabulary"), NAN), "");
+	if (json_get(m, "source_merges"))
+		answer_add_fact(a, "BPE merges of the source",
+				json_number(json_get(m, "source_merges"), NAN), "");
+	if (json_get(m, "source_vocabulary"))
+		answer_add_fact(a, "vocabulary of the source",
+				json_number(json_get(m, "source_vocabulary"), NAN), "");
 	answer_add_fact(a, "source tokens", number_at(m, "tokens", "train", "source"), "tokens");
 	answer_add_fact(a, "target tokens", number_at(m, "tokens", "train", "target"), "tokens");
 	answer_add_fact(a, "train.shard", file_bytes(m, "train.shard"), "bytes");

@@ -60,13 +60,14 @@ static double peak_of(const char *gpu)
 static double flops_done(const struct evidence *v, const struct train_point *mean)
 {
 	struct err ignored = { 0 };
-	struct model_shape shape;
+	struct model_shape shape = { 0 };
 	double source = NAN, target = NAN;
 
-	if (isfinite(v->vocabulary) &&
-	    !model_shape_from_conf(&shape, &v->recipe,
-				   (int32_t)CEIL_DIV((int64_t)v->vocabulary, 8) * 8,
-				   (int32_t)v->vocabulary, &ignored))
+	if (isfinite(v->vocabulary)) {
+		shape.vocabulary = (int32_t)CEIL_DIV((int64_t)v->vocabulary, 8) * 8;
+		shape.real_vocabulary = (int32_t)v->vocabulary;
+	}
+	if (isfinite(v->vocabulary) && !model_shape_from_conf(&shape, &v->recipe, &ignored))
 		model_product_weights(&shape, &source, &target);
 	return 6 * (v->recipe.r_drop > 0 ? 2 : 1) * (1 - v->recipe.layer_drop) *
 	       (mean->source_tps * source + mean->target_tps * target);

@@ -5,6 +5,7 @@
 #include "eval/report/model_signs.h"
 #include "share/base/number_format.h"
 #include "share/base/text.h"
+#include "share/conf/text_sides.h"
 
 #define SMALL_PIECES 3.0  /* pieces of a word: the vocabulary is small */
 #define TINY_PIECES  4.0  /* pieces of a word: nearly letters */
@@ -81,8 +82,8 @@ int answer_dead_part(struct answer *a, const struct evidence *v, struct err *e)
 static void judge_vocabulary(struct answer *a, const struct vocabulary_signs *s,
 			     const struct evidence *v)
 {
-	const bool is_bpe = v->recipe.segmentation == SEGMENTATION_BPE;
-	const double vocabulary = v->vocabulary;
+	const bool is_bpe = text_segmentation(&v->recipe, s->is_target) == SEGMENTATION_BPE;
+	const double vocabulary = s->entries;
 	const char *side = s->is_target ? "target" : "source";
 
 	if (s->pieces_a_word >= SMALL_PIECES && s->uses >= LEARNED_USES)

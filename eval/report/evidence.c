@@ -119,6 +119,7 @@ static bool take_start_record(struct evidence *v, void *point, const struct json
 	v->ranks = json_number(json_get(r, "ranks"), NAN);
 	v->parameters = json_number(json_get(r, "parameters"), v->parameters);
 	v->vocabulary = json_number(json_get(r, "vocabulary"), v->vocabulary);
+	v->source_vocabulary = json_number(json_get(r, "source_vocabulary"), v->vocabulary);
 	snprintf(v->precision, sizeof(v->precision), "%.15s",
 		 json_text(json_get(r, "precision"), ""));
 	snprintf(v->backend, sizeof(v->backend), "%.15s", json_text(json_get(r, "backend"), ""));

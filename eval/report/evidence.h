@@ -80,6 +80,7 @@ struct evidence {
 	char started_on[64];	       /* host of the last start record; "": unknown */
 	char tok[16];		       /* tokenizer of the BLEU of evals; "": none yet */
 	double parameters, vocabulary; /* NAN: unknown */
+	double source_vocabulary;      /* of the source; that of both sides if they share one */
 	/* stats.json of the corpus, source and target; NAN: unknown */
 	double unknown_share;	    /* of the pieces of the development set, both sides */
 	double words[2], pieces[2]; /* running words and their pieces, training text */

@@ -11,6 +11,7 @@
 #include "share/base/mem.h"
 #include "share/base/statistics.h"
 #include "share/base/util.h"
+#include "share/conf/text_sides.h"
 
 #define MAX_MATRICES	4096 /* of one evaluation */
 #define LEAST_MEDIAN	1e-3 /* of the moves: below, rounding decides what stands still */
@@ -171,5 +172,7 @@ void find_vocabulary_signs(struct vocabulary_signs *s, const struct evidence *v)
 		s->words = v->words[side];
 		s->is_target = side;
 	}
-	s->uses = (v->pieces[0] + v->pieces[1]) / v->vocabulary;
+	s->entries = s->is_target ? v->vocabulary : v->source_vocabulary;
+	s->uses = text_vocabularies(&v->recipe) == 1 ? (v->pieces[0] + v->pieces[1]) / v->vocabulary
+						     : v->pieces[s->is_target] / s->entries;
 }

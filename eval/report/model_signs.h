@@ -45,7 +45,8 @@ struct vocabulary_signs {
 	double pieces_a_word; /* of this side */
 	bool is_target;	      /* which side this is */
 	bool has_words;	      /* whether blanks separate the words of a side, see below */
-	double uses;	      /* pieces of both sides for each entry of the vocabulary */
+	double entries;	      /* of the vocabulary of this side */
+	double uses;	      /* pieces of the sides with this vocabulary for each entry */
 };
 
 /*

@@ -12,6 +12,7 @@
 #include "share/base/mem.h"
 #include "share/base/text.h"
 #include "share/conf/text_facts.h"
+#include "share/workspace/model_files.h"
 #include "share/workspace/paths.h"
 
 #define MIN_CAPACITY 1024 /* tokens; longer sentences are truncated, see struct decode_result */
@@ -37,7 +38,7 @@ static int engine_adopt_corpus(const struct engine *g, struct conf *c, struct er
 	if (workspace)
 		recipe = file_path(e, "%s/corpora/%s/recipe.ini", workspace, c->corpus);
 	if (recipe)
-		vocab = file_path(e, "%s/corpora/%s/vocab.tsv", workspace, c->corpus);
+		vocab = file_path(e, "%s/corpora/%s/" VOCABULARY_FILE, workspace, c->corpus);
 	if (!vocab)
 		rc = e->code;
 	else if (file_exists(recipe) && file_exists(vocab) &&
@@ -85,22 +86,45 @@ static int engine_load_recipe(struct engine *g, struct conf *c, bool as_trained,
 	return engine_adopt_corpus(g, c, e);
 }
 
+/* Compare the file of a side with the size and the SHA-256 (64 digits at sha256) in the state of the model. */
+static int check_vocabulary_file(const struct engine *g, enum pipeline_side side, int32_t entries,
+				 const char *sha256, struct err *e)
+{
+	const struct vocab *v = pipeline_vocab(g->pipeline, side);
+	const char *folder = g->models[0].folder, *name = text_vocabulary_file(g->conf, (int)side);
+
+	if (vocab_size(v) != entries)
+		return err_set(e, ERR_DATA,
+			       "%s/%s has %d entries, but the model was trained with %d: the "
+			       "file belongs to another corpus",
+			       folder, name, vocab_size(v), entries);
+	if (strncmp(vocab_sha256(v), sha256, HASH_SHA256_HEX - 1))
+		return err_set(e, ERR_DATA,
+			       "%s/%s is not the vocabulary that the model was trained with "
+			       "(sha256 %.12s, expected %.12s)",
+			       folder, name, vocab_sha256(v), sha256);
+	return 0;
+}
+
 static int engine_check_vocabulary(const struct engine *g, struct err *e)
 {
-	const struct vocab *v = pipeline_vocab(g->pipeline, SIDE_TARGET);
+	const struct model_shape *shape = &g->state.shape;
+	const char *id = g->state.vocabulary_sha256;
+	const bool is_separate = vocabs_are_separate(pipeline_vocabs(g->pipeline));
 
-	if (vocab_size(v) != g->state.shape.vocabulary)
-		return err_set(
-			e, ERR_DATA,
-			"%s/vocab.tsv has %d entries, but the model was trained with %d: the "
-			"file belongs to another corpus",
-			g->models[0].folder, vocab_size(v), g->state.shape.vocabulary);
-	if (strcmp(vocab_sha256(v), g->state.vocabulary_sha256))
+	if (is_separate != (shape->source_vocabulary != 0))
 		return err_set(e, ERR_DATA,
-			       "%s/vocab.tsv is not the vocabulary that the model was trained with "
-			       "(sha256 %.12s, expected %.12s)",
-			       g->models[0].folder, vocab_sha256(v), g->state.vocabulary_sha256);
-	return 0;
+			       "%s: the recipe says that the sides %s, but the model was trained "
+			       "with %s: restore recipe.ini",
+			       g->models[0].folder,
+			       is_separate ? "have a vocabulary each" : "share a vocabulary",
+			       is_separate ? "one for both" : "one for each");
+	if (is_separate) {
+		if (check_vocabulary_file(g, SIDE_SOURCE, shape->source_vocabulary, id, e))
+			return e->code;
+		id += MIN(strlen(id), HASH_SHA256_HEX - 1);
+	}
+	return check_vocabulary_file(g, SIDE_TARGET, shape->vocabulary, id, e);
 }
 
 /* How models are opened. */
@@ -271,7 +295,7 @@ static int open_shortlist(struct engine *g, const struct conf *c, struct err *e)
 		       : file_path(e, "%s/" SHORTLIST_FILE, g->models[0].folder);
 	if (!path)
 		return e->code;
-	g->shortlist = shortlist_open(path, vocab_size(v), vocab_sha256(v), e);
+	g->shortlist = shortlist_open(path, vocab_size(v), pipeline_vocabs(g->pipeline)->id, e);
 	free(path);
 	return g->shortlist ? 0 : e->code;
 }

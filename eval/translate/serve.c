@@ -46,11 +46,11 @@ static void write_error(struct json_writer *w, const struct serve_line *line, co
 }
 
 static void write_token_pieces(struct json_writer *w, const struct engine *g, const char *key,
-			       const int32_t *ids, int32_t n)
+			       enum pipeline_side side, const int32_t *ids, int32_t n)
 {
 	json_put_open(w, key, '[');
 	for (int32_t i = 0; i < n; i++)
-		json_str(w, vocab_piece(pipeline_vocab(g->pipeline, SIDE_TARGET), ids[i]));
+		json_str(w, vocab_piece(pipeline_vocab(g->pipeline, side), ids[i]));
 	json_close(w, ']');
 }
 
@@ -98,7 +98,7 @@ static void write_hypothesis(struct json_writer *w, const struct engine *g,
 	json_put_str(w, "text", t->texts[h]);
 	json_put_real(w, "score", y->score);
 	json_put_real(w, "log_prob", y->log_prob);
-	write_token_pieces(w, g, "tokens", y->tokens, y->n);
+	write_token_pieces(w, g, "tokens", SIDE_TARGET, y->tokens, y->n);
 	json_put_open(w, "token_log_probs", '[');
 	for (int32_t i = 0; i < y->n; i++)
 		json_real(w, (double)y->log_probs[i]);
@@ -153,7 +153,7 @@ static void write_translation(struct json_writer *w, const struct engine *g,
 	json_open(w, '{');
 	write_id(w, line);
 	write_hypothesis(w, g, t, 0, &x->attention);
-	write_token_pieces(w, g, "source_tokens", t->source, t->n_source);
+	write_token_pieces(w, g, "source_tokens", SIDE_SOURCE, t->source, t->n_source);
 	if (x->terms_left > 0)
 		json_put_int(w, "terms_left", x->terms_left);
 	if (r->n_parts > 1)

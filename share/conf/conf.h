@@ -70,6 +70,7 @@ enum conf_stop_on { STOP_ON_NONE, STOP_ON_DIVERGED };
 enum conf_overlap { OVERLAP_WARN, OVERLAP_DROP, OVERLAP_IGNORE };
 enum conf_launcher { LAUNCHER_AUTO, LAUNCHER_SSH, LAUNCHER_SLURM, LAUNCHER_SRUN };
 enum conf_segmentation { SEGMENTATION_BPE, SEGMENTATION_SENTENCEPIECE, SEGMENTATION_UNIGRAM };
+enum conf_vocabularies { VOCABULARIES_JOINT, VOCABULARIES_SEPARATE, VOCABULARIES_MERGED };
 
 int conf_init(struct conf *c, struct err *e);
 void conf_free(struct conf *c);

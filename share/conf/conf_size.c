@@ -5,6 +5,7 @@
 
 #include "share/base/util.h"
 #include "share/conf/conf_internal.h"
+#include "share/conf/text_sides.h"
 
 #define SETTING_MAX 64
 
@@ -58,4 +59,8 @@ void conf_apply_size(struct conf *c)
 		n = strcspn(at, " ");
 		apply_setting(c, at, n, origin);
 	}
+	/* vocabularies of their own have tables of their own; the decoder's two tables stay one */
+	if (text_vocabularies(c) > 1)
+		apply_setting(c, "tied_embeddings=output", strlen("tied_embeddings=output"),
+			      "vocabularies separate");
 }

@@ -82,31 +82,43 @@ const struct text_fact *text_fact_find(const char *option)
 	return NULL;
 }
 
-/* Without a buffer: lack of memory must not change what counts. */
-bool text_fact_counts(const struct conf *c, const struct text_fact *f)
+/*
+ * Is the value of option o the n bytes at wanted? Without a buffer: lack of memory must not change what
+ * counts. Of numbers only 0 occurs.
+ */
+static bool has_option_value(const struct conf *c, const struct conf_option *o, const char *wanted,
+			     size_t n)
 {
-	const size_t n = strcspn(f->condition, "=");
-	const struct conf_option *o;
-	const char *wanted = f->condition + n + 1, *choice;
-	char name[CONF_NAME_MAX];
+	const char *choice;
 	size_t len;
 
-	if (!*f->condition)
-		return true;
-	snprintf(name, sizeof(name), "%.*s", (int)n, f->condition);
-	o = conf_find_option(name);
-	assert(o && (o->kind == CONF_BOOL || o->kind == CONF_ENUM));
+	if (o->kind == CONF_INT)
+		return *(const int64_t *)conf_slot(c, o) == 0;
 	if (o->kind == CONF_BOOL)
-		return *(const bool *)conf_slot(c, o) == !strcmp(wanted, "yes");
+		return *(const bool *)conf_slot(c, o) == (*wanted == 'y');
+	assert(o->kind == CONF_ENUM);
 	choice = conf_choice(o->detail, *(const int *)conf_slot(c, o), &len);
-	for (;; wanted += strcspn(wanted, "|") + 1) {
-		const size_t n_wanted = strcspn(wanted, "|");
+	return n == len && !memcmp(choice, wanted, len);
+}
 
-		if (n_wanted == len && !memcmp(choice, wanted, len))
-			return true;
-		if (!wanted[n_wanted])
-			return false;
+bool text_fact_counts(const struct conf *c, const struct text_fact *f)
+{
+	const char *at = f->condition;
+	bool counts = !*at;
+
+	while (!counts && *at) {
+		const size_t n = strcspn(at, "=!"), n_value = strcspn(at + n + 1, "|");
+		const struct conf_option *o;
+		char name[CONF_NAME_MAX];
+
+		snprintf(name, sizeof(name), "%.*s", (int)n, at);
+		o = conf_find_option(name);
+		assert(o);
+		counts = has_option_value(c, o, at + n + 1, n_value) == (at[n] == '=');
+		at += n + 1 + n_value;
+		at += *at == '|';
 	}
+	return counts;
 }
 
 /* ---- comparing --------------------------------------------------------- */
@@ -215,7 +227,8 @@ static int adopt_fact(struct conf *c, const struct conf *corpus, const char *nam
 
 	if (!rc && differ && is_path(o) && strcmp(from, "command line") != 0)
 		differ = !has_moved_with_recipe(c, corpus, o);
-	if (!rc && differ && conf_is_given(c, f->option) && text_fact_counts(corpus, f))
+	if (!rc && differ && conf_is_given(c, f->option) &&
+	    (text_fact_counts(corpus, f) || text_fact_counts(c, f)))
 		rc = err_set(e, ERR_CONFIG, CONTRADICTS, name, f->option, text_or_none(&was),
 			     strcmp(from, "command line") ? "" : "the ", from, text_or_none(&is),
 			     conf_dashed(f->option, dashed), text_or_none(&is));

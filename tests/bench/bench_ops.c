@@ -151,7 +151,9 @@ static int shape_of(const struct bench *b, struct model_shape *shape, struct err
 		return rc;
 	if (!(rc = conf_set(&conf, "size", b->size, "command line", e))) {
 		conf_apply_size(&conf);
-		rc = model_shape_from_conf(shape, &conf, vocabulary, vocabulary, e);
+		*shape = (struct model_shape){ .vocabulary = vocabulary,
+					       .real_vocabulary = vocabulary };
+		rc = model_shape_from_conf(shape, &conf, e);
 	}
 	conf_free(&conf);
 	return rc;

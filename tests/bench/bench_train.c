@@ -180,9 +180,9 @@ static int describe(struct bench *b, struct rig_how *how, struct err *e)
 		how->ways = b->variant->ways;
 		how->has_no_relu_dropout = b->variant->has_no_relu_dropout;
 	}
-	return model_shape_from_conf(&how->shape, &b->conf, (int32_t)b->vocabulary,
-				     b->vocab ? vocab_real_size(b->vocab) : (int32_t)b->vocabulary,
-				     e);
+	how->shape.vocabulary = (int32_t)b->vocabulary;
+	how->shape.real_vocabulary = b->vocab ? vocab_real_size(b->vocab) : (int32_t)b->vocabulary;
+	return model_shape_from_conf(&how->shape, &b->conf, e);
 }
 
 struct tally {

@@ -86,6 +86,13 @@ for o in "--min-words 2" "--max-words 50" "--max-ratio 3" "--max-word-chars 20" 
 done
 mkdir "$tmp/pieces"
 cp "$corpus/recipe.ini" "$corpus/vocab.tsv" "$corpus/bpe.codes" "$tmp/pieces"
+for o in "--vocabularies separate" "--vocabularies merged --source-merges 100" "--vocabularies separate --source-vocabulary-size 99"; do
+	# shellcheck disable=SC2086
+	same "$o redoes judging and what follows" "$(would_run $o)" "judge learn encode pack ledger "
+done
+same "--source-tokenize redoes all" "$(would_run --vocabularies separate --source-tokenize no)" "$all"
+same "--source-segmentation redoes what --vocabularies does" \
+	"$(would_run --vocabularies separate --source-segmentation sentencepiece)" "judge learn encode pack ledger "
 for o in "--merges 100" "--min-frequency 3" "--segmentation sentencepiece" "--pieces-from $tmp/pieces"; do
 	# shellcheck disable=SC2086
 	same "$o redoes learning and what follows" "$(would_run $o)" "learn encode pack ledger "
@@ -131,6 +138,10 @@ protect
 repair
 segmentation
 source-language
+source-merges
+source-segmentation
+source-tokenize
+source-vocabulary-size
 target-language
 test-source
 test-tags
@@ -139,6 +150,7 @@ tokenize
 train-source
 train-tags
 train-target
+vocabularies
 vocabulary-size
 END
 data_options=$(sed -n 's/^OPT_[A-Z]* *(data, \([a-z_]*\),.*/\1/p' "${srcdir:-.}/share/conf/options.def" |

@@ -94,7 +94,7 @@ static bool splitter_open(struct bpe_splitter *s, double p)
 		s->bpe = bpe_open(in_folder("bpe.codes"), &e);
 		s->vocab = vocab_open(in_folder("vocab.tsv"), &e);
 		if (s->bpe && s->vocab)
-			s->dropout = resplit_open(test_folder(), &s->c, s->vocab, &e);
+			s->dropout = resplit_open(test_folder(), &s->c, 0, s->vocab, &e);
 	}
 	if (!s->dropout)
 		test_fail(__FILE__, __LINE__, "%s", e.text);
@@ -374,7 +374,7 @@ TEST(bpe_dropout_of_sentencepiece)
 	s.c.bpe_dropout = 0.5;
 	s.c.segmentation = SEGMENTATION_SENTENCEPIECE;
 	s.vocab = vocab_open(in_folder("vocab.tsv"), &e);
-	s.dropout = s.vocab ? resplit_open(test_folder(), &s.c, s.vocab, &e) : NULL;
+	s.dropout = s.vocab ? resplit_open(test_folder(), &s.c, 0, s.vocab, &e) : NULL;
 	for (uint32_t epoch = 0; check(s.dropout != NULL) && epoch < 4000; epoch++) {
 		const char *got = split(&s, "▁abc", epoch);
 		size_t i = 0;
@@ -450,7 +450,7 @@ static bool fixture_open(struct fixture *f, double p, int32_t batch_tokens)
 	if (!small_open(&f->s, p, LETTERS "ab@@ abc abab@@ de@@ def@@ defg ab"))
 		return false;
 	f->shard = make_shard(&f->s, PAIRS);
-	f->o = (struct loader_options){ 3, batch_tokens, 0, 1, f->s.dropout };
+	f->o = (struct loader_options){ 3, batch_tokens, 0, 1, f->s.dropout, NULL };
 	return f->shard && !batch_alloc(&f->batch, batch_tokens, batch_tokens, &e);
 }
 

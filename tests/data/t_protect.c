@@ -405,7 +405,7 @@ TEST(protect_survives_bpe_dropout)
 	int changed = 0;
 
 	t->c.bpe_dropout = 0.5;
-	d = resplit_open(test_folder(), &t->c, pipeline_vocab(t->tools, SIDE_SOURCE), &e);
+	d = resplit_open(test_folder(), &t->c, 0, pipeline_vocab(t->tools, SIDE_SOURCE), &e);
 	for (size_t i = 0; check(d != NULL) && i < N_LINES; i++) {
 		const struct resplit_key key = { .pair = (int64_t)i };
 		int32_t *ids = NULL, *out = NULL;

@@ -70,7 +70,7 @@ static const int32_t frequent[] = { 6, 9 };
 static const int32_t start[VOCABULARY + 1] = { 0, 0, 0,	 0,  0,	 2,  3,	 3, 7,
 					       8, 9, 10, 13, 13, 13, 13, 13 };
 static const int32_t lists[] = { 4, 5, 7, 5, 7, 8, 11, 10, 4, 4, 5, 8, 10 };
-static const struct shortlist_parts parts = { VOCABULARY, sha, frequent, 2, start, lists };
+static const struct shortlist_parts parts = { VOCABULARY, 0, sha, frequent, 2, start, lists };
 
 TEST(shortlist_comes_back)
 {
@@ -153,13 +153,13 @@ TEST(shortlist_with_wrong_lists_is_refused)
 						      8, 9, 10, 13, 13, 13, 13, 13 };
 	static const int32_t twice[] = { 6, 6 };
 	const struct shortlist_parts wrong[] = {
-		{ VOCABULARY, sha, frequent, 2, start, falling },
-		{ VOCABULARY, sha, frequent, 2, start, special },
-		{ VOCABULARY, sha, frequent, 2, start, large },
-		{ VOCABULARY, sha, frequent, 2, negative, lists },
-		{ VOCABULARY, sha, frequent, 2, beyond, lists },
-		{ VOCABULARY, sha, frequent, 2, late, lists },
-		{ VOCABULARY, sha, twice, 2, start, lists },
+		{ VOCABULARY, 0, sha, frequent, 2, start, falling },
+		{ VOCABULARY, 0, sha, frequent, 2, start, special },
+		{ VOCABULARY, 0, sha, frequent, 2, start, large },
+		{ VOCABULARY, 0, sha, frequent, 2, negative, lists },
+		{ VOCABULARY, 0, sha, frequent, 2, beyond, lists },
+		{ VOCABULARY, 0, sha, frequent, 2, late, lists },
+		{ VOCABULARY, 0, sha, twice, 2, start, lists },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(wrong); i++) {
@@ -432,7 +432,9 @@ TEST(shortlist_of_everything_changes_nothing)
 {
 	static const int32_t all[] = { 4, 5, 6, 7, 8, 9, 10, 11 };
 	static const int32_t nothing[VOCABULARY + 1] = { 0 };
-	const struct shortlist_parts p = { VOCABULARY, sha, all, ARRAY_LEN(all), nothing, lists };
+	const struct shortlist_parts p = {
+		VOCABULARY, 0, sha, all, ARRAY_LEN(all), nothing, lists
+	};
 	struct shortlist *s = a_shortlist(&p);
 	struct model *m = packed_model(3, DTYPE_PACKED_F32);
 	struct decode_options o = options(4, 3);

@@ -307,10 +307,10 @@ TEST(unigram_resplit)
 	v = vocab_open(in_folder("vocab.tsv"), &e);
 	if (!check(v != NULL))
 		return;
-	check(!resplit_open(test_folder(), &c, v, &e) && strstr(e.text, "use bpe_dropout"));
+	check(!resplit_open(test_folder(), &c, 0, v, &e) && strstr(e.text, "use bpe_dropout"));
 	c.segmentation = SEGMENTATION_UNIGRAM;
 	check(resplit_is_wanted(&c));
-	r = resplit_open(test_folder(), &c, v, &e);
+	r = resplit_open(test_folder(), &c, 0, v, &e);
 	for (uint32_t epoch = 0; check(r != NULL) && epoch < 8000; epoch++) {
 		/* ▁ab, ▁a <unk>, ▁a <x>, ▁a b */
 		const int32_t ids[] = { 12, 8, 3, 8, 13, 8, 6 };
@@ -338,7 +338,7 @@ TEST(unigram_resplit)
 	}
 	check_ways(ways, ARRAY_LEN(ways), 1, 16000);
 	c.bpe_dropout = 0.1;
-	check(!resplit_open(test_folder(), &c, v, &e) && strstr(e.text, "use unigram_sampling"));
+	check(!resplit_open(test_folder(), &c, 0, v, &e) && strstr(e.text, "use unigram_sampling"));
 	resplit_close(r);
 	vocab_close(v);
 	conf_free(&c);

@@ -287,12 +287,15 @@ static void read_shard(const char *path)
 {
 	struct err e = { 0 };
 	struct shard *s = shard_open(path, &e);
-	int32_t longest, *source, *target, n_source, n_target;
+	int32_t longest, entries, *source, *target, n_source, n_target;
 	int64_t sources = 0, targets = 0;
 
 	if (!s)
 		return;
 	longest = shard_longest(s);
+	entries = shard_own_source_vocabulary(s);
+	property(entries >= 0);
+	entries = entries ? entries : shard_vocabulary(s);
 	source = malloc(((size_t)longest + 1) * sizeof(*source));
 	target = malloc(((size_t)longest + 1) * sizeof(*target));
 	property(source && target);
@@ -304,7 +307,7 @@ static void read_shard(const char *path)
 		sources += n_source;
 		targets += n_target;
 		for (int32_t k = 0; k < n_source; k++)
-			property(source[k] >= 0 && source[k] < shard_vocabulary(s));
+			property(source[k] >= 0 && source[k] < entries);
 		for (int32_t k = 0; k < n_target; k++)
 			property(target[k] >= 0 && target[k] < shard_vocabulary(s));
 	}
@@ -320,17 +323,21 @@ FUZZ(shard)
 	return 0;
 }
 
-static void read_shortlist(const char *path, const uint8_t *data)
+/* data: the header at least; in version 2 the hash of the source's vocabulary follows it. */
+static void read_shortlist(const char *path, const uint8_t *data, size_t n_data)
 {
 	struct err e = { 0 };
-	char sha[HASH_SHA256_HEX] = "";
+	const bool is_separate = data[12] == 2 && n_data >= 232;
+	char id[2 * HASH_SHA256_HEX] = "";
 	int32_t vocabulary, n;
 	struct shortlist *s;
 	const int32_t *ids;
 
 	memcpy(&vocabulary, data + 16, sizeof(vocabulary));
-	memcpy(sha, data + 32, sizeof(sha) - 1);
-	s = shortlist_open(path, vocabulary, sha, &e);
+	if (is_separate)
+		memcpy(id, data + 160, HASH_SHA256_HEX - 1);
+	memcpy(id + strlen(id), data + 32, HASH_SHA256_HEX - 1);
+	s = shortlist_open(path, vocabulary, id, &e);
 	if (!s)
 		return;
 	ids = shortlist_frequent(s, &n);
@@ -348,7 +355,7 @@ static void read_shortlist(const char *path, const uint8_t *data)
 FUZZ(shortlist)
 {
 	if (n >= 160)
-		read_shortlist(fuzz_file(data, n), data);
+		read_shortlist(fuzz_file(data, n), data, n);
 	return 0;
 }
 

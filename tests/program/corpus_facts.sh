@@ -140,6 +140,9 @@ other() {
 	*_source | *_target) echo elsewhere.txt ;;
 	*_language) echo xx ;;
 	manifest) echo wmt16-en-de ;;
+	vocabularies) echo separate ;;
+	source_tokenize) echo yes ;;
+	source_segmentation) echo bpe ;;
 	segmentation) if [ "$2" = zh ]; then echo bpe; else echo sentencepiece; fi ;;
 	tokenize) if [ "$2" = zh ]; then echo yes; else echo no; fi ;;
 	escape) echo no ;;
@@ -150,8 +153,14 @@ other() {
 	*) echo 17 ;;
 	esac
 }
-# counts CONDITION CORPUS : the fact says something about this corpus
-counts() { [ -z "$1" ] || [ "$(field "$w/corpora/$2/recipe.ini" "${1%=*}")" = "${1#*=}" ]; }
+# counts CONDITION CORPUS : the fact, or another value of it (A!VALUE), says something about this corpus
+counts() {
+	case $1 in '' | *!*) return 0 ;; esac
+	for either in $(echo "$1" | tr '|' ' '); do
+		[ "$(field "$w/corpora/$2/recipe.ini" "${either%=*}")" != "${either#*=}" ] || return 0
+	done
+	return 1
+}
 
 # prepare_again CORPUS OPTION : as it was prepared, and an option more
 prepare_again() {
@@ -172,7 +181,9 @@ for corpus in rev zh; do
 		says "$corpus, $fact: train with $variable" $code "$text" env "$variable" werkbank train small --corpus $corpus --run t --show
 		says "$corpus, $fact: train own.ini" $code "$text" werkbank train own.ini --corpus $corpus --run t --show
 		says "$corpus, $fact: job $option" $code "$text" werkbank job slurm --walltime 10 small --corpus $corpus "$option"
-		says "$corpus, $fact: prep $option" $code "$([ $code = 0 ] && echo 'is ready in .* already' || echo "was prepared with $fact = ")" \
+		was="was prepared with $fact = "
+		case $condition in source_*!*) was='both sides share one subword model' ;; esac
+		says "$corpus, $fact: prep $option" $code "$([ $code = 0 ] && echo 'is ready in .* already' || echo "$was")" \
 			prepare_again $corpus "$option"
 		rm -rf imported
 		case $use in SIDE | FORM) ;; *) code=64 text='import takes no option' ;; esac

@@ -3,8 +3,8 @@
 # May use: the built programs only.
 dist_check_SCRIPTS += %D%/release.sh %D%/cli.sh %D%/doctor.sh %D%/manual.sh %D%/complete.sh %D%/install.sh %D%/tutorial.sh %D%/quickstart.sh %D%/own_corpus.sh %D%/corpus_facts.sh %D%/foreign_text.sh
 TESTS += %D%/release.sh %D%/cli.sh %D%/doctor.sh %D%/manual.sh %D%/complete.sh %D%/install.sh %D%/tutorial.sh %D%/quickstart.sh %D%/own_corpus.sh %D%/corpus_facts.sh %D%/foreign_text.sh
-dist_check_SCRIPTS += %D%/neighbours.sh %D%/damage.sh
-TESTS += %D%/neighbours.sh %D%/damage.sh
+dist_check_SCRIPTS += %D%/neighbours.sh %D%/damage.sh %D%/vocabularies.sh
+TESTS += %D%/neighbours.sh %D%/damage.sh %D%/vocabularies.sh
 dist_check_SCRIPTS += %D%/hardening.sh %D%/sandbox.sh %D%/sbom.sh
 TESTS += %D%/hardening.sh %D%/sandbox.sh %D%/sbom.sh
 

@@ -284,12 +284,12 @@ static int ckpt_parse_state(const struct json *root, const char *path, struct ck
 	s->feedback_bucket = json_integer(alias_json_get(root, "error_feedback_bucket"), 0);
 	s->several = json_number(json_get(root, "several_sentences"), 0);
 	s->longest = (int32_t)MIN(json_integer(json_get(root, "longest_source"), 0), INT32_MAX);
-	if (strlen(hash) != HASH_SHA256_HEX - 1)
+	if (!text_is_vocabulary_id(hash))
 		return err_set(e, ERR_DATA,
 			       "%s: \"vocabulary_sha256\" is missing: this is not a checkpoint of "
 			       "Werkbank",
 			       path);
-	memcpy(s->vocabulary_sha256, hash, HASH_SHA256_HEX);
+	snprintf(s->vocabulary_sha256, sizeof(s->vocabulary_sha256), "%s", hash);
 	snprintf(s->precision, sizeof(s->precision), "%.7s",
 		 json_text(json_get(root, "precision"), ""));
 	snprintf(s->optimizer, sizeof(s->optimizer), "%.15s",

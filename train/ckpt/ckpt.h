@@ -31,6 +31,7 @@
 #include "share/base/buf.h"
 #include "share/base/err.h"
 #include "share/conf/conf.h"
+#include "share/conf/text_sides.h"
 #include "train/ckpt/safetensors.h"
 #include "train/model/model.h"
 #include "train/optim/optimizer.h"
@@ -50,7 +51,8 @@ struct ckpt_state {
 	double best_bleu; /* -1: none yet */
 	int64_t best_step;
 	struct model_shape shape;
-	char vocabulary_sha256[65];
+	char vocabulary_sha256
+		[TEXT_VOCABULARY_ID]; /* identity of the vocabularies: see text_sides.h */
 	char precision
 		[8]; /* of products in training: "fp32", "bf16"; "": unknown (older releases) */
 	char optimizer[16]; /* optimizer_name(); "": adam (older releases) */

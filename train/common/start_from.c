@@ -9,6 +9,7 @@
 #include "share/base/hash.h"
 #include "share/base/util.h"
 #include "share/conf/arch.h"
+#include "share/conf/text_sides.h"
 #include "share/format/json.h"
 #include "share/workspace/model_files.h"
 
@@ -84,6 +85,21 @@ static int start_from_check_sizes(const char *folder, const struct model_shape *
 	return 0;
 }
 
+static int check_vocabularies(const char *folder, const char *corpus, const struct conf *c,
+			      const struct json *state, struct err *e)
+{
+	const char *was = json_text(json_get(state, "vocabulary_sha256"), "");
+	char id[TEXT_VOCABULARY_ID];
+	int rc = text_vocabulary_id(c, corpus, id, e);
+
+	if (!rc && strcmp(id, was) != 0)
+		rc = err_set(e, ERR_DATA,
+			     "start_from: %s/%s differs from the file of %s (SHA-256 %.12s, "
+			     "not %.12s): prepare the corpus with pieces_from = %s",
+			     corpus, text_vocabulary_file(c, 1), folder, id, was, folder);
+	return rc;
+}
+
 /* Compare a file of the corpus with a SHA-256. */
 static int check_corpus_hash(const char *corpus, const char *name, const char *sha256,
 			     const char *folder, struct err *e)
@@ -106,7 +122,7 @@ static int check_subword_codes(const char *folder, const char *corpus, struct er
 	static const struct {
 		const char *name;
 		bool is_vocabulary;
-	} files[] = { MODEL_FILE_NEEDS };
+	} files[] = { MODEL_FILE_KINDS };
 	int rc = 0;
 
 	for (size_t i = 0; !rc && i < ARRAY_LEN(files); i++) {
@@ -138,10 +154,7 @@ int start_from_check(const char *folder, const char *corpus, const struct conf *
 {
 	struct model_shape shape;
 	struct json *state = start_from_read_state(folder, &shape, e);
-	int rc = state ? check_corpus_hash(corpus, VOCABULARY_FILE,
-					   json_text(json_get(state, "vocabulary_sha256"), ""),
-					   folder, e)
-		       : e->code;
+	int rc = state ? check_vocabularies(folder, corpus, c, state, e) : e->code;
 
 	if (!rc)
 		rc = check_subword_codes(folder, corpus, e);

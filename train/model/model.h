@@ -92,11 +92,10 @@ struct model_weights {
 struct model;
 
 /*
- * The shape that the options describe; call conf_apply_size() first. ERR_CONFIG: a size is out of
- * range, or heads does not divide d_model.
+ * The shape that the options describe; call conf_apply_size() first. The vocabularies of *shape are set, the
+ * rest is overwritten. ERR_CONFIG: a size is out of range, or heads does not divide d_model.
  */
-int model_shape_from_conf(struct model_shape *shape, const struct conf *c, int32_t vocabulary,
-			  int32_t real_vocabulary, struct err *e);
+int model_shape_from_conf(struct model_shape *shape, const struct conf *c, struct err *e);
 
 /* The sublayers of each layer of a stack. */
 const struct layer_list *model_layer_list(const struct model_shape *s, enum model_stack stack);

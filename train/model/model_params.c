@@ -171,11 +171,12 @@ static int check_shape(const struct model_shape *s, struct err *e)
 	return check_architecture(s, e);
 }
 
-int model_shape_from_conf(struct model_shape *shape, const struct conf *c, int32_t vocabulary,
-			  int32_t real_vocabulary, struct err *e)
+int model_shape_from_conf(struct model_shape *shape, const struct conf *c, struct err *e)
 {
-	*shape = (struct model_shape){ .vocabulary = vocabulary,
-				       .real_vocabulary = real_vocabulary };
+	*shape = (struct model_shape){ .vocabulary = shape->vocabulary,
+				       .real_vocabulary = shape->real_vocabulary,
+				       .source_vocabulary = shape->source_vocabulary,
+				       .real_source_vocabulary = shape->real_source_vocabulary };
 	arch_set_options(shape, c);
 	return check_shape(shape, e);
 }

@@ -39,7 +39,7 @@
 #include "data/shard/loader.h"
 #include "data/shard/shard.h"
 #include "data/shard/token_batch.h"
-#include "data/words/vocab.h"
+#include "data/subword/vocabs.h"
 #include "kernels/profile.h"
 #include "share/base/err.h"
 #include "share/base/statistics.h"
@@ -113,9 +113,10 @@ struct trainer {
 	char *workspace, *folder, *corpus;     /* owned paths; folder is runs/NAME */
 	struct lock_identity run_lock;	       /* of the folder in which this training began */
 
-	struct vocab *vocab;
+	struct vocabs vocabs;
 	struct shard *shard;
-	struct resplit *resplit; /* NULL: no new splits */
+	struct resplit *resplit;	/* NULL: no new splits */
+	struct resplit *source_resplit; /* NULL: resplit is that of both sides */
 	struct loader *loader;
 	struct batch batch;
 	bool is_batch_loaded; /* batch is already the first one of the next step */

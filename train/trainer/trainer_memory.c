@@ -97,25 +97,35 @@ int trainer_check_memory(struct trainer *t, const struct model_size *size, struc
 
 #define VOCABULARY_EXTRA 1000 /* characters and special tokens besides the merges */
 
-static int32_t forecast_vocabulary(const struct conf *c)
+/* The sizes of the vocabularies of the corpus, if it is prepared; else an estimate. */
+static void forecast_vocabularies(const struct conf *c, struct model_shape *shape)
 {
 	struct err ignored;
+	struct vocabs v = { 0 };
 	char *folder = corpus_folder(c, &ignored);
-	char *path = folder ? file_path(&ignored, "%s/vocab.tsv", folder) : NULL;
-	struct vocab *v = path && file_exists(path) ? vocab_open(path, &ignored) : NULL;
-	int32_t n = v ? vocab_size(v) : (int32_t)c->merges + VOCABULARY_EXTRA;
+	char *path =
+		folder ? file_path(&ignored, "%s/%s", folder, text_vocabulary_file(c, 1)) : NULL;
 
-	vocab_close(v);
+	shape->vocabulary = (int32_t)CEIL_DIV(text_merges(c, 1), 8) * 8 + VOCABULARY_EXTRA;
+	if (text_vocabularies(c) > 1)
+		shape->source_vocabulary =
+			(int32_t)CEIL_DIV(text_merges(c, 0), 8) * 8 + VOCABULARY_EXTRA;
+	if (path && file_exists(path) && !vocabs_open(&v, folder, c, &ignored)) {
+		shape->vocabulary = vocab_size(v.target);
+		shape->source_vocabulary = vocabs_own_source(&v);
+	}
+	shape->real_vocabulary = shape->vocabulary;
+	shape->real_source_vocabulary = shape->source_vocabulary;
+	vocabs_close(&v);
 	free(path);
 	free(folder);
-	return n;
 }
 
 int trainer_forecast_memory(const struct conf *c, int ranks, double *bytes, double *parameters,
 			    struct err *e)
 {
 	struct dev_options options = { 0 };
-	const int32_t vocabulary = forecast_vocabulary(c), tokens = (int32_t)c->batch_tokens;
+	const int32_t tokens = (int32_t)c->batch_tokens;
 	struct comm comm = { .size = ranks, .local_size = 1 };
 	struct trainer t = { .conf = c, .comm = &comm };
 	struct model_size size = {
@@ -127,7 +137,8 @@ int trainer_forecast_memory(const struct conf *c, int ranks, double *bytes, doub
 	if (!size.ops)
 		size.ops = ops_find("cpu", e);
 	options.bf16 = size.ops && product_format_is_bf16(c, size.ops, (int)c->gpu);
-	if (!size.ops || model_shape_from_conf(&t.state.shape, c, vocabulary, vocabulary, e) ||
+	forecast_vocabularies(c, &t.state.shape);
+	if (!size.ops || model_shape_from_conf(&t.state.shape, c, e) ||
 	    exchange_plan(&t.exchange, c, &t.state.shape, &comm, e) ||
 	    count_memory(&t, &size, &compute, &exchange, e))
 		return e->code;

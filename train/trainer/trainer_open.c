@@ -25,26 +25,24 @@
 
 static int trainer_open_corpus(struct trainer *t, struct err *e)
 {
-	char *shard, *vocab;
+	char *shard;
 
 	t->corpus = corpus_folder(t->conf, e);
 	if (!t->corpus)
 		return e->code;
 	shard = file_path(e, "%s/train.shard", t->corpus);
-	vocab = file_path(e, "%s/vocab.tsv", t->corpus);
-	t->vocab = shard && vocab ? vocab_open(vocab, e) : NULL;
-	t->shard = t->vocab ? shard_open(shard, e) : NULL;
-	if (t->shard && strcmp(shard_vocabulary_sha256(t->shard), vocab_sha256(t->vocab)) != 0)
+	if (shard && !vocabs_open(&t->vocabs, t->corpus, t->conf, e))
+		t->shard = shard_open(shard, e);
+	if (t->shard && strcmp(shard_vocabulary_id(t->shard), t->vocabs.id) != 0)
 		err_set(e, ERR_DATA,
-			"%s was made with another vocabulary than %s (SHA-256 differs): prepare "
+			"%s was made with another vocabulary than %s/%s (SHA-256 differs): prepare "
 			"the corpus again",
-			shard, vocab);
+			shard, t->corpus, text_vocabulary_file(t->conf, 1));
 	else if (t->shard && shard_pairs(t->shard) == 0)
 		err_set(e, ERR_DATA, "%s has no sentence pairs: prepare the corpus again", shard);
 	else if (t->shard)
 		e->code = 0;
 	free(shard);
-	free(vocab);
 	return e->code;
 }
 
@@ -103,6 +101,14 @@ static int check_passes_differ(const struct conf *c, struct err *e)
 		       "attention_dropout and relu_dropout are 0: set one of them, or r_drop to 0");
 }
 
+static void set_vocabularies(struct model_shape *shape, const struct vocabs *v)
+{
+	shape->vocabulary = vocab_size(v->target);
+	shape->real_vocabulary = vocab_real_size(v->target);
+	shape->source_vocabulary = vocabs_own_source(v);
+	shape->real_source_vocabulary = vocabs_own_real_source(v);
+}
+
 static int open_model(struct trainer *t, struct err *e)
 {
 	const struct conf *c = t->conf;
@@ -125,9 +131,9 @@ static int open_model(struct trainer *t, struct err *e)
 		ops = t->profile ? profile_ops(t->profile) : NULL;
 	}
 	size.ops = ops;
+	set_vocabularies(shape, &t->vocabs);
 	if (!ops || optimizer_check_backend(c, ops, e) || check_passes_differ(c, e) ||
-	    model_shape_from_conf(shape, c, vocab_size(t->vocab), vocab_real_size(t->vocab), e) ||
-	    check_sentence_positions(shape, c, e) ||
+	    model_shape_from_conf(shape, c, e) || check_sentence_positions(shape, c, e) ||
 	    exchange_plan(&t->exchange, c, shape, t->comm, e) || trainer_check_memory(t, &size, e))
 		return e->code;
 	ops_describe(ops, product_backend_name(c), options.device, t->device, sizeof(t->device));
@@ -172,14 +178,13 @@ static int check_same_corpus(const struct trainer *t, struct err *e)
 {
 	struct {
 		int64_t pairs;
-		char vocabulary[65];
+		char vocabulary[TEXT_VOCABULARY_ID];
 	} first = { shard_pairs(t->shard), "" };
 
-	snprintf(first.vocabulary, sizeof(first.vocabulary), "%s", vocab_sha256(t->vocab));
+	snprintf(first.vocabulary, sizeof(first.vocabulary), "%s", t->vocabs.id);
 	if (t->comm->broadcast(t->comm, &first, sizeof(first), 0, e))
 		return e->code;
-	if (first.pairs != shard_pairs(t->shard) ||
-	    strcmp(first.vocabulary, vocab_sha256(t->vocab)) != 0)
+	if (first.pairs != shard_pairs(t->shard) || strcmp(first.vocabulary, t->vocabs.id) != 0)
 		return err_set(
 			e, ERR_DATA,
 			"%s/train.shard (%lld pairs) differs from that of the first rank "
@@ -313,6 +318,20 @@ static void lend_to_parts(struct trainer *t)
 					      .micro_batches = t->conf->micro_batches };
 }
 
+/* One for both sides if they share a subword model: they share its cache of words, too. */
+static int open_resplit(struct trainer *t, struct loader_options *options, struct err *e)
+{
+	const struct conf *c = t->conf;
+	const bool is_one = text_subword_models(c) == 1;
+
+	t->resplit = resplit_open(t->corpus, c, 1, t->vocabs.target, e);
+	if (t->resplit && !is_one)
+		t->source_resplit = resplit_open(t->corpus, c, 0, t->vocabs.source, e);
+	options->resplit = t->resplit;
+	options->source_resplit = t->source_resplit;
+	return t->resplit && (is_one || t->source_resplit) ? 0 : e->code;
+}
+
 int trainer_open(struct trainer *t, struct err *e)
 {
 	const struct conf *c = t->conf;
@@ -341,13 +360,7 @@ int trainer_open(struct trainer *t, struct err *e)
 		return e->code;
 	t->stopping.folder = t->folder;
 	t->stopping.heartbeat = t->heartbeat;
-	if (resplit_is_wanted(c)) {
-		t->resplit = resplit_open(t->corpus, c, t->vocab, e);
-		if (!t->resplit)
-			return e->code;
-		options.resplit = t->resplit;
-	}
-	if (check_same_corpus(t, e))
+	if ((resplit_is_wanted(c) && open_resplit(t, &options, e)) || check_same_corpus(t, e))
 		return e->code;
 	t->loader = loader_new(t->shard, &options, e);
 	if (!t->loader || trainer_choose_gpu(t->comm, c->gpu, &t->gpu, e))
@@ -381,10 +394,10 @@ void trainer_close(struct trainer *t)
 	if (t->loader)
 		loader_free(t->loader);
 	resplit_close(t->resplit);
+	resplit_close(t->source_resplit);
 	if (t->shard)
 		shard_close(t->shard);
-	if (t->vocab)
-		vocab_close(t->vocab);
+	vocabs_close(&t->vocabs);
 	run_records_close(&t->records);
 	free(t->corpus);
 	free(t->folder);

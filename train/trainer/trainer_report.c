@@ -115,6 +115,8 @@ int report_start(struct trainer *t, struct err *e)
 	json_put_int(w, "threads", own_product_threads(t));
 	json_put_int(w, "memory", (int64_t)t->memory_bytes);
 	json_put_int(w, "vocabulary", t->state.shape.vocabulary);
+	if (t->state.shape.source_vocabulary)
+		json_put_int(w, "source_vocabulary", t->state.shape.source_vocabulary);
 	json_put_int(w, "pairs", shard_pairs(t->shard));
 	put_options(w, c);
 	if (journal_end(t->records.journal, e))

@@ -69,9 +69,9 @@ static int check_same_model(const struct trainer *t, const struct ckpt_state *fo
 
 	if (strcmp(found->vocabulary_sha256, t->state.vocabulary_sha256) != 0)
 		return err_set(e, ERR_DATA,
-			       "%s was trained with another vocabulary than %s/vocab.tsv: use the "
+			       "%s was trained with another vocabulary than %s/%s: use the "
 			       "corpus of the checkpoint, or start another run",
-			       folder, t->corpus);
+			       folder, t->corpus, text_vocabulary_file(t->conf, 1));
 	if (row)
 		return err_set(e, ERR_DATA,
 			       "%s has %s %s, but the recipe says %s: restore the value in "
@@ -215,8 +215,7 @@ int trainer_load_state(struct trainer *t, struct err *e)
 	t->state.seed = (uint64_t)c->seed;
 	t->state.best_bleu = -1;
 	t->state.best_step = -1;
-	memcpy(t->state.vocabulary_sha256, vocab_sha256(t->vocab),
-	       sizeof(t->state.vocabulary_sha256));
+	memcpy(t->state.vocabulary_sha256, t->vocabs.id, sizeof(t->state.vocabulary_sha256));
 	t->products = (struct product_choices){ .model = t->model,
 						.folder = t->folder,
 						.rank = t->comm->rank,
@@ -246,17 +245,17 @@ int trainer_load_state(struct trainer *t, struct err *e)
 	return 0;
 }
 
-/* An empty or damaged vocabulary of the run would be seen at the last evaluation only. */
-int trainer_repair_vocabulary(struct trainer *t, struct err *e)
+static int repair_vocabulary_file(struct trainer *t, const char *name, const struct vocab *v,
+				  struct err *e)
 {
 	char hex[HASH_SHA256_HEX] = "";
-	char *from = file_path(e, "%s/vocab.tsv", t->corpus),
-	     *to = file_path(e, "%s/vocab.tsv", t->folder);
+	char *from = file_path(e, "%s/%s", t->corpus, name),
+	     *to = file_path(e, "%s/%s", t->folder, name);
 	int rc = from && to ? 0 : e->code;
 
 	if (!rc && file_size(to) <= HASH_PIECES_LIMIT) /* a larger file is not a vocabulary */
 		rc = hash_file(to, hex, e);
-	if (!rc && strcmp(hex, t->state.vocabulary_sha256) != 0) {
+	if (!rc && strcmp(hex, vocab_sha256(v)) != 0) {
 		rc = file_copy(from, to, e); /* the corpus has the vocabulary of the state */
 		if (!rc)
 			run_records_event(
@@ -268,4 +267,15 @@ int trainer_repair_vocabulary(struct trainer *t, struct err *e)
 	free(from);
 	free(to);
 	return rc;
+}
+
+/* An empty or damaged vocabulary of the run would be seen at the last evaluation only. */
+int trainer_repair_vocabulary(struct trainer *t, struct err *e)
+{
+	const struct vocabs *v = &t->vocabs;
+	int rc = repair_vocabulary_file(t, text_vocabulary_file(t->conf, 1), v->target, e);
+
+	return rc || !vocabs_are_separate(v)
+		       ? rc
+		       : repair_vocabulary_file(t, text_vocabulary_file(t->conf, 0), v->source, e);
 }

@@ -10,6 +10,7 @@
 #include "share/base/clock.h"
 #include "share/base/file.h"
 #include "share/base/util.h"
+#include "share/workspace/model_files.h"
 #include "tui/run/record_fields.h"
 
 #define JSON_LIMIT   (64u << 20)
@@ -166,6 +167,20 @@ static void open_pair_facts(struct corpus_details *b)
 		snprintf(b->facts_trouble, sizeof(b->facts_trouble), "%.190s", e.text);
 }
 
+/* The vocabulary of both sides, or of the target. */
+static void open_shown_vocabulary(struct corpus_details *b, struct err *e)
+{
+	char *path = file_path(e, "%s/" VOCABULARY_FILE, b->folder);
+
+	if (path && !file_exists(path)) {
+		free(path);
+		path = file_path(e, "%s/" TARGET_VOCABULARY_FILE, b->folder);
+	}
+	if (path)
+		b->vocab = vocab_open(path, e);
+	free(path);
+}
+
 void corpus_details_open(struct corpus_details *b, enum data_pane pane)
 {
 	struct err e = { 0 };
@@ -180,8 +195,7 @@ void corpus_details_open(struct corpus_details *b, enum data_pane pane)
 	} else if (pane == DATA_PAIRS || pane == DATA_RULES || pane == DATA_REPEATS) {
 		open_pair_facts(b);
 	} else if (pane == DATA_VOCABULARY && !b->vocab) {
-		if ((path = file_path(&e, "%s/vocab.tsv", b->folder)))
-			b->vocab = vocab_open(path, &e);
+		open_shown_vocabulary(b, &e);
 	} else if (pane == DATA_SPLIT && !b->tracer) {
 		b->tracer = piece_tracer_open(b->folder, &e);
 	}

@@ -117,14 +117,21 @@ static int add_sync_held_out(struct syncing *s, struct err *e)
 	return rc;
 }
 
+static bool has_sync_file(const struct syncing *s, const char *name)
+{
+	struct err ignored;
+	char *path = file_path(&ignored, "%s/%s", s->corpus, name);
+	const bool has = path && file_exists(path);
+
+	free(path);
+	return has;
+}
+
 /* The manifest comes last in files[]: its presence marks a complete corpus. */
 static int add_sync_corpus(struct syncing *s, struct err *e)
 {
-	static const struct {
-		const char *name;
-		bool always;
-	} files[] = { { "train.shard", true }, MODEL_FILE_NEEDS };
-	const char *corpus = s->task->conf->corpus;
+	static const char *const names[] = { "train.shard", MODEL_FILE_NAMES };
+	const char *corpus = s->task->conf->corpus, *needed = VOCABULARY_FILE;
 	int rc;
 
 	if (!corpus)
@@ -132,10 +139,13 @@ static int add_sync_corpus(struct syncing *s, struct err *e)
 	rc = paths_check_name("corpus", corpus, e);
 	if (!rc && !(s->corpus = file_path(e, "%s/corpora/%s", s->task->workspace, corpus)))
 		rc = e->code;
-	for (size_t i = 0; !rc && i < ARRAY_LEN(files); i++) {
-		char *path = file_path(e, "%s/%s", s->corpus, files[i].name);
+	if (!rc && has_sync_file(s, TARGET_VOCABULARY_FILE))
+		needed = TARGET_VOCABULARY_FILE;
+	for (size_t i = 0; !rc && i < ARRAY_LEN(names); i++) {
+		char *path = file_path(e, "%s/%s", s->corpus, names[i]);
+		const bool is_needed = i == 0 || !strcmp(names[i], needed);
 
-		if (path && !files[i].always && !file_exists(path))
+		if (path && !is_needed && !file_exists(path))
 			free(path);
 		else
 			rc = add_sync_file(s, path, e);
