@@ -161,7 +161,7 @@ static int tool_each_line(const struct conf *c, const struct data_tool *kind, st
 struct sp_tool {
 	struct sp *sp;	 /* owned */
 	double sampling; /* above 0: a random split, see sp_sample_line() */
-	size_t n_best;	 /* above 1: so many splits, or the random one is among them */
+	size_t n_best;	 /* above 1: number of splits; a random one is drawn among them */
 	uint64_t seed;
 };
 

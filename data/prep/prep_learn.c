@@ -74,10 +74,9 @@ static int learn_bpe(struct prep *p, const struct word_source *s, struct err *e)
 static int learn_sentencepiece(struct prep *p, const struct word_source *s, struct err *e)
 {
 	const int side = (int)s->side;
-	const int64_t size = text_vocabulary_size(p->c, side);
 	char *model = file_path(e, "%s/%s", p->folder, text_codes_file(p->c, side));
 	char *vocab = model ? file_path(e, "%s/%s", p->work, prep_piece_list(p, side)) : NULL;
-	int64_t *learned = prep_merges(p, side);
+	int64_t size = text_vocabulary_size(p->c, side), *learned = prep_merges(p, side);
 	int rc = vocab ? 0 : e->code;
 
 	if (!rc && text_segmentation(p->c, side) == SEGMENTATION_UNIGRAM)

@@ -1,7 +1,6 @@
 /* resplit.c - chooses how to split training sentences again: see resplit.h */
 #include "data/subword/resplit.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +9,7 @@
 #include "share/base/mem.h"
 #include "share/conf/text_sides.h"
 
-/* At most one is not NULL. Both NULL: the side keeps its pieces. */
+/* At most one is not NULL. */
 struct resplit {
 	struct bpe_dropout *dropout;
 	struct unigram_resplit *unigram;
@@ -21,20 +20,16 @@ bool resplit_is_wanted(const struct conf *c)
 	return c->bpe_dropout > 0 || c->unigram_sampling > 0;
 }
 
-static bool is_unigram_side(const struct conf *c, int side)
-{
-	return text_segmentation(c, side) == SEGMENTATION_UNIGRAM;
-}
-
 static int check_resplit_options(const struct conf *c, struct err *e)
 {
-	const int n_unigram = is_unigram_side(c, 0) + is_unigram_side(c, 1);
+	const bool source = text_segmentation(c, 0) == SEGMENTATION_UNIGRAM;
+	const bool target = text_segmentation(c, 1) == SEGMENTATION_UNIGRAM;
 
-	if (c->bpe_dropout > 0 && n_unigram == 2)
+	if (c->bpe_dropout > 0 && source && target)
 		return err_set(e, ERR_CONFIG,
 			       "bpe_dropout needs a corpus with BPE, this one has unigram pieces: "
 			       "use unigram_sampling");
-	if (c->unigram_sampling > 0 && !n_unigram)
+	if (c->unigram_sampling > 0 && !source && !target)
 		return err_set(e, ERR_CONFIG,
 			       "unigram_sampling needs a corpus with segmentation = unigram, this "
 			       "one has BPE: use bpe_dropout");
@@ -45,12 +40,9 @@ struct resplit *resplit_open(const char *folder, const struct conf *c, int side,
 			     const struct vocab *v, struct err *e)
 {
 	struct resplit *r = check_resplit_options(c, e) ? NULL : mem_alloc(1, sizeof(*r), e);
-	bool is_unigram;
+	const bool is_unigram = text_segmentation(c, side) == SEGMENTATION_UNIGRAM;
 
-	if (!r)
-		return NULL;
-	is_unigram = is_unigram_side(c, side);
-	if (!(is_unigram ? c->unigram_sampling > 0 : c->bpe_dropout > 0))
+	if (!r || (is_unigram ? c->unigram_sampling : c->bpe_dropout) <= 0)
 		return r;
 	if (is_unigram)
 		r->unigram = unigram_resplit_open(folder, c, side, v, e);
@@ -65,12 +57,11 @@ struct resplit *resplit_open(const char *folder, const struct conf *c, int side,
 int resplit_sentence(struct resplit *r, const struct resplit_key *place, const int32_t *ids,
 		     int32_t n, int32_t **out, size_t *n_out, size_t *cap, struct err *e)
 {
-	assert(!r->unigram || !r->dropout);
 	if (r->unigram)
 		return unigram_resplit_sentence(r->unigram, place, ids, n, out, n_out, cap, e);
 	if (r->dropout)
 		return bpe_dropout_sentence(r->dropout, place, ids, n, out, n_out, cap, e);
-	if (mem_grow(out, cap, *n_out + (size_t)n, sizeof(**out), e))
+	if (mem_grow(out, cap, *n_out + (size_t)n, sizeof(*ids), e))
 		return e->code;
 	if (n)
 		memcpy(*out + *n_out, ids, (size_t)n * sizeof(*ids));

@@ -20,9 +20,9 @@ struct resplit;
 bool resplit_is_wanted(const struct conf *c);
 
 /*
- * For a side: 0 for the source, 1 for the target. Uses the options bpe_dropout, unigram_sampling and seed
- * of c, and the side's subword model in folder. A side whose option is 0 keeps its pieces. v, the side's
- * vocabulary, is borrowed. NULL: failure; ERR_CONFIG: an option is set, but no side has its segmentation.
+ * For a side: 0 for the source, 1 for the target. Uses the options bpe_dropout, unigram_sampling, seed and
+ * segmentation of c, and the side's subword model in folder. v, the side's vocabulary, is borrowed. A side
+ * whose option is 0 keeps its pieces. NULL: failure; ERR_CONFIG: no side has the segmentation of an option.
  */
 struct resplit *resplit_open(const char *folder, const struct conf *c, int side,
 			     const struct vocab *v, struct err *e);

@@ -11,10 +11,7 @@
 
 struct unigram_resplit;
 
-/*
- * For a side: 0 for the source, 1 for the target. Uses the options unigram_sampling and seed of c, and the
- * side's model in folder. v, the side's vocabulary, is borrowed. NULL: failure.
- */
+/* As resplit_open(), for a side with a unigram model. */
 struct unigram_resplit *unigram_resplit_open(const char *folder, const struct conf *c, int side,
 					     const struct vocab *v, struct err *e);
 /* As resplit_sentence(). */

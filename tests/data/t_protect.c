@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "data/subword/bpe.h"
-#include "data/subword/resplit.h"
 #include "data/subword/pipeline.h"
+#include "data/subword/resplit.h"
 #include "data/subword/sp.h"
 #include "data/text/chars.h"
 #include "data/text/protect.h"
