@@ -5,6 +5,7 @@
 
 #include "data/prep/pair_rules.h"
 #include "data/prep/parallel.h"
+#include "data/subword/line_tags.h"
 #include "share/base/mem.h"
 #include "share/base/number_format.h"
 #include "share/base/text.h"
@@ -46,7 +47,7 @@ struct judged_set {
 static int judge_held_out_pair(void *context, const struct parallel_reader *in, struct err *e)
 {
 	const struct judged_set *s = context;
-	const size_t tag = held_out_tag_bytes(s->conf, in->source.text, in->source.len);
+	const size_t tag = line_tag_bytes(s->conf, in->source.text, in->source.len);
 
 	if (corpus_judge_add_set(s->judge, in->source.text + tag, in->source.len - tag,
 				 in->target.text, in->target.len, e))

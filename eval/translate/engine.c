@@ -412,9 +412,32 @@ void engine_translations_free(struct engine_translation *translations, size_t n)
 			free(t->texts[h]);
 		free(t->texts);
 		free(t->source);
+		free(t->is_added_tag);
 		decode_results_free(&t->result, 1);
 		memset(t, 0, sizeof(*t));
 	}
+}
+
+/* Encode the line behind its tag; the tag alone shows how many of the tokens are the tag. */
+static int encode_tagged_line(struct engine *g, const struct engine_line *line,
+			      struct engine_translation *t, size_t *n, size_t *cap, struct err *e)
+{
+	struct buf tagged = { 0 };
+	int rc = pipeline_encode(g->pipeline, SIDE_SOURCE, line->tag, line->n_tag, &t->source, n,
+				 cap, e);
+
+	t->n_tag = (int32_t)*n;
+	*n = 0;
+	buf_add(&tagged, line->tag, line->n_tag);
+	buf_add_char(&tagged, ' ');
+	buf_add(&tagged, line->text, line->n);
+	if (!rc)
+		rc = buf_check(&tagged, e);
+	if (!rc)
+		rc = pipeline_encode(g->pipeline, SIDE_SOURCE, tagged.data, tagged.len, &t->source,
+				     n, cap, e);
+	buf_free(&tagged);
+	return rc;
 }
 
 static int encode_source_line(struct engine *g, const struct engine_line *line,
@@ -422,7 +445,9 @@ static int encode_source_line(struct engine *g, const struct engine_line *line,
 {
 	size_t n = 0, cap = 0;
 
-	if (pipeline_encode(g->pipeline, SIDE_SOURCE, line->text, line->n, &t->source, &n, &cap, e))
+	if (line->n_tag ? encode_tagged_line(g, line, t, &n, &cap, e)
+			: pipeline_encode(g->pipeline, SIDE_SOURCE, line->text, line->n, &t->source,
+					  &n, &cap, e))
 		return e->code;
 	if (n > INT32_MAX)
 		return err_set(e, ERR_DATA, "a line of %zu tokens is too long", n);
@@ -560,13 +585,19 @@ static bool word_continues(const struct engine *g, const int32_t *tokens, int32_
 	return i + 1 < n && !g->starts_word[tokens[i + 1]];
 }
 
-/* The number of the word that source token n belongs to, from 0. */
+/*
+ * The number of the word of the line that source token n belongs to, from 0. A tag that was added to a sentence counts as
+ * the tag of the line, its first word.
+ */
 static int32_t source_word(const struct engine *g, const struct engine_translation *t, int32_t n)
 {
+	const bool *added = t->is_added_tag;
 	int32_t word = 0;
 
+	if (added && n < t->n_source && added[n])
+		return 0;
 	for (int32_t i = 0; i < n && i < t->n_source; i++)
-		word += !word_continues(g, t->source, t->n_source, i);
+		word += !(added && added[i]) && !word_continues(g, t->source, t->n_source, i);
 	return word;
 }
 

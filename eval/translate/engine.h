@@ -80,6 +80,9 @@ struct engine_line {
 	size_t n;
 	const char *prefix; /* (n_prefix) borrowed: the translation begins with it; NULL: none */
 	size_t n_prefix;
+	const char *
+		tag; /* (n_tag) borrowed: in front of the text for the model, with a blank; NULL: none */
+	size_t n_tag;
 	const struct decode_phrase *phrases; /* (n_phrases) borrowed: the translation has them */
 	int32_t n_phrases;
 	uint64_t number; /* selects the random numbers of sampling */
@@ -90,6 +93,8 @@ struct engine_translation {
 	char **texts;		     /* (result.n) owned: the hypotheses as raw text */
 	int32_t *source;	     /* (n_source) owned: token ids of the line */
 	int32_t n_source;
+	int32_t n_tag;	    /* tokens at the start of source that engine_line.tag gave */
+	bool *is_added_tag; /* (n_source) owned: tokens of tags that are not in the line; NULL: none */
 };
 
 /*

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "data/subword/line_tags.h"
 #include "data/text/sentences.h"
 #include "share/base/mem.h"
 #include "share/base/util.h"
@@ -120,7 +121,8 @@ static int split_passage_line(struct passages *p, const struct passage_line *l, 
 	const bool is_whole = !passages_split(p, l);
 	const struct sentence_range *r = NULL;
 	const size_t first = p->n_units;
-	size_t n = 0;
+	size_t n = 0, n_tag;
+	const char *tag = line_tag_find(p->engine->conf, line->text, line->n, &n_tag);
 
 	if (!is_whole && sentences_find(p->source, line->text, line->n, &r, &n, e))
 		return e->code;
@@ -137,6 +139,10 @@ static int split_passage_line(struct passages *p, const struct passage_line *l, 
 		struct engine_line unit = { .text = line->text + r[i].from, .n = r[i].n };
 
 		unit.number = line->number + ((uint64_t)i << 40); /* draws of its own */
+		if (i) { /* the first sentence has the tag in its text */
+			unit.tag = tag;
+			unit.n_tag = strlen(tag);
+		}
 		if (add_unit(p, &unit, e))
 			return e->code;
 	}
@@ -241,6 +247,21 @@ static int join_hypothesis(const struct passages *p, const struct engine_transla
 	return to->texts[h] ? 0 : e->code;
 }
 
+/* The n source tokens from `at` on are a tag that the line has not. */
+static int mark_added_tag(struct engine_translation *to, size_t at, int32_t n, struct err *e)
+{
+	if (!n)
+		return 0;
+	if (!to->is_added_tag)
+		to->is_added_tag =
+			mem_alloc((size_t)to->n_source + 1, sizeof(*to->is_added_tag), e);
+	if (!to->is_added_tag)
+		return e->code;
+	for (int32_t i = 0; i < n; i++)
+		to->is_added_tag[at + (size_t)i] = true;
+	return 0;
+}
+
 /* Join the units first .. end - 1 of a line into one translation. */
 static int join_units(const struct passages *p, const struct engine_translation *parts,
 		      size_t first, size_t end, const struct engine_line *line,
@@ -259,9 +280,12 @@ static int join_units(const struct passages *p, const struct engine_translation 
 	to->texts = mem_alloc((size_t)hypotheses, sizeof(*to->texts), e);
 	if (!to->source || !to->result.hypotheses || !to->texts)
 		return e->code;
-	for (size_t u = first, at = 0; u < end; at += (size_t)parts[u++].n_source)
+	for (size_t u = first, at = 0; u < end; at += (size_t)parts[u++].n_source) {
 		memcpy(to->source + at, parts[u].source,
 		       (size_t)parts[u].n_source * sizeof(*to->source));
+		if (mark_added_tag(to, at, parts[u].n_tag, e))
+			return e->code;
+	}
 	for (int32_t h = 0; h < hypotheses && !rc; h++)
 		rc = join_hypothesis(p, parts, first, end, line, h, to, e);
 	return rc;

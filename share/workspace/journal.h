@@ -47,7 +47,7 @@
  *	          dev_nll, train_nll (no dropout, no smoothing, nats per token),
  *	          dev_ppl, seconds, weights ("average": the moving average; absent: the raw weights),
  *	          best (bool: by best-metric), shares (number of ranks that took part),
- *	          tags (of a development set with several tags: tag ("": none), sentences, bleu, chrf2 of each)
+ *	          tags (of a development set with several tags: tag ("": none), sentences, bleu, chrf2, nll of each)
  *	          of an imported log (start: imported): dev_loss and pseudo_bleu instead, see
  *	          train/record/openseq2seq.h
  *	weights   since (step), and by weight matrix: moved (norm of its change since that
