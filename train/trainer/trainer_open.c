@@ -18,6 +18,7 @@
 #include "share/workspace/model_files.h"
 #include "share/workspace/paths.h"
 #include "train/model/arena.h"
+#include "train/trainer/tag_shares.h"
 #include "train/trainer/trainer_gpu.h"
 #include "train/trainer/trainer_internal.h"
 
@@ -331,7 +332,10 @@ int trainer_open(struct trainer *t, struct err *e)
 	}
 	if (check_same_corpus(t, e))
 		return e->code;
+	if (tag_shares_options(&options.tags, c, t->vocab, e))
+		return e->code;
 	t->loader = loader_new(t->shard, &options, e);
+	free((int32_t *)options.tags.tags);
 	if (!t->loader || trainer_choose_gpu(t->comm, c->gpu, &t->gpu, e))
 		return e->code;
 	format = trainer_format(t);
