@@ -82,7 +82,7 @@ static const char *const side_names[] = { "source", "target" };
 
 static void show_side(const struct corpus_query *q, int side)
 {
-	const struct vocab *v = pipeline_vocab(q->tools);
+	const struct vocab *v = pipeline_vocab(q->tools, (enum pipeline_side)side);
 	int32_t i;
 
 	printf("  %s  %s\n         ", side_names[side], buf_text(&q->text[side]));
@@ -96,7 +96,7 @@ static void show_side(const struct corpus_query *q, int side)
 
 static void show_side_json(struct corpus_query *q, int side)
 {
-	const struct vocab *v = pipeline_vocab(q->tools);
+	const struct vocab *v = pipeline_vocab(q->tools, (enum pipeline_side)side);
 	struct json_writer *w = &q->writer;
 	int32_t i;
 

@@ -167,7 +167,7 @@ static int count_symbols(const struct conf *c, const struct protect *p,
 
 		snprintf(piece, sizeof(piece), "%s@@", symbol);
 		if (vocab_count(counter, symbol, strlen(symbol), 0, e) ||
-		    (pipeline_where(c) == PROTECT_ANYWHERE &&
+		    (pipeline_where(c, SIDE_SOURCE) == PROTECT_ANYWHERE &&
 		     vocab_count(counter, piece, strlen(piece), 0, e)))
 			return e->code;
 	}
@@ -190,8 +190,9 @@ static int encode_write_vocab(struct piece_encoder *q, const char *path, struct 
 	}
 	if (!rc)
 		rc = count_symbols(q->p->c, pipeline_protect(pieces), counter, e);
-	if (!rc && pipeline_piece_order(pieces))
-		rc = vocab_write_in_order(counter, pipeline_piece_order(pieces), path, e);
+	if (!rc && pipeline_piece_order(pieces, SIDE_SOURCE))
+		rc = vocab_write_in_order(counter, pipeline_piece_order(pieces, SIDE_SOURCE), path,
+					  e);
 	else if (!rc)
 		rc = vocab_write(counter, path, e);
 	pipeline_close(pieces);

@@ -270,8 +270,7 @@ static int export_tokenize_line(struct text_export *x, int side, const struct pa
 				struct err *e)
 {
 	struct buf tokens = { 0 };
-	int rc = pipeline_tokenize(x->tools, side == SOURCE ? SIDE_SOURCE : SIDE_TARGET, t->text,
-				   t->len, &tokens, e);
+	int rc = pipeline_tokenize(x->tools, (enum pipeline_side)side, t->text, t->len, &tokens, e);
 
 	if (!rc && x->plain.side[side].stream) {
 		buf_clear(&x->line);
@@ -280,7 +279,8 @@ static int export_tokenize_line(struct text_export *x, int side, const struct pa
 	}
 	if (!rc) {
 		buf_clear(&x->line);
-		rc = pipeline_word_pieces(x->tools, buf_text(&tokens), tokens.len, &x->line, e);
+		rc = pipeline_word_pieces(x->tools, (enum pipeline_side)side, buf_text(&tokens),
+					  tokens.len, &x->line, e);
 	}
 	buf_free(&tokens);
 	return rc ? rc : export_write_line(x, &x->split.side[side], e);

@@ -30,7 +30,7 @@ static int count_table_word(struct prep *p, struct word_source *s, const char *t
 	if (protect_find(s->protect, text, n, &len) == n)
 		return bpe_count_words(s->words, text, n, count, e);
 	buf_clear(&s->rest);
-	protect_blank_out(s->protect, pipeline_where(p->c), text, n, &s->rest);
+	protect_blank_out(s->protect, pipeline_where(p->c, SIDE_SOURCE), text, n, &s->rest);
 	return buf_check(&s->rest, e)
 		       ? e->code
 		       : bpe_count_words(s->words, buf_text(&s->rest), s->rest.len, count, e);

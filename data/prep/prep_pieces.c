@@ -100,7 +100,8 @@ static int pieces_check_recipe(const struct prep *p, struct err *e)
 
 int prep_pieces_describe(const struct prep *p, struct buf *out, struct err *e)
 {
-	const char *const names[] = { pipeline_codes_file(p->c), VOCABULARY_FILE };
+	const char *const names[] = { pipeline_codes_file(p->c, SIDE_SOURCE),
+				      pipeline_vocab_file(p->c, SIDE_SOURCE) };
 	int rc = pieces_check_recipe(p, e);
 
 	for (size_t i = 0; !rc && i < ARRAY_LEN(names); i++) {
@@ -142,7 +143,7 @@ int prep_pieces_copy_codes(struct prep *p, struct err *e)
 {
 	struct vocab *v;
 	char *path;
-	int rc = pieces_copy_file(p, pipeline_codes_file(p->c), e);
+	int rc = pieces_copy_file(p, pipeline_codes_file(p->c, SIDE_SOURCE), e);
 
 	if (rc || p->c->segmentation == SEGMENTATION_BPE)
 		return rc ? rc : count_merges(p, e);

@@ -66,7 +66,7 @@ static char *expand_pattern(const struct prep *p, const char *pattern, size_t n,
 			buf_add_str(&b, "sentencepiece.vocab");
 			break;
 		default:
-			buf_add_str(&b, pipeline_codes_file(p->c));
+			buf_add_str(&b, pipeline_codes_file(p->c, SIDE_SOURCE));
 		}
 	}
 	return buf_detach(&b, e);

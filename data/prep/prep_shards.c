@@ -237,7 +237,7 @@ int prep_pack_shards(struct prep *p, struct err *e)
 	s.tools = pipeline_open(p->folder, p->c, e);
 	rc = s.tools ? 0 : e->code;
 	if (!rc) {
-		s.vocab = pipeline_vocab(s.tools);
+		s.vocab = pipeline_vocab(s.tools, SIDE_SOURCE);
 		p->numbers.vocabulary = vocab_size(s.vocab);
 	}
 	if (!rc)

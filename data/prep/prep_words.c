@@ -49,7 +49,7 @@ static int encode_word_block(void *context, int worker, void *slot, struct err *
 		size_t n;
 		const char *word = intern_text(q->words, b->words[i], &n);
 
-		if (pipeline_word_pieces(q->tools[worker], word, n, &b->pieces, e))
+		if (pipeline_word_pieces(q->tools[worker], SIDE_SOURCE, word, n, &b->pieces, e))
 			return e->code;
 		b->end[i] = b->pieces.len;
 	}

@@ -7,13 +7,12 @@
 #include "data/text/chars.h"
 #include "share/base/file.h"
 #include "share/base/mem.h"
-#include "share/workspace/model_files.h"
 
 struct piece_tracer {
 	struct conf conf;
-	struct pipeline *tools; /* owned */
-	struct bpe_codes codes; /* read at the first trace */
-	bool has_codes;
+	struct pipeline *tools;		 /* owned */
+	struct bpe_codes codes[N_SIDES]; /* read at the first trace */
+	bool has_codes[N_SIDES];
 	char *folder; /* owned */
 	struct buf joined;
 };
@@ -38,7 +37,8 @@ void piece_tracer_close(struct piece_tracer *s)
 	if (!s)
 		return;
 	pipeline_close(s->tools);
-	bpe_codes_free(&s->codes);
+	for (int side = 0; side < N_SIDES; side++)
+		bpe_codes_free(&s->codes[side]);
 	conf_free(&s->conf);
 	buf_free(&s->joined);
 	free(s->folder);
@@ -53,7 +53,7 @@ static bool piece_tracer_is_bpe(const struct piece_tracer *s)
 static int tracer_add_pieces(struct piece_tracer *s, struct line_pieces *out, size_t from,
 			     struct err *e)
 {
-	const struct vocab *v = pipeline_vocab(s->tools);
+	const struct vocab *v = pipeline_vocab(s->tools, out->side);
 	const char *text = buf_text(&out->pieces), *at = text + from, *piece;
 	size_t len;
 
@@ -78,7 +78,8 @@ static int tracer_add_word(struct piece_tracer *s, struct line_pieces *out, size
 		return e->code;
 	if (from)
 		buf_add_char(&out->pieces, ' ');
-	if (pipeline_word_pieces(s->tools, buf_text(&out->tokens) + start, len, &out->pieces, e) ||
+	if (pipeline_word_pieces(s->tools, out->side, buf_text(&out->tokens) + start, len,
+				 &out->pieces, e) ||
 	    buf_check(&out->pieces, e) || tracer_add_pieces(s, out, from, e))
 		return e->code;
 	out->word[out->n_words++] = (struct line_word){ start, len, first, out->n_pieces - first };
@@ -91,6 +92,7 @@ int piece_tracer_encode_line(struct piece_tracer *s, enum pipeline_side side, co
 	const char *text, *at, *word;
 	size_t len;
 
+	out->side = side;
 	out->n_words = out->n_pieces = 0;
 	buf_clear(&out->tokens);
 	buf_clear(&out->pieces);
@@ -104,36 +106,39 @@ int piece_tracer_encode_line(struct piece_tracer *s, enum pipeline_side side, co
 	return 0;
 }
 
-static int tracer_read_codes(struct piece_tracer *s, struct err *e)
+static int tracer_read_codes(struct piece_tracer *s, enum pipeline_side side, struct err *e)
 {
+	struct bpe_codes *codes = &s->codes[side];
 	char *path;
 	int rc;
 
-	if (s->has_codes)
+	if (s->has_codes[side])
 		return 0;
 	if (piece_tracer_is_bpe(s)) {
-		path = file_path(e, "%s/" BPE_CODES_FILE, s->folder);
-		rc = path ? bpe_codes_read(&s->codes, path, e) : e->code;
+		path = file_path(e, "%s/%s", s->folder, pipeline_codes_file(&s->conf, side));
+		rc = path ? bpe_codes_read(codes, path, e) : e->code;
 		free(path);
 	} else {
-		rc = bpe_codes_of_vocab(&s->codes, pipeline_vocab(s->tools), e);
+		rc = bpe_codes_of_vocab(codes, pipeline_vocab(s->tools, side), e);
 	}
-	s->has_codes = !rc;
+	s->has_codes[side] = !rc;
 	if (rc) {
-		bpe_codes_free(&s->codes);
-		s->codes = (struct bpe_codes){ 0 };
+		bpe_codes_free(codes);
+		*codes = (struct bpe_codes){ 0 };
 	}
 	return rc;
 }
 
 /* Was the word split at a protected symbol? */
-static bool tracer_has_symbol(const struct piece_tracer *s, const char *word, size_t n)
+static bool tracer_has_symbol(const struct piece_tracer *s, enum pipeline_side side,
+			      const char *word, size_t n)
 {
 	const struct protect *p = pipeline_protect(s->tools);
 	size_t len;
 
 	return protect_is_symbol(p, word, n) ||
-	       (pipeline_where(&s->conf) == PROTECT_ANYWHERE && protect_find(p, word, n, &len) < n);
+	       (pipeline_where(&s->conf, side) == PROTECT_ANYWHERE &&
+		protect_find(p, word, n, &len) < n);
 }
 
 static int tracer_trace_pieces(const struct line_pieces *out, const struct line_word *word,
@@ -153,12 +158,12 @@ int piece_tracer_trace_word(struct piece_tracer *s, const struct line_pieces *ou
 	const char *text = buf_text(&out->tokens) + word->start;
 	size_t n = word->len;
 
-	if (tracer_has_symbol(s, text, n))
+	if (tracer_has_symbol(s, out->side, text, n))
 		return tracer_trace_pieces(out, word, t, e);
-	if (tracer_read_codes(s, e))
+	if (tracer_read_codes(s, out->side, e))
 		return e->code;
 	if (piece_tracer_is_bpe(s))
-		return bpe_trace_word(&s->codes, BPE_TRACE_SUBWORD_NMT, text, n, t, e);
+		return bpe_trace_word(&s->codes[out->side], BPE_TRACE_SUBWORD_NMT, text, n, t, e);
 	/* the normalised characters of the word are those of its pieces */
 	buf_clear(&s->joined);
 	for (size_t i = word->first; i < word->first + word->n; i++)
@@ -166,7 +171,7 @@ int piece_tracer_trace_word(struct piece_tracer *s, const struct line_pieces *ou
 			out->piece[i].len);
 	if (buf_check(&s->joined, e))
 		return e->code;
-	return bpe_trace_word(&s->codes, BPE_TRACE_SENTENCEPIECE, buf_text(&s->joined),
+	return bpe_trace_word(&s->codes[out->side], BPE_TRACE_SENTENCEPIECE, buf_text(&s->joined),
 			      s->joined.len, t, e);
 }
 

@@ -34,6 +34,7 @@ struct line_word {
 };
 
 struct line_pieces {
+	enum pipeline_side side;  /* whose tools split the line */
 	struct buf tokens;	  /* the tokenised line */
 	struct buf pieces;	  /* separated by blanks */
 	struct line_word *word;	  /* owned */

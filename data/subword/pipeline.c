@@ -15,25 +15,30 @@
 #include "share/base/util.h"
 #include "share/workspace/model_files.h"
 
+/* A subword model and the ids of its pieces, which may have another order than the model's own. */
+struct pieces {
+	struct bpe *bpe; /* bpe or sp; both NULL: text only */
+	struct sp *sp;
+	struct vocab *vocab; /* NULL: text only */
+};
+
 /* The tools of one language; NULL: the recipe does not use this tool. */
-struct side_tools {
+struct side {
 	struct normalizer *normalizer;
 	struct tokenizer *tokenizer;
 	struct detokenizer *detokenizer;
+	struct pieces *pieces; /* borrowed from struct pipeline */
 };
 
 struct pipeline {
-	struct side_tools sides[2];
-	struct bpe *bpe; /* bpe or sp; both NULL: text only */
-	struct sp *sp;
-	struct vocab *vocab;	 /* NULL: text only */
-	struct protect *protect; /* NULL: none */
+	struct side sides[N_SIDES];
+	struct pieces pieces[N_SIDES]; /* owned; both sides of a joint vocabulary use the first */
+	struct protect *protect;       /* NULL: none */
 	struct protect_masked masked;
 	struct buf a, b, marked; /* results between steps */
 };
 
-static int open_side(struct side_tools *s, const char *language, const struct conf *c,
-		     struct err *e)
+static int open_side(struct side *s, const char *language, const struct conf *c, struct err *e)
 {
 	struct tokenizer_options o = { .language = language,
 				       .escape = c->escape,
@@ -48,8 +53,9 @@ static int open_side(struct side_tools *s, const char *language, const struct co
 	return s->detokenizer ? 0 : e->code;
 }
 
-enum protect_where pipeline_where(const struct conf *c)
+enum protect_where pipeline_where(const struct conf *c, enum pipeline_side side)
 {
+	(void)side;
 	return c->tokenize ? PROTECT_WORDS : PROTECT_ANYWHERE;
 }
 
@@ -131,50 +137,62 @@ const struct protect *pipeline_protect(const struct pipeline *p)
 	return p->protect;
 }
 
-const char *pipeline_codes_file(const struct conf *c)
+const char *pipeline_codes_file(const struct conf *c, enum pipeline_side side)
 {
+	(void)side;
 	return c->segmentation == SEGMENTATION_BPE ? BPE_CODES_FILE : SENTENCEPIECE_FILE;
 }
 
-static int open_pieces(struct pipeline *p, const char *folder, const struct conf *c, struct err *e)
+const char *pipeline_vocab_file(const struct conf *c, enum pipeline_side side)
+{
+	(void)c;
+	(void)side;
+	return VOCABULARY_FILE;
+}
+
+static int open_subwords(struct pipeline *p, enum pipeline_side side, const char *folder,
+			 const struct conf *c, struct err *e)
 {
 	bool is_bpe = c->segmentation == SEGMENTATION_BPE;
-	char *path = file_path(e, "%s/%s", folder, pipeline_codes_file(c));
+	char *path = file_path(e, "%s/%s", folder, pipeline_codes_file(c, side));
+	struct pieces *s = &p->pieces[side];
 
 	if (path && is_bpe)
-		p->bpe = bpe_open(path, e);
+		s->bpe = bpe_open(path, e);
 	else if (path)
-		p->sp = sp_open(path, e);
+		s->sp = sp_open(path, e);
 	free(path);
-	if (p->bpe)
-		bpe_protect(p->bpe, p->protect, pipeline_where(c));
-	return p->bpe || p->sp ? 0 : e->code;
+	if (s->bpe)
+		bpe_protect(s->bpe, p->protect, pipeline_where(c, side));
+	return s->bpe || s->sp ? 0 : e->code;
 }
 
 /* ERR_DATA: a protected symbol is not in the vocabulary, so it would become <unk>. */
-static int check_symbols(const struct pipeline *p, const char *folder, struct err *e)
+static int check_symbols(const struct pipeline *p, const struct vocab *v, const char *path,
+			 struct err *e)
 {
 	for (size_t i = 0; i < protect_count(p->protect); i++) {
 		const char *symbol = protect_symbol(p->protect, i);
 
-		if (vocab_id(p->vocab, symbol, strlen(symbol)) == TOKEN_UNKNOWN)
+		if (vocab_id(v, symbol, strlen(symbol)) == TOKEN_UNKNOWN)
 			return err_set(e, ERR_DATA,
-				       "%s/" VOCABULARY_FILE
-				       ": the protected symbol %s is missing: the "
-				       "pieces were learned without it",
-				       folder, symbol);
+				       "%s: the protected symbol %s is missing: the pieces were "
+				       "learned without it",
+				       path, symbol);
 	}
 	return 0;
 }
 
-static int open_vocab(struct pipeline *p, const char *folder, struct err *e)
+static int open_vocab(struct pipeline *p, enum pipeline_side side, const char *folder,
+		      const struct conf *c, struct err *e)
 {
-	char *path = file_path(e, "%s/" VOCABULARY_FILE, folder);
+	char *path = file_path(e, "%s/%s", folder, pipeline_vocab_file(c, side));
+	struct vocab *v = path ? vocab_open(path, e) : NULL;
+	int rc = v ? check_symbols(p, v, path, e) : e->code;
 
-	if (path)
-		p->vocab = vocab_open(path, e);
+	p->pieces[side].vocab = v;
 	free(path);
-	return p->vocab ? check_symbols(p, folder, e) : e->code;
+	return rc;
 }
 
 struct pipeline *pipeline_open_pieces(const char *folder, const struct conf *c, struct err *e)
@@ -186,10 +204,11 @@ struct pipeline *pipeline_open_pieces(const char *folder, const struct conf *c, 
 	if (pipeline_symbols(&p->protect, c, e) ||
 	    open_side(&p->sides[SIDE_SOURCE], c->source_language, c, e) ||
 	    open_side(&p->sides[SIDE_TARGET], c->target_language, c, e) ||
-	    (folder && open_pieces(p, folder, c, e))) {
+	    (folder && open_subwords(p, SIDE_SOURCE, folder, c, e))) {
 		pipeline_close(p);
 		return NULL;
 	}
+	p->sides[SIDE_SOURCE].pieces = p->sides[SIDE_TARGET].pieces = &p->pieces[SIDE_SOURCE];
 	return p;
 }
 
@@ -197,26 +216,33 @@ struct pipeline *pipeline_open(const char *folder, const struct conf *c, struct 
 {
 	struct pipeline *p = pipeline_open_pieces(folder, c, e);
 
-	if (!p || !folder || !open_vocab(p, folder, e))
+	if (!p || !folder || !open_vocab(p, SIDE_SOURCE, folder, c, e))
 		return p;
 	pipeline_close(p);
 	return NULL;
 }
 
-const struct vocab *pipeline_vocab(const struct pipeline *p)
+const struct vocab *pipeline_vocab(const struct pipeline *p, enum pipeline_side side)
 {
-	return p->vocab;
+	return p->sides[side].pieces->vocab;
 }
 
-const struct intern *pipeline_piece_order(const struct pipeline *p)
+bool pipeline_is_sentencepiece(const struct pipeline *p, enum pipeline_side side)
 {
-	return p->sp ? sp_pieces(p->sp) : NULL;
+	return p->sides[side].pieces->sp != NULL;
+}
+
+const struct intern *pipeline_piece_order(const struct pipeline *p, enum pipeline_side side)
+{
+	const struct sp *sp = p->sides[side].pieces->sp;
+
+	return sp ? sp_pieces(sp) : NULL;
 }
 
 static int tokenize_masked(struct pipeline *p, enum pipeline_side side, const char *line, size_t n,
 			   struct buf *out, struct err *e)
 {
-	struct side_tools *s = &p->sides[side];
+	struct side *s = &p->sides[side];
 
 	if (s->normalizer) {
 		buf_clear(&p->a);
@@ -246,12 +272,14 @@ int pipeline_tokenize(struct pipeline *p, enum pipeline_side side, const char *l
 	return protect_unmask(p->protect, m, buf_text(&p->marked), p->marked.len, out, e);
 }
 
-int pipeline_word_pieces(struct pipeline *p, const char *word, size_t n, struct buf *out,
-			 struct err *e)
+int pipeline_word_pieces(struct pipeline *p, enum pipeline_side side, const char *word, size_t n,
+			 struct buf *out, struct err *e)
 {
-	assert(!p->sp != !p->bpe);
-	return p->sp ? sp_apply_line(p->sp, word, n, out, e)
-		     : bpe_apply_line(p->bpe, word, n, out, e);
+	struct pieces *s = p->sides[side].pieces;
+
+	assert(!s->sp != !s->bpe);
+	return s->sp ? sp_apply_line(s->sp, word, n, out, e)
+		     : bpe_apply_line(s->bpe, word, n, out, e);
 }
 
 int pipeline_pieces_to_ids(const struct vocab *v, const char *pieces, size_t n, int32_t **ids,
@@ -271,15 +299,17 @@ int pipeline_pieces_to_ids(const struct vocab *v, const char *pieces, size_t n, 
 int pipeline_encode(struct pipeline *p, enum pipeline_side side, const char *line, size_t n,
 		    int32_t **ids, size_t *n_ids, size_t *cap, struct err *e)
 {
-	assert(p->vocab);
+	const struct vocab *v = pipeline_vocab(p, side);
+
+	assert(v);
 	buf_clear(&p->b);
 	if (pipeline_tokenize(p, side, line, n, &p->b, e))
 		return e->code;
 	/* p->b holds the tokens; p->a is free for the pieces */
 	buf_clear(&p->a);
-	if (pipeline_word_pieces(p, buf_text(&p->b), p->b.len, &p->a, e))
+	if (pipeline_word_pieces(p, side, buf_text(&p->b), p->b.len, &p->a, e))
 		return e->code;
-	return pipeline_pieces_to_ids(p->vocab, buf_text(&p->a), p->a.len, ids, n_ids, cap, e);
+	return pipeline_pieces_to_ids(v, buf_text(&p->a), p->a.len, ids, n_ids, cap, e);
 }
 
 /* Append the detokenised p->b. */
@@ -301,25 +331,26 @@ static int detokenize_masked(struct pipeline *p, struct detokenizer *d, struct b
 int pipeline_decode(struct pipeline *p, enum pipeline_side side, const int32_t *ids, size_t n,
 		    struct buf *out, struct err *e)
 {
-	struct side_tools *s = &p->sides[side];
-	size_t i;
+	struct side *s = &p->sides[side];
+	struct sp *sp = s->pieces->sp;
+	const struct vocab *v = s->pieces->vocab;
 
 	buf_clear(&p->a);
 	buf_clear(&p->b);
-	for (i = 0; i < n; i++) {
-		if (ids[i] < 0 || ids[i] >= vocab_size(p->vocab))
+	for (size_t i = 0; i < n; i++) {
+		if (ids[i] < 0 || ids[i] >= vocab_size(v))
 			return err_set(e, ERR_DATA,
 				       "token id %d is outside the vocabulary of %d entries",
-				       (int)ids[i], (int)vocab_size(p->vocab));
+				       (int)ids[i], (int)vocab_size(v));
 		if (ids[i] == TOKEN_PAD || ids[i] == TOKEN_END || ids[i] == TOKEN_START)
 			continue;
 		if (p->a.len)
 			buf_add_char(&p->a, ' ');
-		buf_add_str(&p->a, vocab_piece(p->vocab, ids[i]));
+		buf_add_str(&p->a, vocab_piece(v, ids[i]));
 	}
-	if (p->sp && sp_undo_line(p->sp, buf_text(&p->a), p->a.len, &p->b, e))
+	if (sp && sp_undo_line(sp, buf_text(&p->a), p->a.len, &p->b, e))
 		return e->code;
-	if (!p->sp)
+	if (!sp)
 		bpe_undo_line("@@", buf_text(&p->a), p->a.len, &p->b);
 	if (buf_check(&p->a, e) || buf_check(&p->b, e))
 		return e->code;
@@ -339,10 +370,10 @@ void pipeline_close(struct pipeline *p)
 		normalizer_free(p->sides[side].normalizer);
 		tokenizer_free(p->sides[side].tokenizer);
 		detokenizer_free(p->sides[side].detokenizer);
+		bpe_close(p->pieces[side].bpe);
+		sp_close(p->pieces[side].sp);
+		vocab_close(p->pieces[side].vocab);
 	}
-	bpe_close(p->bpe);
-	sp_close(p->sp);
-	vocab_close(p->vocab);
 	protect_close(p->protect);
 	protect_masked_free(&p->masked);
 	buf_free(&p->a);

@@ -10,6 +10,7 @@
 #ifndef WERKBANK_DATA_SUBWORD_PIPELINE_H
 #define WERKBANK_DATA_SUBWORD_PIPELINE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "data/text/protect.h"
@@ -42,21 +43,27 @@ struct pipeline *pipeline_open_pieces(const char *folder, const struct conf *c, 
  * the symbol with "@@", for symbols that touch the text after them.
  */
 int pipeline_symbols(struct protect **out, const struct conf *c, struct err *e);
-/* Where BPE finds symbols in tokenised text. */
-enum protect_where pipeline_where(const struct conf *c);
+enum pipeline_side { SIDE_SOURCE, SIDE_TARGET, N_SIDES };
+
+/* Where BPE finds symbols in the tokenised text of a side. */
+enum protect_where pipeline_where(const struct conf *c, enum pipeline_side side);
 /* The symbols; NULL: none. Borrowed. */
 const struct protect *pipeline_protect(const struct pipeline *p);
-/* The name of the file with the codes of the option segmentation: a constant of model_files.h. */
-const char *pipeline_codes_file(const struct conf *c);
-/* Borrowed; NULL: opened without a vocabulary. */
-const struct vocab *pipeline_vocab(const struct pipeline *p);
 /*
- * The pieces in the order that vocab.tsv must have, for vocab_write_in_order(). NULL: any order,
+ * The names of the files with the codes of the option segmentation, and with the vocabulary: constants of
+ * model_files.h. Both sides of a joint vocabulary have the same files.
+ */
+const char *pipeline_codes_file(const struct conf *c, enum pipeline_side side);
+const char *pipeline_vocab_file(const struct conf *c, enum pipeline_side side);
+/* Borrowed; NULL: opened without a vocabulary. */
+const struct vocab *pipeline_vocab(const struct pipeline *p, enum pipeline_side side);
+/* Is the subword model of the side a SentencePiece model? Else it is BPE. */
+bool pipeline_is_sentencepiece(const struct pipeline *p, enum pipeline_side side);
+/*
+ * The pieces in the order that the vocabulary file must have, for vocab_write_in_order(). NULL: any order,
  * use vocab_write(). Borrowed.
  */
-const struct intern *pipeline_piece_order(const struct pipeline *p);
-
-enum pipeline_side { SIDE_SOURCE, SIDE_TARGET };
+const struct intern *pipeline_piece_order(const struct pipeline *p, enum pipeline_side side);
 
 /* Append the tokens of a raw line to out, before the split into pieces. */
 int pipeline_tokenize(struct pipeline *p, enum pipeline_side side, const char *line, size_t n,
@@ -77,8 +84,8 @@ int pipeline_decode(struct pipeline *p, enum pipeline_side side, const int32_t *
  * Append the pieces of one token to out, joined by one blank; there may be none. A whole
  * tokenised line gives the pieces of its tokens, joined by blanks, since no piece spans a blank.
  */
-int pipeline_word_pieces(struct pipeline *p, const char *word, size_t n, struct buf *out,
-			 struct err *e);
+int pipeline_word_pieces(struct pipeline *p, enum pipeline_side side, const char *word, size_t n,
+			 struct buf *out, struct err *e);
 
 /* The last step of encoding: append the ids of pieces that are separated by blanks to *ids. */
 int pipeline_pieces_to_ids(const struct vocab *v, const char *pieces, size_t n, int32_t **ids,

@@ -78,7 +78,8 @@ static int join_pieces(struct banned_phrases *f, const char *word, size_t n, str
 	const char *at, *stop;
 
 	buf_clear(&f->pieces);
-	if (pipeline_word_pieces(f->pipeline, word, n, &f->pieces, e) || buf_check(&f->pieces, e))
+	if (pipeline_word_pieces(f->pipeline, SIDE_TARGET, word, n, &f->pieces, e) ||
+	    buf_check(&f->pieces, e))
 		return e->code;
 	for (at = buf_text(&f->pieces); *at; at = *stop ? stop + 1 : stop) {
 		size_t length;
@@ -140,8 +141,8 @@ static int add_edge(struct phrase *p, int32_t from, int32_t to, int32_t token, s
 static int add_phrase_word(struct banned_phrases *f, struct phrase *p, int32_t begin, int32_t end,
 			   int32_t next, struct err *e)
 {
-	const struct vocab *v = pipeline_vocab(f->pipeline);
-	const bool has_marks = !pipeline_piece_order(f->pipeline);
+	const struct vocab *v = pipeline_vocab(f->pipeline, SIDE_TARGET);
+	const bool has_marks = !pipeline_is_sentencepiece(f->pipeline, SIDE_TARGET);
 	const char *text = buf_text(&f->text);
 
 	for (int32_t to = begin + 1; to <= end; to++)

@@ -354,10 +354,10 @@ static int stage_pieces(struct model_import *m, struct err *e)
 		rc = find_vocabulary(m, e);
 	if (!rc)
 		rc = stage_model_file(m, sentencepiece ? NULL : m->c->codes,
-				      pipeline_codes_file(m->c), &is_found, e);
+				      pipeline_codes_file(m->c, SIDE_TARGET), &is_found, e);
 	if (!rc && !is_found)
 		rc = err_set(e, ERR_NOINPUT, "%s has no %s, which splits words into pieces: %s",
-			     m->pieces, pipeline_codes_file(m->c),
+			     m->pieces, pipeline_codes_file(m->c, SIDE_TARGET),
 			     sentencepiece ? "give --corpus NAME"
 					   : "give --codes FILE or --corpus NAME");
 	return rc;

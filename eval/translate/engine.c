@@ -87,7 +87,7 @@ static int engine_load_recipe(struct engine *g, struct conf *c, bool as_trained,
 
 static int engine_check_vocabulary(const struct engine *g, struct err *e)
 {
-	const struct vocab *v = pipeline_vocab(g->pipeline);
+	const struct vocab *v = pipeline_vocab(g->pipeline, SIDE_TARGET);
 
 	if (vocab_size(v) != g->state.shape.vocabulary)
 		return err_set(
@@ -241,8 +241,8 @@ static bool begins_word(const char *piece)
 /* Fills joins_next (BPE) or starts_word (SentencePiece). */
 static int find_word_boundaries(struct engine *g, struct err *e)
 {
-	const struct vocab *v = pipeline_vocab(g->pipeline);
-	const bool marks_begin = pipeline_piece_order(g->pipeline) != NULL;
+	const struct vocab *v = pipeline_vocab(g->pipeline, SIDE_TARGET);
+	const bool marks_begin = pipeline_is_sentencepiece(g->pipeline, SIDE_TARGET);
 	const int32_t n = vocab_real_size(v);
 	bool *flags = mem_alloc((size_t)n, sizeof(*flags), e);
 
@@ -261,7 +261,7 @@ static int find_word_boundaries(struct engine *g, struct err *e)
 /* --shortlist: a path, or "model" for the file in the model folder. */
 static int open_shortlist(struct engine *g, const struct conf *c, struct err *e)
 {
-	const struct vocab *v = pipeline_vocab(g->pipeline);
+	const struct vocab *v = pipeline_vocab(g->pipeline, SIDE_TARGET);
 	char *path;
 
 	if (!c->shortlist)

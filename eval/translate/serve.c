@@ -50,7 +50,7 @@ static void write_token_pieces(struct json_writer *w, const struct engine *g, co
 {
 	json_put_open(w, key, '[');
 	for (int32_t i = 0; i < n; i++)
-		json_str(w, vocab_piece(pipeline_vocab(g->pipeline), ids[i]));
+		json_str(w, vocab_piece(pipeline_vocab(g->pipeline, SIDE_TARGET), ids[i]));
 	json_close(w, ']');
 }
 
@@ -134,7 +134,8 @@ static void write_alternatives(struct json_writer *w, const struct engine *g,
 		const struct word_suggestion *s = &x->alternatives[i];
 
 		json_open(w, '{');
-		json_put_str(w, "piece", vocab_piece(pipeline_vocab(g->pipeline), s->token));
+		json_put_str(w, "piece",
+			     vocab_piece(pipeline_vocab(g->pipeline, SIDE_TARGET), s->token));
 		json_put_str(w, "word", s->word);
 		json_put_real(w, "log_prob", s->log_prob);
 		json_put_str(w, "prefix", s->prefix);

@@ -713,7 +713,7 @@ static void check_shuffled(struct corpus *q, const struct expected *x)
 		shard_read(s, i, source, target);
 		check_ids(tools, SIDE_TARGET, &line, target, n_target);
 		buf_clear(&pieces);
-		check_int(pipeline_word_pieces(tools, at, n, &pieces, &e), 0);
+		check_int(pipeline_word_pieces(tools, SIDE_TARGET, at, n, &pieces, &e), 0);
 		check(n_split == pieces.len && !memcmp(at_split, buf_text(&pieces), n_split));
 		at += n + 1;
 		at_split += n_split + 1;

@@ -242,16 +242,18 @@ static int write_vocabulary(struct trip *t, struct err *e)
 		rc = pipeline_tokenize(p, SIDE_SOURCE, t->lines[i], strlen(t->lines[i]), &tokens,
 				       e);
 		if (!rc)
-			rc = pipeline_word_pieces(p, buf_text(&tokens), tokens.len, &pieces, e);
+			rc = pipeline_word_pieces(p, SIDE_SOURCE, buf_text(&tokens), tokens.len,
+						  &pieces, e);
 		if (!rc)
 			rc = count_piece_text(v, buf_text(&pieces), pieces.len, e);
 	}
 	for (size_t i = 0; !rc && i < ARRAY_LEN(hostile); i++)
 		rc = vocab_count(v, hostile[i], strlen(hostile[i]), 0, e);
 	if (!rc)
-		rc = pipeline_piece_order(p) ? vocab_write_in_order(v, pipeline_piece_order(p),
-								    in_folder("vocab.tsv"), e)
-					     : vocab_write(v, in_folder("vocab.tsv"), e);
+		rc = pipeline_piece_order(p, SIDE_SOURCE)
+			     ? vocab_write_in_order(v, pipeline_piece_order(p, SIDE_SOURCE),
+						    in_folder("vocab.tsv"), e)
+			     : vocab_write(v, in_folder("vocab.tsv"), e);
 	buf_free(&tokens);
 	buf_free(&pieces);
 	vocab_counter_free(v);
@@ -302,7 +304,7 @@ static void remove_blanks(struct buf *b)
 static void check_symbol_ids(const struct trip *t, const char *line, const int32_t *ids, size_t n)
 {
 	const struct protect *p = pipeline_protect(t->tools);
-	const struct vocab *v = pipeline_vocab(t->tools);
+	const struct vocab *v = pipeline_vocab(t->tools, SIDE_SOURCE);
 	size_t len, i = 0;
 	char with_mark[PROTECT_MAX_BYTES + 3];
 
@@ -403,7 +405,7 @@ TEST(protect_survives_bpe_dropout)
 	int changed = 0;
 
 	t->c.bpe_dropout = 0.5;
-	d = bpe_dropout_open(test_folder(), &t->c, pipeline_vocab(t->tools), &e);
+	d = bpe_dropout_open(test_folder(), &t->c, pipeline_vocab(t->tools, SIDE_SOURCE), &e);
 	for (size_t i = 0; check(d != NULL) && i < N_LINES; i++) {
 		const struct bpe_dropout_key key = { .pair = (int64_t)i };
 		int32_t *ids = NULL, *out = NULL;

@@ -501,9 +501,9 @@ TEST(sp_pipeline_there_and_back)
 	counter = vocab_counter_new(&e);
 	check_int(vocab_count(counter, "▁boat", strlen("▁boat"), 7, &e), 0);
 	p = pipeline_open_pieces(test_folder(), &c, &e);
-	check(p && pipeline_piece_order(p));
+	check(p && pipeline_piece_order(p, SIDE_SOURCE));
 	if (p)
-		check_int(vocab_write_in_order(counter, pipeline_piece_order(p),
+		check_int(vocab_write_in_order(counter, pipeline_piece_order(p, SIDE_SOURCE),
 					       in_folder("vocab.tsv"), &e),
 			  0);
 	pipeline_close(p);
@@ -512,7 +512,7 @@ TEST(sp_pipeline_there_and_back)
 	if (!p)
 		test_fail(__FILE__, __LINE__, "%s", e.text);
 	if (p) {
-		const struct vocab *v = pipeline_vocab(p);
+		const struct vocab *v = pipeline_vocab(p, SIDE_SOURCE);
 
 		check_int(vocab_size(v), 224);
 		check_int(vocab_real_size(v), 220);

@@ -55,7 +55,7 @@ static void spell(const struct pipeline *p, const int32_t *tokens, int32_t n, ch
 
 	text[at++] = ' ';
 	for (int32_t i = 0; i < n; i++) {
-		const char *piece = vocab_piece(pipeline_vocab(p), tokens[i]);
+		const char *piece = vocab_piece(pipeline_vocab(p, SIDE_TARGET), tokens[i]);
 
 		while (*piece && *piece != '@')
 			text[at++] = *piece++;
