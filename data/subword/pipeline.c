@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "data/subword/bpe.h"
+#include "data/subword/pair_tools.h"
 #include "data/subword/sp.h"
 #include "data/text/chars.h"
-#include "data/text/tokenize.h"
 #include "share/base/file.h"
 #include "share/base/mem.h"
 #include "share/base/util.h"
@@ -22,36 +22,20 @@ struct pieces {
 	struct vocab *vocab; /* NULL: text only */
 };
 
-/* The tools of one language; NULL: the recipe does not use this tool. */
 struct side {
-	struct normalizer *normalizer;
-	struct tokenizer *tokenizer;
-	struct detokenizer *detokenizer;
 	struct pieces *pieces; /* borrowed from struct pipeline */
 };
 
 struct pipeline {
 	struct side sides[N_SIDES];
+	struct pair_tools *pairs; /* owned */
+	const struct text_tools
+		*tools; /* (N_SIDES) of the line that was followed last; borrowed from pairs */
 	struct pieces pieces[N_SIDES]; /* owned; both sides of a joint vocabulary use the first */
 	struct protect *protect;       /* NULL: none */
 	struct protect_masked masked;
 	struct buf a, b, marked; /* results between steps */
 };
-
-static int open_side(struct side *s, const char *language, const struct conf *c, struct err *e)
-{
-	struct tokenizer_options o = { .language = language,
-				       .escape = c->escape,
-				       .aggressive = c->aggressive };
-
-	if (c->normalize && !(s->normalizer = normalizer_new(language, e)))
-		return e->code;
-	if (!c->tokenize)
-		return 0;
-	s->tokenizer = tokenizer_new(&o, e);
-	s->detokenizer = s->tokenizer ? detokenizer_new(language, e) : NULL;
-	return s->detokenizer ? 0 : e->code;
-}
 
 enum protect_where pipeline_where(const struct conf *c, enum pipeline_side side)
 {
@@ -201,13 +185,12 @@ struct pipeline *pipeline_open_pieces(const char *folder, const struct conf *c, 
 
 	if (!p)
 		return NULL;
-	if (pipeline_symbols(&p->protect, c, e) ||
-	    open_side(&p->sides[SIDE_SOURCE], c->source_language, c, e) ||
-	    open_side(&p->sides[SIDE_TARGET], c->target_language, c, e) ||
+	if (pipeline_symbols(&p->protect, c, e) || !(p->pairs = pair_tools_open(c, e)) ||
 	    (folder && open_subwords(p, SIDE_SOURCE, folder, c, e))) {
 		pipeline_close(p);
 		return NULL;
 	}
+	pipeline_follow_line(p, "", 0);
 	p->sides[SIDE_SOURCE].pieces = p->sides[SIDE_TARGET].pieces = &p->pieces[SIDE_SOURCE];
 	return p;
 }
@@ -239,10 +222,27 @@ const struct intern *pipeline_piece_order(const struct pipeline *p, enum pipelin
 	return sp ? sp_pieces(sp) : NULL;
 }
 
+void pipeline_follow_line(struct pipeline *p, const char *line, size_t n)
+{
+	p->tools = pair_tools_of_line(p->pairs, line, n);
+}
+
+/* The tag is the first piece, or the second after a blank of SentencePiece. */
+static void follow_ids(struct pipeline *p, const struct vocab *v, const int32_t *ids, size_t n)
+{
+	const struct text_tools *others = pair_tools_of_line(p->pairs, "", 0);
+
+	p->tools = others;
+	for (size_t i = 0; i < n && i < 2 && p->tools == others; i++)
+		if (ids[i] >= 0 && ids[i] < vocab_size(v))
+			pipeline_follow_line(p, vocab_piece(v, ids[i]),
+					     strlen(vocab_piece(v, ids[i])));
+}
+
 static int tokenize_masked(struct pipeline *p, enum pipeline_side side, const char *line, size_t n,
 			   struct buf *out, struct err *e)
 {
-	struct side *s = &p->sides[side];
+	const struct text_tools *s = &p->tools[side];
 
 	if (s->normalizer) {
 		buf_clear(&p->a);
@@ -262,6 +262,8 @@ int pipeline_tokenize(struct pipeline *p, enum pipeline_side side, const char *l
 {
 	struct protect_masked *m = &p->masked;
 
+	if (side == SIDE_SOURCE)
+		pipeline_follow_line(p, line, n);
 	if (protect_mask(p->protect, PROTECT_ANYWHERE, line, n, m, e))
 		return e->code;
 	if (!m->n)
@@ -337,6 +339,8 @@ int pipeline_decode(struct pipeline *p, enum pipeline_side side, const int32_t *
 
 	buf_clear(&p->a);
 	buf_clear(&p->b);
+	if (side == SIDE_SOURCE)
+		follow_ids(p, v, ids, n);
 	for (size_t i = 0; i < n; i++) {
 		if (ids[i] < 0 || ids[i] >= vocab_size(v))
 			return err_set(e, ERR_DATA,
@@ -354,8 +358,8 @@ int pipeline_decode(struct pipeline *p, enum pipeline_side side, const int32_t *
 		bpe_undo_line("@@", buf_text(&p->a), p->a.len, &p->b);
 	if (buf_check(&p->a, e) || buf_check(&p->b, e))
 		return e->code;
-	if (s->detokenizer)
-		return detokenize_masked(p, s->detokenizer, out, e);
+	if (p->tools[side].detokenizer)
+		return detokenize_masked(p, p->tools[side].detokenizer, out, e);
 	buf_add(out, buf_text(&p->b), p->b.len);
 	return buf_check(out, e);
 }
@@ -367,13 +371,11 @@ void pipeline_close(struct pipeline *p)
 	if (!p)
 		return;
 	for (side = SIDE_SOURCE; side <= SIDE_TARGET; side++) {
-		normalizer_free(p->sides[side].normalizer);
-		tokenizer_free(p->sides[side].tokenizer);
-		detokenizer_free(p->sides[side].detokenizer);
 		bpe_close(p->pieces[side].bpe);
 		sp_close(p->pieces[side].sp);
 		vocab_close(p->pieces[side].vocab);
 	}
+	pair_tools_close(p->pairs);
 	protect_close(p->protect);
 	protect_masked_free(&p->masked);
 	buf_free(&p->a);

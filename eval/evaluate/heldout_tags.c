@@ -106,7 +106,8 @@ static int score_tag(struct heldout *h, struct heldout_tag *t, struct err *e)
 	struct chrf_score chrf_result;
 	int rc;
 
-	o.tokenizer = score_tokenizer_of(h->engine->conf);
+	o.tokenizer = score_tokenizer_of_language(
+		h->engine->conf, line_tag_languages(h->engine->conf, t->tag).target);
 	bleu = chrf ? bleu_new(&o, e) : NULL;
 	rc = bleu ? 0 : e->code;
 	for (int64_t i = 0; !rc && i < h->n; i++) {

@@ -498,12 +498,20 @@ static void free_constraints(struct constraint_list *w)
 	free(w->all);
 }
 
+/* What comes next is the target of this line. */
+static void follow_line(struct engine *g, const struct engine_line *line)
+{
+	pipeline_follow_line(g->pipeline, line->n_tag ? line->tag : line->text,
+			     line->n_tag ? line->n_tag : line->n);
+}
+
 static int make_constraint(struct engine *g, const struct engine_line *line,
 			   struct decode_constraint *constraint, int32_t **prefix, struct err *e)
 {
 	size_t n = 0, cap = 0;
 
 	constraint->number = line->number;
+	follow_line(g, line);
 	if (line->n_prefix && pipeline_encode(g->pipeline, SIDE_TARGET, line->prefix,
 					      line->n_prefix, prefix, &n, &cap, e))
 		return e->code;
@@ -566,8 +574,10 @@ int engine_translate(struct engine *g, const struct decode_options *options,
 		rc = decoder_run(g->decoder, &o, sources, n, results, e);
 	for (size_t i = 0; i < n && !rc; i++)
 		translations[i].result = results[i];
-	for (size_t i = 0; i < n && !rc; i++)
+	for (size_t i = 0; i < n && !rc; i++) {
+		follow_line(g, &lines[i]);
 		rc = write_texts(g, &translations[i], e);
+	}
 	if (rc)
 		engine_translations_free(translations, n);
 	free_constraints(&constraints);

@@ -106,7 +106,10 @@ int engine_translate(struct engine *g, const struct decode_options *o,
 		     struct engine_translation *translations, struct err *e);
 void engine_translations_free(struct engine_translation *translations, size_t n);
 
-/* The raw text of n target tokens, which the caller frees; NULL: failure. */
+/*
+ * The raw text of n target tokens, in the language of the line that was translated last. The caller frees it; NULL:
+ * failure.
+ */
 char *engine_text_of(const struct engine *g, const int32_t *tokens, int32_t n, struct err *e);
 
 /*

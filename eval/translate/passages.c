@@ -13,9 +13,17 @@
 #define SEVERAL_MAX                                                                                \
 	0.3 /* models whose training lines had several sentences more often keep lines whole */
 
+/* The splitters of a pair of languages. */
+struct pair_splitters {
+	struct pair_languages languages;
+	struct sentence_splitter *source, *target; /* owned */
+};
+
 struct passages {
-	struct engine *engine;			   /* borrowed */
-	struct sentence_splitter *source, *target; /* owned; NULL: lines are translated whole */
+	struct engine *engine; /* borrowed */
+	struct pair_splitters *
+		pairs; /* owned: (n_pairs), made when a line needs them; the first: of lines without a tag */
+	size_t n_pairs, cap_pairs; /* 0: lines are translated whole */
 	/* of one call: the sentences of all lines */
 	struct engine_line *units; /* (n_units) owned */
 	struct phrases *phrases;   /* (n_units) owned; NULL: no line has terms */
@@ -30,6 +38,26 @@ static bool splits_lines(const struct engine *g, const struct conf *c)
 	return g->state.several <= SEVERAL_MAX;
 }
 
+/* The splitters for lines with this tag; NULL: failure. */
+static const struct pair_splitters *find_splitters(struct passages *p, const char *tag,
+						   struct err *e)
+{
+	const struct pair_languages l = line_tag_languages(p->engine->conf, tag);
+	struct pair_splitters *s;
+
+	for (size_t i = 0; i < p->n_pairs; i++)
+		if (!strcmp(p->pairs[i].languages.source, l.source) &&
+		    !strcmp(p->pairs[i].languages.target, l.target))
+			return &p->pairs[i];
+	if (mem_grow(&p->pairs, &p->cap_pairs, p->n_pairs + 1, sizeof(*p->pairs), e))
+		return NULL;
+	s = &p->pairs[p->n_pairs++];
+	*s = (struct pair_splitters){ .languages = l,
+				      .source = sentence_splitter_new(l.source, e) };
+	s->target = s->source ? sentence_splitter_new(l.target, e) : NULL;
+	return s->target ? s : NULL;
+}
+
 struct passages *passages_new(struct engine *g, const struct conf *c, struct err *e)
 {
 	struct passages *p = mem_alloc(1, sizeof(*p), e);
@@ -39,9 +67,7 @@ struct passages *passages_new(struct engine *g, const struct conf *c, struct err
 	p->engine = g;
 	if (!splits_lines(g, c))
 		return p;
-	p->source = sentence_splitter_new(c->source_language, e);
-	p->target = p->source ? sentence_splitter_new(c->target_language, e) : NULL;
-	if (p->target)
+	if (find_splitters(p, "", e))
 		return p;
 	passages_free(p);
 	return NULL;
@@ -49,15 +75,18 @@ struct passages *passages_new(struct engine *g, const struct conf *c, struct err
 
 bool passages_keep_lines(const struct passages *p)
 {
-	return !p->source;
+	return !p->n_pairs;
 }
 
 void passages_free(struct passages *p)
 {
 	if (!p)
 		return;
-	sentence_splitter_free(p->source);
-	sentence_splitter_free(p->target);
+	for (size_t i = 0; i < p->n_pairs; i++) {
+		sentence_splitter_free(p->pairs[i].source);
+		sentence_splitter_free(p->pairs[i].target);
+	}
+	free(p->pairs);
 	free(p->units);
 	free(p);
 }
@@ -84,7 +113,7 @@ const struct passage_part *passage_part_at(const struct passage_result *r, int32
 
 bool passages_split(const struct passages *p, const struct passage_line *l)
 {
-	return p->source && !l->is_whole && l->line.n_phrases == 0;
+	return p->n_pairs && !l->is_whole && l->line.n_phrases == 0;
 }
 
 static int add_unit(struct passages *p, const struct engine_line *unit, struct err *e)
@@ -96,14 +125,14 @@ static int add_unit(struct passages *p, const struct engine_line *unit, struct e
 }
 
 /* Give the sentences of the prefix to the units from `first` on; the last unit gets what is left. */
-static int split_prefix(struct passages *p, const struct engine_line *line, size_t first,
-			struct err *e)
+static int split_prefix(struct passages *p, struct sentence_splitter *splitter,
+			const struct engine_line *line, size_t first, struct err *e)
 {
 	const struct sentence_range *r;
 	const size_t n_units = p->n_units - first;
 	size_t n;
 
-	if (sentences_find(p->target, line->prefix, line->n_prefix, &r, &n, e))
+	if (sentences_find(splitter, line->prefix, line->n_prefix, &r, &n, e))
 		return e->code;
 	for (size_t i = 0; i < n && i < n_units; i++) {
 		const bool is_rest = i + 1 == n_units || i + 1 == n;
@@ -123,8 +152,11 @@ static int split_passage_line(struct passages *p, const struct passage_line *l, 
 	const size_t first = p->n_units;
 	size_t n = 0, n_tag;
 	const char *tag = line_tag_find(p->engine->conf, line->text, line->n, &n_tag);
+	const struct pair_splitters *splitters = NULL;
 
-	if (!is_whole && sentences_find(p->source, line->text, line->n, &r, &n, e))
+	if (!is_whole && !(splitters = find_splitters(p, tag, e)))
+		return e->code;
+	if (!is_whole && sentences_find(splitters->source, line->text, line->n, &r, &n, e))
 		return e->code;
 	if (is_whole || n <= 1) {
 		struct engine_line unit = *line;
@@ -146,7 +178,7 @@ static int split_passage_line(struct passages *p, const struct passage_line *l, 
 		if (add_unit(p, &unit, e))
 			return e->code;
 	}
-	return line->n_prefix ? split_prefix(p, line, first, e) : 0;
+	return line->n_prefix ? split_prefix(p, splitters->target, line, first, e) : 0;
 }
 
 /* Find the terms of each unit; they become phrases of it. */
