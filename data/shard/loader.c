@@ -306,10 +306,12 @@ static const int32_t *loader_choose_ids(const struct loader *l, int side, const 
 
 static int loader_open_mix(struct loader *l, struct err *e)
 {
-	l->options.tags.seed = l->options.seed;
-	if (l->options.tags.temperature > 1)
-		l->mix = tag_mix_new(l->shard, &l->options.tags, e);
-	return l->options.tags.temperature <= 1 || l->mix ? 0 : e->code;
+	const struct tag_mix_options *o = l->options.tags;
+
+	if (!o || o->temperature <= 1)
+		return 0;
+	l->mix = tag_mix_new(l->shard, o, l->options.seed, e);
+	return l->mix ? 0 : e->code;
 }
 
 struct loader *loader_new(const struct shard *s, const struct loader_options *o, struct err *e)

@@ -8,7 +8,7 @@
  * batch_tokens and the shares of tags only. Rank r of n takes the numbers r, r + n, r + 2n, …, so any number of ranks
  * trains on the same steps.
  *
- * With tags.temperature above 1 an epoch has as many pairs, but not each of them once: tag_mix.h says which.
+ * With a temperature above 1 an epoch has as many pairs, but not each of them once: tag_mix.h says which.
  *
  * BPE-dropout makes sentences longer. Batches are planned with the lengths in the shard, but for
  * fewer tokens: the average growth is measured on a sample, and 1 % is kept free. A batch is
@@ -35,7 +35,8 @@ struct loader_options {
 	int32_t batch_tokens;
 	int32_t rank, ranks;	     /* 0, 1 for a single process */
 	struct bpe_dropout *dropout; /* borrowed, used by this loader only; NULL: no dropout */
-	struct tag_mix_options tags; /* shares of tags; the seed is that of the loader */
+	/* shares of tags, borrowed in this call; NULL: each pair once an epoch */
+	const struct tag_mix_options *tags;
 };
 
 /* Borrows the shard, which must outlive the loader. NULL: failure. */

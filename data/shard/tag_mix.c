@@ -9,8 +9,8 @@
 #include "share/base/mem.h"
 #include "share/base/util.h"
 
-#define TAG_PLACES                                                                                 \
-	2 /* tokens at the start of a source that may be the tag: SentencePiece may begin with a blank */
+/* The tag is one of the first tokens of a source: SentencePiece may begin with a blank. */
+#define TAG_PLACES 2
 
 enum { SHUFFLE_TAG = RNG_SHUFFLE | 3 << 8 };
 
@@ -142,7 +142,8 @@ static int fill_mix(struct tag_mix *m, const struct shard *s, const struct tag_m
 	return rc;
 }
 
-struct tag_mix *tag_mix_new(const struct shard *s, const struct tag_mix_options *o, struct err *e)
+struct tag_mix *tag_mix_new(const struct shard *s, const struct tag_mix_options *o, uint64_t seed,
+			    struct err *e)
 {
 	struct tag_mix *m = mem_alloc(1, sizeof(*m), e);
 	const size_t n = (size_t)o->n_tags + 1;
@@ -150,7 +151,7 @@ struct tag_mix *tag_mix_new(const struct shard *s, const struct tag_mix_options 
 	if (!m)
 		return NULL;
 	assert(o->temperature >= 1 && o->n_tags >= 0 && o->n_tags < UINT16_MAX);
-	m->seed = o->seed;
+	m->seed = seed;
 	m->n_pairs = shard_pairs(s);
 	m->n = (int32_t)n;
 	m->groups = mem_alloc(n, sizeof(*m->groups), e);

@@ -18,14 +18,14 @@
 struct tag_mix;
 
 struct tag_mix_options {
-	double temperature;  /* 1 or more; 0 or 1: the pairs as they are */
-	const int32_t *tags; /* (n_tags) borrowed: ids, each once */
+	double temperature; /* 1 or more; 0 or 1: the pairs as they are */
+	int32_t *tags;	    /* (n_tags) ids, each once; the caller owns them */
 	int32_t n_tags;
-	uint64_t seed;
 };
 
 /* Borrows the shard. ERR_CONFIG: the shard has fewer than two groups. NULL: failure. */
-struct tag_mix *tag_mix_new(const struct shard *s, const struct tag_mix_options *o, struct err *e);
+struct tag_mix *tag_mix_new(const struct shard *s, const struct tag_mix_options *o, uint64_t seed,
+			    struct err *e);
 void tag_mix_free(struct tag_mix *m);
 
 /* The pair of draw i of an epoch, 0 <= i < pairs of the shard. *pass: how often it was drawn before. */

@@ -24,7 +24,7 @@ const char *line_first_word(const char *line, size_t n, size_t *len)
 }
 
 /* The item of the list that is this word. */
-static const char *find_word(const struct conf_list *list, const char *word, size_t n)
+static const char *find_list_word(const struct conf_list *list, const char *word, size_t n)
 {
 	for (size_t i = 0; i < list->n; i++)
 		if (strlen(list->items[i]) == n && !memcmp(list->items[i], word, n) &&
@@ -40,7 +40,7 @@ static const char *find_text_tag(const struct conf *c, const char *word, size_t 
 	const char *tag = NULL;
 
 	for (size_t i = 0; i < ARRAY_LEN(lists) && !tag; i++)
-		tag = find_word(lists[i], word, n);
+		tag = find_list_word(lists[i], word, n);
 	return tag;
 }
 
@@ -53,7 +53,7 @@ static size_t item_tag_bytes(const char *item)
 }
 
 /* The item of tag_languages with this tag; NULL: none. */
-static const char *find_item(const struct conf *c, const char *tag, size_t n)
+static const char *find_tag_item(const struct conf *c, const char *tag, size_t n)
 {
 	for (size_t i = 0; i < c->tag_languages.n; i++) {
 		const char *item = c->tag_languages.items[i];
@@ -69,8 +69,8 @@ const char *line_tag_find(const struct conf *c, const char *line, size_t n, size
 	size_t len;
 	const char *word = line_first_word(line, n, &len), *tag = find_text_tag(c, word, len);
 
-	if (!tag && find_item(c, word, len))
-		tag = find_word(&c->protect, word, len);
+	if (!tag && find_tag_item(c, word, len))
+		tag = find_list_word(&c->protect, word, len);
 	*bytes = tag ? MIN((size_t)(word - line) + len + 1, n) : 0;
 	return tag ? tag : "";
 }
@@ -115,12 +115,12 @@ int line_tag_read(const struct conf *c, size_t i, const char **tag, struct pair_
 			       "tag_languages: \"%s\" is not TAG=SOURCE-TARGET with two languages, "
 			       "such as <2en>=de-en",
 			       item);
-	if (find_item(c, item, n) != item)
+	if (find_tag_item(c, item, n) != item)
 		return err_set(e, ERR_CONFIG, "tag_languages: the tag %.*s is given twice", (int)n,
 			       item);
 	*tag = find_text_tag(c, item, n);
 	if (!*tag)
-		*tag = find_word(&c->protect, item, n);
+		*tag = find_list_word(&c->protect, item, n);
 	if (!*tag)
 		return err_set(e, ERR_CONFIG,
 			       "tag_languages: %.*s is neither a tag of a text (train_tags, "
@@ -131,7 +131,7 @@ int line_tag_read(const struct conf *c, size_t i, const char **tag, struct pair_
 
 struct pair_languages line_tag_languages(const struct conf *c, const char *tag)
 {
-	const char *item = tag ? find_item(c, tag, strlen(tag)) : NULL;
+	const char *item = tag ? find_tag_item(c, tag, strlen(tag)) : NULL;
 	struct pair_languages l;
 
 	if (item && read_languages(item, &l))

@@ -1,5 +1,5 @@
 /*
- * line_tags.h - the tag in front of a source line: <2de>, <BT>
+ * line_tags.h - the tag before the text of a source line: <2de>, <BT>
  *
  * Tags are those of the options train_tags, dev_tags and test_tags, and those of tag_languages, which must be protected
  * symbols. So a tag is one token for the model: see pipeline_symbols(). A blank, or the end of the line, follows it.

@@ -23,11 +23,11 @@ struct heldout {
 	const char *set;	      /* borrowed: dev, test ... */
 	char **sources, **references; /* (n) owned lines */
 	int64_t n;
-	const char **
-		set_tags; /* (n_set) owned: the tag of each line of the whole set, "": none; tags borrowed */
+	const char *
+		*set_tags; /* (n_set) owned: of all lines of the set, "": none; borrowed texts */
 	int64_t n_set;
-	int64_t n_cut; /* sources that are longer than the model reads: their ends were not translated */
-	char **hypotheses;		/* (n) owned; NULL: not translated yet */
+	int64_t n_cut;	   /* sources that are too long for the model: it read only their starts */
+	char **hypotheses; /* (n) owned; NULL: not translated yet */
 	struct bleu_score bleu;		/* after heldout_score() */
 	struct buf signature;		/* of the BLEU score */
 	struct buf sacrebleu_signature; /* the same in sacreBLEU's form */
@@ -67,7 +67,7 @@ int heldout_translate(struct heldout *h, struct heldout_slice slice, bool progre
 int heldout_score(struct heldout *h, struct err *e);
 
 /*
- * Marks the lines to use, limit of n: the first ones of each tag, in equal numbers as far as there are so many.
+ * Marks the lines to use, limit of n: the first ones of each tag, in equal numbers if each tag has enough.
  * ERR_NOMEM.
  */
 int heldout_choose_lines(const char *const *tags, int64_t n, int64_t limit, bool *chosen,
@@ -85,10 +85,9 @@ int heldout_decode(struct heldout *h, bool progress, struct err *e);
 
 /* Sums of the batches of a shard, in order; tokens < 0: not measured. */
 struct heldout_batches {
-	double *nll;	 /* (n) owned: sums */
-	int64_t *tokens; /* (n) owned */
-	const char **
-		tags; /* (n) owned: of the sources, "": none, or of a shard that is not a whole set; borrowed tags */
+	double *nll;	   /* (n) owned: sums */
+	int64_t *tokens;   /* (n) owned */
+	const char **tags; /* (n) owned: of the sources of a set, "": none; borrowed texts */
 	int64_t n;
 	size_t cap_nll, cap_tokens, cap_tags;
 	int64_t left_out; /* pairs that are longer than the model reads */

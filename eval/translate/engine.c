@@ -418,7 +418,7 @@ void engine_translations_free(struct engine_translation *translations, size_t n)
 	}
 }
 
-/* Encode the line behind its tag; the tag alone shows how many of the tokens are the tag. */
+/* Encode tag and line. The tag is encoded alone first, to count its tokens. */
 static int encode_tagged_line(struct engine *g, const struct engine_line *line,
 			      struct engine_translation *t, size_t *n, size_t *cap, struct err *e)
 {

@@ -80,8 +80,7 @@ struct engine_line {
 	size_t n;
 	const char *prefix; /* (n_prefix) borrowed: the translation begins with it; NULL: none */
 	size_t n_prefix;
-	const char *
-		tag; /* (n_tag) borrowed: in front of the text for the model, with a blank; NULL: none */
+	const char *tag; /* (n_tag) borrowed: the model reads it before the text; NULL: none */
 	size_t n_tag;
 	const struct decode_phrase *phrases; /* (n_phrases) borrowed: the translation has them */
 	int32_t n_phrases;
@@ -94,7 +93,7 @@ struct engine_translation {
 	int32_t *source;	     /* (n_source) owned: token ids of the line */
 	int32_t n_source;
 	int32_t n_tag;	    /* tokens at the start of source that engine_line.tag gave */
-	bool *is_added_tag; /* (n_source) owned: tokens of tags that are not in the line; NULL: none */
+	bool *is_added_tag; /* (n_source) owned: tokens of tags that the line lacks; NULL: none */
 };
 
 /*

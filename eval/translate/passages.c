@@ -20,10 +20,9 @@ struct pair_splitters {
 };
 
 struct passages {
-	struct engine *engine; /* borrowed */
-	struct pair_splitters *
-		pairs; /* owned: (n_pairs), made when a line needs them; the first: of lines without a tag */
-	size_t n_pairs, cap_pairs; /* 0: lines are translated whole */
+	struct engine *engine;	      /* borrowed */
+	struct pair_splitters *pairs; /* (n_pairs) owned, opened at their first line */
+	size_t n_pairs, cap_pairs;    /* 0: lines are translated whole */
 	/* of one call: the sentences of all lines */
 	struct engine_line *units; /* (n_units) owned */
 	struct phrases *phrases;   /* (n_units) owned; NULL: no line has terms */

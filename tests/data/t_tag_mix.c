@@ -16,7 +16,7 @@
 #define TOKENS 400
 
 static const int64_t sizes[GROUPS] = { 6000, 1800, 900, 300 };
-static const int32_t tags[] = { 4, 5, 9, 6 };	      /* no pair has tag 9 */
+static int32_t tags[] = { 4, 5, 9, 6 };		      /* no pair has tag 9 */
 static const int32_t found[GROUPS] = { 4, 5, 6, -1 }; /* groups in their order */
 
 static int32_t group_of_pair(int64_t pair)
@@ -56,15 +56,22 @@ static struct shard *tagged_shard(int64_t pairs, bool has_tags)
 	return s;
 }
 
-static struct loader_options mixed(double temperature, int32_t rank, int32_t ranks)
+static struct tag_mix_options of_temperature(double temperature)
 {
-	return (struct loader_options){
-		.seed = 3,
-		.batch_tokens = TOKENS,
-		.rank = rank,
-		.ranks = ranks,
-		.tags = { .temperature = temperature, .tags = tags, .n_tags = ARRAY_LEN(tags) }
+	return (struct tag_mix_options){ .temperature = temperature,
+					 .tags = tags,
+					 .n_tags = ARRAY_LEN(tags) };
+}
+
+static struct loader *open_loader(const struct shard *s, double temperature, int32_t rank,
+				  int32_t ranks, struct err *e)
+{
+	const struct tag_mix_options mix = of_temperature(temperature);
+	const struct loader_options o = {
+		.seed = 3, .batch_tokens = TOKENS, .rank = rank, .ranks = ranks, .tags = &mix
 	};
+
+	return s ? loader_new(s, &o, e) : NULL;
 }
 
 static double wanted_share(double temperature, int k)
@@ -117,8 +124,7 @@ TEST(tag_mix_shares_follow_the_temperature)
 
 	check_int(batch_alloc(&b, TOKENS, TOKENS, &e), 0);
 	for (size_t i = 0; s && i < ARRAY_LEN(temperatures); i++) {
-		struct loader_options o = mixed(temperatures[i], 0, 1);
-		struct loader *l = loader_new(s, &o, &e);
+		struct loader *l = open_loader(s, temperatures[i], 0, 1, &e);
 
 		if (!check(l != NULL))
 			break;
@@ -136,10 +142,8 @@ TEST(tag_mix_goes_through_each_tag_before_it_repeats)
 	enum { EPOCHS = 4 };
 	struct shard *s = tagged_shard(PAIRS, true);
 	struct err e = { 0 };
-	struct tag_mix_options o = {
-		.temperature = 5, .tags = tags, .n_tags = ARRAY_LEN(tags), .seed = 7
-	};
-	struct tag_mix *m = s ? tag_mix_new(s, &o, &e) : NULL;
+	const struct tag_mix_options o = of_temperature(5);
+	struct tag_mix *m = s ? tag_mix_new(s, &o, 7, &e) : NULL;
 	const struct tag_mix_group *g;
 	int64_t draws[GROUPS] = { 0 }, sum = 0;
 	int *seen = calloc(PAIRS, sizeof(*seen));
@@ -182,10 +186,9 @@ TEST(tag_mix_is_the_same_from_any_place_and_for_any_number_of_ranks)
 	static const int places[] = { 899, 0, 450, 449, 7, 700 };
 	static uint64_t walked[STEPS];
 	struct shard *s = tagged_shard(PAIRS, true);
-	struct loader_options o = mixed(5, 0, 1);
 	struct batch b = { 0 };
 	struct err e = { 0 };
-	struct loader *l = s ? loader_new(s, &o, &e) : NULL;
+	struct loader *l = open_loader(s, 5, 0, 1, &e);
 
 	if (!check(l != NULL) || !check_int(batch_alloc(&b, TOKENS, TOKENS, &e), 0))
 		return;
@@ -196,16 +199,14 @@ TEST(tag_mix_is_the_same_from_any_place_and_for_any_number_of_ranks)
 	check(loader_epoch(l) > 2);
 	loader_free(l);
 	for (size_t k = 0; k < ARRAY_LEN(places); k++) {
-		l = loader_new(s, &o, &e);
+		l = open_loader(s, 5, 0, 1, &e);
 		check_int(loader_seek(l, (uint64_t)places[k], &e), 0);
 		check_int(loader_next(l, &b, &e), 0);
 		check(hash_bytes(b.pair, (size_t)b.n * sizeof(*b.pair)) == walked[places[k]]);
 		loader_free(l);
 	}
 	for (int32_t rank = 0; rank < 3; rank++) {
-		struct loader_options mine = mixed(5, rank, 3);
-
-		l = loader_new(s, &mine, &e);
+		l = open_loader(s, 5, rank, 3, &e);
 		for (int i = rank; i < STEPS; i += 3) {
 			check_int(loader_next(l, &b, &e), 0);
 			if (!check(hash_bytes(b.pair, (size_t)b.n * sizeof(*b.pair)) == walked[i]))
@@ -220,12 +221,11 @@ TEST(tag_mix_is_the_same_from_any_place_and_for_any_number_of_ranks)
 TEST(tag_mix_needs_two_groups)
 {
 	struct shard *s = tagged_shard(60, false);
-	struct loader_options o = mixed(5, 0, 1);
 	struct err e = { 0 };
 
 	if (!s)
 		return;
-	check(!loader_new(s, &o, &e));
+	check(!open_loader(s, 5, 0, 1, &e));
 	check_int(e.code, ERR_CONFIG);
 	check(strstr(e.text, "all training pairs have no tag: prepare the corpus with train_tags"));
 	shard_close(s);

@@ -305,6 +305,7 @@ int trainer_open(struct trainer *t, struct err *e)
 		.rank = t->comm->rank,
 		.ranks = t->comm->size,
 	};
+	struct tag_mix_options tags;
 	struct product_format format;
 
 	lend_to_parts(t);
@@ -332,10 +333,11 @@ int trainer_open(struct trainer *t, struct err *e)
 	}
 	if (check_same_corpus(t, e))
 		return e->code;
-	if (tag_shares_options(&options.tags, c, t->vocab, e))
+	if (tag_shares_options(&tags, c, t->vocab, e))
 		return e->code;
+	options.tags = &tags;
 	t->loader = loader_new(t->shard, &options, e);
-	free((int32_t *)options.tags.tags);
+	free(tags.tags);
 	if (!t->loader || trainer_choose_gpu(t->comm, c->gpu, &t->gpu, e))
 		return e->code;
 	format = trainer_format(t);

@@ -4,7 +4,6 @@
 #include "config.h"
 
 #include "train/trainer/trainer_internal.h"
-#include "train/trainer/tag_shares.h"
 
 #include <assert.h>
 #include <math.h>
@@ -20,6 +19,7 @@
 #include "share/base/text.h"
 #include "share/guard/terminal_text.h"
 #include "share/workspace/paths.h"
+#include "train/trainer/tag_shares.h"
 
 #define SHOW_TERMINAL_S 0.5 /* between progress lines */
 #define SHOW_PIPE_S	10.0
