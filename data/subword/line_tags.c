@@ -83,6 +83,32 @@ size_t line_tag_bytes(const struct conf *c, const char *line, size_t n)
 	return bytes;
 }
 
+static bool is_listed(const char *tags, const char *tag)
+{
+	const size_t n = strlen(tag);
+
+	for (const char *at = tags; (at = strstr(at, tag)) != NULL; at++)
+		if (at > tags && at[-1] == ' ' && (!at[n] || at[n] == ' '))
+			return true;
+	return false;
+}
+
+void line_tags_list(const struct conf *c, struct buf *out)
+{
+	const struct conf_list *const lists[] = { &c->train_tags, &c->dev_tags, &c->test_tags,
+						  &c->protect };
+
+	for (size_t i = 0; i < ARRAY_LEN(lists); i++)
+		for (size_t k = 0; k < lists[i]->n; k++) {
+			const char *tag = lists[i]->items[k];
+			size_t bytes;
+
+			if (*line_tag_find(c, tag, strlen(tag), &bytes) &&
+			    !is_listed(buf_text(out), tag))
+				buf_printf(out, " %s", tag);
+		}
+}
+
 /* Copy a code of n bytes. False: it is empty or too long. */
 static bool copy_language(char to[LANGUAGE_BYTES], const char *code, size_t n)
 {

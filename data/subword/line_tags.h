@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "share/base/buf.h"
 #include "share/base/err.h"
 #include "share/conf/conf.h"
 
@@ -28,6 +29,9 @@ const char *line_first_word(const char *line, size_t n, size_t *len);
 const char *line_tag_find(const struct conf *c, const char *line, size_t n, size_t *bytes);
 /* Only the bytes. */
 size_t line_tag_bytes(const struct conf *c, const char *line, size_t n);
+
+/* Append all tags, each after a blank. */
+void line_tags_list(const struct conf *c, struct buf *out);
 
 /* The languages of source and target. */
 struct pair_languages {

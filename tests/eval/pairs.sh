@@ -98,6 +98,21 @@ same "alignments count the words of the line" "$([ "$most" -le $((words + 4)) ] 
 printf '{"text":"<2en> %s %s"}\n' "$one" "$two" | "$wb" translate -C "$w" --run r --serve 2>/dev/null >"$tmp/served"
 holds "the service, too" "\"text\": ?\"$(echo "<2en> $one $two" | translate)\"" "$tmp/served"
 
+# ---- sentences that are longer than the model's positions ----------------------------
+for l in en de; do
+	head -n 3 "$tmp/d.$l" | sed 's/.*/& & & & & &/' | cat - "$tmp/d.$l" >"$tmp/long.$l"
+done
+sed "s|^dev_source.*|dev_source = $tmp/long.en|;s|^dev_target.*|dev_target = $tmp/long.de|;s|^dev_tags.*|max_tokens = 60|" \
+	"$tmp/my.ini" >"$tmp/long.ini"
+says "long sentences in the dev set" 0 '' "$data" prep -q -C "$w" "$tmp/long.ini"
+says "64 positions" 0 '' "$wb" train -q -C "$w" "$tmp/long.ini" --run long --steps 5 --positions learned --max-positions 64
+said=$tmp/text
+"$wb" eval -q -C "$w" --run long --set dev >"$said"
+says "eval counts long sources" 0 '^[23] sources are longer than 63 tokens: the model translated only the first 63 of each$' true
+says "and pairs without NLL" 0 '^[23] pairs have a side longer than 63 tokens: not part of the NLL$' true
+said=
+says "eval --json, too" 0 '"nll_left_out":[23],"truncated":[23]' "$wb" eval -q -C "$w" --run long --set dev --json
+
 # ---- resume: bit by bit; SentencePiece, and text without tokeniser ------------------------------------
 hash() { sha256sum <"$w/runs/$1/checkpoints/$2/model.safetensors"; }
 short="--warmup 10 --eval-every 100 --save-every 100"
