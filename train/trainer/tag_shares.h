@@ -13,7 +13,7 @@
 #include "share/conf/conf.h"
 #include "share/format/json.h"
 
-/* Fill *o from train_tags and pair_temperature. o->tags is owned by the caller. ERR_NOMEM. */
+/* Fill *o from train_tags and pair_temperature; v: of the source, to which tags belong. o->tags is owned by the caller. ERR_NOMEM. */
 int tag_shares_options(struct tag_mix_options *o, const struct conf *c, const struct vocab *v,
 		       struct err *e);
 

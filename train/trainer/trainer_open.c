@@ -364,7 +364,7 @@ int trainer_open(struct trainer *t, struct err *e)
 	t->stopping.heartbeat = t->heartbeat;
 	if ((c->bpe_dropout > 0 && open_dropout(t, &options, e)) || check_same_corpus(t, e))
 		return e->code;
-	if (tag_shares_options(&tags, c, t->vocab, e))
+	if (tag_shares_options(&tags, c, t->vocabs.source, e))
 		return e->code;
 	options.tags = &tags;
 	t->loader = loader_new(t->shard, &options, e);

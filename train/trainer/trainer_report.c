@@ -82,7 +82,7 @@ static int print_tag_shares(const struct trainer *t, struct err *e)
 	struct buf text = { 0 };
 	int rc;
 
-	tag_shares_describe(loader_tag_mix(t->loader), t->vocab, &text);
+	tag_shares_describe(loader_tag_mix(t->loader), t->vocabs.source, &text);
 	rc = buf_check(&text, e);
 	if (!rc)
 		fprintf(stderr, "pair_temperature %g: %s\n", t->conf->pair_temperature,
@@ -135,7 +135,7 @@ int report_start(struct trainer *t, struct err *e)
 	if (t->state.shape.source_vocabulary)
 		json_put_int(w, "source_vocabulary", t->state.shape.source_vocabulary);
 	json_put_int(w, "pairs", shard_pairs(t->shard));
-	tag_shares_put_json(loader_tag_mix(t->loader), t->vocab, w);
+	tag_shares_put_json(loader_tag_mix(t->loader), t->vocabs.source, w);
 	put_options(w, c);
 	if (journal_end(t->records.journal, e))
 		return e->code;
