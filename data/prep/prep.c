@@ -267,7 +267,7 @@ static int find_plan(struct prep *p, struct prep_plan *plan, typeof(texts_find) 
 {
 	assert(ARRAY_LEN(stages) <= PREP_MAX_STAGES);
 	*plan = (struct prep_plan){ .stages = stages, .n = ARRAY_LEN(stages) };
-	if (find(&p->texts, p->c, p->work, &p->progress, e))
+	if (line_tags_check_texts(p->c, e) || find(&p->texts, p->c, p->work, &p->progress, e))
 		return e->code;
 	return prep_plan_compare(plan, p, e);
 }
@@ -499,22 +499,19 @@ static void warn_general_rules(struct prep *p, const struct pair_languages *l)
 	buf_free(&note);
 }
 
-/* Check the languages of all pairs, and say for which of them the tools have no rules. */
-static int check_languages(struct prep *p, struct err *e)
+/* Say for which languages of all pairs the tools have no rules. */
+static void warn_all_languages(struct prep *p)
 {
 	struct pair_languages l = line_tag_languages(p->c, NULL);
 
-	if (line_tags_check_texts(p->c, e))
-		return e->code;
 	warn_general_rules(p, &l);
 	for (size_t i = 0; i < p->c->tag_languages.n; i++) {
+		struct err ignored = { 0 };
 		const char *tag;
 
-		if (line_tag_read(p->c, i, &tag, &l, e))
-			return e->code;
-		warn_general_rules(p, &l);
+		if (!line_tag_read(p->c, i, &tag, &l, &ignored))
+			warn_general_rules(p, &l);
 	}
-	return 0;
 }
 
 int prep_command_run(struct conf *c, struct err *e)
@@ -529,8 +526,7 @@ int prep_command_run(struct conf *c, struct err *e)
 	if (conf_load_named_recipe(c, c->arguments[0], e) || text_sides_check(c, e))
 		return e->code;
 	progress_init(&p.progress, c->quiet);
-	if (check_languages(&p, e))
-		return e->code;
+	warn_all_languages(&p);
 	p.folder = corpus_folder(c, e);
 	p.work = p.folder ? file_path(e, "%s/work", p.folder) : NULL;
 	is_new = p.folder && is_folder_unused(p.folder);
