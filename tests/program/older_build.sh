@@ -37,7 +37,6 @@ output_bias|output_bias = yes
 decoder_self|decoder_self = ssru
 decoder_start|decoder_start = zero
 optimizer|[train] optimizer = adafactor
-schedule|[train] schedule = cosine
 END
 for fact in $(sed -n 's/^ARCH(\([a-z_]*\), OPTION, [NCF][A-Z]*,.*/\1/p' "$share/conf/arch.def"); do
 	grep -q "^$fact|" "$tmp/rows" || { echo "older_build.sh has no row for the fact $fact" >&2; exit 1; }
