@@ -12,6 +12,7 @@
 #include "data/text/tokenize.h"
 #include "share/base/file.h"
 #include "share/base/flow.h"
+#include "share/base/hash.h"
 #include "share/base/line_flow.h"
 #include "share/base/lines.h"
 #include "share/base/mem.h"
@@ -156,6 +157,44 @@ static int tool_each_line(const struct conf *c, const struct data_tool *kind, st
 	return rc;
 }
 
+/* A SentencePiece model, and how sp-apply splits with it. */
+struct sp_tool {
+	struct sp *sp;	 /* owned */
+	double sampling; /* above 0: a random split, see sp_sample_line() */
+	size_t n_best;	 /* above 1: number of splits; a random one is drawn among them */
+	uint64_t seed;
+};
+
+static int sp_tool_line(void *tool, const char *line, size_t n, struct buf *out, struct err *e)
+{
+	const struct sp_tool *t = tool;
+	uint64_t hash;
+
+	if (t->sampling > 0) {
+		hash = hash_bytes(line, n);
+		return sp_sample_line(
+			t->sp, line, n, t->sampling, t->n_best,
+			rng_key_make(t->seed, RNG_PIECES, (uint32_t)hash, (uint32_t)(hash >> 32)),
+			out, e);
+	}
+	if (t->n_best <= 1)
+		return sp_apply_line(t->sp, line, n, out, e);
+	if (sp_best_lines(t->sp, line, n, t->n_best, out, e))
+		return e->code;
+	buf_truncate(out, out->len - 1); /* the last newline is added by the caller */
+	return 0;
+}
+
+static void sp_tool_close(void *tool)
+{
+	struct sp_tool *t = tool;
+
+	if (!t)
+		return;
+	sp_close(t->sp);
+	free(t);
+}
+
 /* run_NAME() and free_NAME(): the functions `process` and `release` of a tool, as functions of any tool. */
 #define LINE_FUNCTIONS(name, process, release)                                                     \
 	static int run_##name(void *tool, const char *line, size_t n, struct buf *out,             \
@@ -172,7 +211,7 @@ LINE_FUNCTIONS(tokenizer, tokenizer_line, tokenizer_free)
 LINE_FUNCTIONS(detokenizer, detokenizer_line, detokenizer_free)
 LINE_FUNCTIONS(normalizer, normalizer_line, normalizer_free)
 LINE_FUNCTIONS(bpe, bpe_apply_line, bpe_close)
-LINE_FUNCTIONS(sp, sp_apply_line, sp_close)
+LINE_FUNCTIONS(sp, sp_tool_line, sp_tool_close)
 LINE_FUNCTIONS(sp_undo, sp_undo_line, sp_close)
 
 static void *make_tokenizer(const struct conf *c, const struct protect *p, void *first,
@@ -456,7 +495,10 @@ static int sp_learn_to_files(struct word_counter *l, const struct conf *c, int64
 	struct protect *p = NULL;
 	int rc = vocab ? protect_open(&p, c->protect.items, c->protect.n, e) : e->code;
 
-	if (!rc)
+	if (!rc && c->segmentation == SEGMENTATION_UNIGRAM)
+		rc = sp_learn_unigram(l, c->vocabulary_size, p, flow_threads((int)c->threads),
+				      model, vocab, learned, e);
+	else if (!rc)
 		rc = sp_learn(l, c->vocabulary_size, p, model, vocab, learned, e);
 	protect_close(p);
 	free(model);
@@ -493,13 +535,34 @@ static int tool_sp_learn(const struct conf *c, struct err *e)
 	return rc;
 }
 
-static void *make_sp(const struct conf *c, const struct protect *p, void *first, struct err *e)
+static struct sp *open_sp_model(const struct conf *c, struct err *e)
 {
-	(void)p;
-	(void)first;
 	if (c->model)
 		return sp_open(c->model, e);
 	err_set(e, ERR_USAGE, "the SentencePiece model is missing: give it with -m FILE.model");
+	return NULL;
+}
+
+static void *make_sp_undo(const struct conf *c, const struct protect *p, void *first, struct err *e)
+{
+	(void)p;
+	(void)first;
+	return open_sp_model(c, e);
+}
+
+static void *make_sp(const struct conf *c, const struct protect *p, void *first, struct err *e)
+{
+	struct sp_tool *t = mem_alloc(1, sizeof(*t), e);
+
+	(void)p;
+	(void)first;
+	if (!t)
+		return NULL;
+	*t = (struct sp_tool){ open_sp_model(c, e), c->unigram_sampling, (size_t)c->n_best,
+			       (uint64_t)c->seed };
+	if (t->sp)
+		return t;
+	free(t);
 	return NULL;
 }
 
@@ -514,7 +577,7 @@ static const struct data_tool tools[] = {
 	{ "bpe-apply", make_bpe, run_bpe, free_bpe, false, MASK_NOTHING, NULL },
 	{ "bpe-undo", make_bpe_separator, tool_bpe_undo_line, free, false, MASK_NOTHING, NULL },
 	{ "sp-apply", make_sp, run_sp, free_sp, false, MASK_NOTHING, NULL },
-	{ "sp-undo", make_sp, run_sp_undo, free_sp_undo, false, MASK_NOTHING, NULL },
+	{ "sp-undo", make_sp_undo, run_sp_undo, free_sp_undo, false, MASK_NOTHING, NULL },
 	{ .command = "clean", .run = tool_clean },
 	{ .command = "bpe-learn", .run = bpe_learn_files },
 	{ .command = "sp-learn", .run = tool_sp_learn },

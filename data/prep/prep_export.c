@@ -267,7 +267,7 @@ static int export_train(struct text_export *x, struct err *e)
 	int rc = export_find_pieces(x, e);
 
 	snprintf(stem, sizeof(stem), "train%s.clean", x->tok);
-	if (!rc && text_segmentation(x->p->c, TARGET) == SEGMENTATION_SENTENCEPIECE)
+	if (!rc && text_segmentation(x->p->c, TARGET) != SEGMENTATION_BPE)
 		rc = export_open_shuffle(x, e);
 	if (!rc)
 		rc = export_in_source_order(x, stem, e);

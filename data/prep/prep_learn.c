@@ -76,9 +76,14 @@ static int learn_sentencepiece(struct prep *p, const struct word_source *s, stru
 	const int side = (int)s->side;
 	char *model = file_path(e, "%s/%s", p->folder, text_codes_file(p->c, side));
 	char *vocab = model ? file_path(e, "%s/%s", p->work, prep_piece_list(p, side)) : NULL;
-	int rc = vocab ? sp_learn(s->words, text_vocabulary_size(p->c, side), s->protect, model,
-				  vocab, prep_merges(p, side), e)
-		       : e->code;
+	int64_t size = text_vocabulary_size(p->c, side), *learned = prep_merges(p, side);
+	int rc = vocab ? 0 : e->code;
+
+	if (!rc && text_segmentation(p->c, side) == SEGMENTATION_UNIGRAM)
+		rc = sp_learn_unigram(s->words, size, s->protect, p->threads, model, vocab, learned,
+				      e);
+	else if (!rc)
+		rc = sp_learn(s->words, size, s->protect, model, vocab, learned, e);
 
 	free(model);
 	free(vocab);

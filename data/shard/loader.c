@@ -238,31 +238,31 @@ static int loader_allocate(struct loader *l, struct err *e)
 	return 0;
 }
 
-/* ---- BPE-dropout ---- */
+/* ---- new splits in each epoch ---- */
 
-static int dropout_split_sentence(struct loader *l, const struct bpe_dropout_key *place,
-				  const int32_t *ids, int32_t n, struct err *e)
+static int loader_resplit_sentence(struct loader *l, const struct resplit_key *place,
+				   const int32_t *ids, int32_t n, struct err *e)
 {
 	struct resplit_sentence *s = &l->sides[place->side];
-	struct bpe_dropout *own = place->side == 0 ? l->options.source_dropout : NULL;
+	struct resplit *own = place->side == 0 ? l->options.source_resplit : NULL;
 
 	s->n = 0;
-	if (bpe_dropout_sentence(own ? own : l->options.dropout, place, ids, n, &s->ids, &s->n,
-				 &s->cap, e))
+	if (resplit_sentence(own ? own : l->options.resplit, place, ids, n, &s->ids, &s->n, &s->cap,
+			     e))
 		return e->code;
 	return mem_grow(&s->ids, &s->cap, 1, sizeof(*s->ids), e);
 }
 
-/* Read a pair and split it with the dropout of this pass. */
-static int dropout_split_pair(struct loader *l, const struct loader_entry *x, struct err *e)
+/* Read a pair and split it as this pass over the pair does. */
+static int loader_resplit_pair(struct loader *l, const struct loader_entry *x, struct err *e)
 {
-	struct bpe_dropout_key place = { x->pair, x->pass, 0 };
+	struct resplit_key place = { x->pair, x->pass, 0 };
 
 	shard_read(l->shard, x->pair, l->source, l->target);
-	if (dropout_split_sentence(l, &place, l->source, x->n_source - 1, e))
+	if (loader_resplit_sentence(l, &place, l->source, x->n_source - 1, e))
 		return e->code;
 	place.side = 1;
-	return dropout_split_sentence(l, &place, l->target, x->n_target - 1, e);
+	return loader_resplit_sentence(l, &place, l->target, x->n_target - 1, e);
 }
 
 /* Measure on a sample how much longer dropout makes the sentences, and lower the limits by that. */
@@ -272,13 +272,13 @@ static int loader_find_token_limits(struct loader *l, struct err *e)
 	double room = (double)l->options.batch_tokens;
 
 	l->source_limit = l->target_limit = l->options.batch_tokens;
-	if (!l->options.dropout)
+	if (!l->options.resplit)
 		return 0;
 	for (int64_t i = 0; i < n; i++) {
 		struct loader_entry x = loader_read_entry(
 			l, (int64_t)((unsigned __int128)i * (uint64_t)l->pairs / (uint64_t)n));
 
-		if (dropout_split_pair(l, &x, e))
+		if (loader_resplit_pair(l, &x, e))
 			return e->code;
 		before[0] += x.n_source;
 		before[1] += x.n_target;
@@ -348,10 +348,10 @@ static int loader_add_pair(struct loader *l, struct batch *b, const struct loade
 	const int32_t *source = l->source, *target = l->target;
 	int32_t n_source = x->n_source - 1, n_target = x->n_target - 1;
 
-	if (!l->options.dropout) {
+	if (!l->options.resplit) {
 		shard_read(l->shard, x->pair, l->source, l->target);
 	} else {
-		if (dropout_split_pair(l, x, e))
+		if (loader_resplit_pair(l, x, e))
 			return e->code;
 		source = loader_choose_ids(l, 0, l->source, others_source, &n_source);
 		target = loader_choose_ids(l, 1, l->target, others_target, &n_target);
@@ -466,14 +466,14 @@ static int prefetch_swap_batch(struct loader *l, struct batch *b, struct err *e)
 
 int loader_next(struct loader *l, struct batch *b, struct err *e)
 {
-	int rc = l->options.dropout ? prefetch_swap_batch(l, b, e)
+	int rc = l->options.resplit ? prefetch_swap_batch(l, b, e)
 				    : loader_fill_batch(l, l->next, b, e);
 
 	if (rc)
 		return rc;
 	l->next += (uint64_t)l->options.ranks;
 	l->done = epochs_done(l);
-	return l->options.dropout ? prefetch_start(l, b, e) : 0;
+	return l->options.resplit ? prefetch_start(l, b, e) : 0;
 }
 
 uint64_t loader_position(const struct loader *l)

@@ -10,7 +10,7 @@
  *
  * With a temperature above 1 an epoch has as many pairs, but not each of them once: tag_mix.h says which.
  *
- * BPE-dropout makes sentences longer. Batches are planned with the lengths in the shard, but for
+ * New splits (resplit.h) make sentences longer. Batches are planned with the lengths in the shard, but for
  * fewer tokens: the average growth is measured on a sample, and 1 % is kept free. A batch is
  * split into pieces when it is loaded, so each rank splits only its own sentences, and training
  * can resume anywhere without splitting earlier ones. A sentence keeps its usual pieces in an
@@ -25,7 +25,7 @@
 #include "data/shard/shard.h"
 #include "data/shard/tag_mix.h"
 #include "data/shard/token_batch.h"
-#include "data/subword/bpe_dropout.h"
+#include "data/subword/resplit.h"
 
 struct loader;
 
@@ -33,9 +33,9 @@ struct loader_options {
 	uint64_t seed;
 	/* tokens of a side of a micro-batch, at most; ERR_CONFIG: a pair is longer */
 	int32_t batch_tokens;
-	int32_t rank, ranks;	     /* 0, 1 for a single process */
-	struct bpe_dropout *dropout; /* borrowed, used by this loader only; NULL: no dropout */
-	struct bpe_dropout *source_dropout; /* the same, for the source; NULL: as the target */
+	int32_t rank, ranks;	 /* 0, 1 for a single process */
+	struct resplit *resplit; /* borrowed, used by this loader only; NULL: the shard's pieces */
+	struct resplit *source_resplit; /* the same, for the source; NULL: as the target */
 	/* shares of tags, borrowed in this call; NULL: each pair once an epoch */
 	const struct tag_mix_options *tags;
 };

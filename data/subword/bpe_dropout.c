@@ -474,9 +474,8 @@ static int32_t end_of_word(const struct bpe_dropout *d, const int32_t *ids, int3
 	return end;
 }
 
-int bpe_dropout_sentence(struct bpe_dropout *d, const struct bpe_dropout_key *place,
-			 const int32_t *ids, int32_t n, int32_t **out, size_t *n_out, size_t *cap,
-			 struct err *e)
+int bpe_dropout_sentence(struct bpe_dropout *d, const struct resplit_key *place, const int32_t *ids,
+			 int32_t n, int32_t **out, size_t *n_out, size_t *cap, struct err *e)
 {
 	struct ids to = { out, n_out, cap };
 	uint32_t word = 0;

@@ -18,11 +18,7 @@
 #ifndef WERKBANK_DATA_SUBWORD_BPE_DROPOUT_H
 #define WERKBANK_DATA_SUBWORD_BPE_DROPOUT_H
 
-#include <stdint.h>
-
-#include "data/words/vocab.h"
-#include "share/base/err.h"
-#include "share/conf/conf.h"
+#include "data/subword/resplit.h"
 
 struct bpe_dropout;
 
@@ -34,17 +30,9 @@ struct bpe_dropout;
 struct bpe_dropout *bpe_dropout_open(const char *folder, const struct conf *c, int side,
 				     const struct vocab *v, struct err *e);
 
-/* The position of a sentence, which selects its random numbers. */
-struct bpe_dropout_key {
-	int64_t pair; /* below 2^44 */
-	uint32_t epoch;
-	uint32_t side; /* 0: source, 1: target */
-};
-
-/* Split n ids again and append the new ids to *out (grown with mem_grow()). */
-int bpe_dropout_sentence(struct bpe_dropout *d, const struct bpe_dropout_key *place,
-			 const int32_t *ids, int32_t n, int32_t **out, size_t *n_out, size_t *cap,
-			 struct err *e);
+/* As resplit_sentence(). */
+int bpe_dropout_sentence(struct bpe_dropout *d, const struct resplit_key *place, const int32_t *ids,
+			 int32_t n, int32_t **out, size_t *n_out, size_t *cap, struct err *e);
 
 void bpe_dropout_close(struct bpe_dropout *d);
 

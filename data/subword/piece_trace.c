@@ -147,7 +147,9 @@ int piece_tracer_trace_word(struct piece_tracer *s, const struct line_pieces *ou
 	const char *text = buf_text(&out->tokens) + word->start;
 	size_t n = word->len;
 
-	if (tracer_has_symbol(s, out->side, text, n))
+	/* a unigram model has no merges */
+	if (text_segmentation(&s->conf, (int)out->side) == SEGMENTATION_UNIGRAM ||
+	    tracer_has_symbol(s, out->side, text, n))
 		return tracer_trace_pieces(out, word, t, e);
 	if (tracer_read_codes(s, out->side, e))
 		return e->code;

@@ -45,7 +45,7 @@ struct line_pieces {
 /* Split a raw line of n bytes; out is overwritten. */
 int piece_tracer_encode_line(struct piece_tracer *s, enum pipeline_side side, const char *line,
 			     size_t n, struct line_pieces *out, struct err *e);
-/* Trace the merges of word number w of out. */
+/* Trace the merges of word number w of out; of a unigram model only its pieces. */
 int piece_tracer_trace_word(struct piece_tracer *s, const struct line_pieces *out, size_t w,
 			    struct bpe_trace *t, struct err *e);
 void line_pieces_free(struct line_pieces *out);

@@ -276,12 +276,33 @@ int pipeline_tokenize(struct pipeline *p, enum pipeline_side side, const char *l
 	return protect_unmask(p->protect, m, buf_text(&p->marked), p->marked.len, out, e);
 }
 
+/*
+ * Bytes of a protected symbol that a line begins with, if it is no piece of the SentencePiece model: then the
+ * symbol is a token that stands before the text of the model, as in OPUS-MT's models (">>deu<< Hello"). 0: none.
+ */
+static size_t leading_symbol(const struct pipeline *p, const struct subword *s, const char *line,
+			     size_t n)
+{
+	size_t len;
+
+	if (!s->sp || !p->protect || protect_find(p->protect, line, n, &len) != 0 || !len)
+		return 0;
+	return intern_find(sp_pieces(s->sp), line, len) < 0 ? len : 0;
+}
+
 int pipeline_word_pieces(struct pipeline *p, enum pipeline_side side, const char *word, size_t n,
 			 struct buf *out, struct err *e)
 {
 	struct subword *s = p->sides[side].subword;
+	const size_t n_symbol = leading_symbol(p, s, word, n);
 
 	assert(!s->sp != !s->bpe);
+	if (n_symbol) {
+		buf_add(out, word, n_symbol);
+		buf_add_char(out, ' ');
+		word += n_symbol;
+		n -= n_symbol;
+	}
 	return s->sp ? sp_apply_line(s->sp, word, n, out, e)
 		     : bpe_apply_line(s->bpe, word, n, out, e);
 }

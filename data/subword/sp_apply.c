@@ -1,21 +1,20 @@
 /*
- * sp_apply.c - splits text by a SentencePiece BPE model, and joins pieces again: see sp.h
+ * sp_apply.c - splits text by a SentencePiece model, and joins pieces again: see sp.h
  *
- * The text is normalised, blanks become "▁", and its characters form a linked list. Two neighbours
- * may merge if their joined string is a piece. The merge with the best score comes first, among equals
- * the leftmost one; a heap holds all merges that are possible now. A merge that was pushed before one
- * of its symbols grew has another length than both have now: it is stale and is skipped. So a
- * text of n characters costs O(n log n).
- *
- * Where no piece can cross "▁" (can_encode_by_words()), words are split one by one and cached.
+ * The text is normalised, blanks become "▁", and the kind of the model (sp_kind.h) splits it. Where no
+ * piece can cross "▁" (can_encode_by_words()), words are split one by one and cached. The scores of a
+ * unigram model are rounded sums over the whole line, as in SentencePiece: where rounding could
+ * decide between two splits of a word, the word is split again with the score of the line so far.
  */
-#include <assert.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "data/subword/bpe_line.h"
 #include "data/subword/sp.h"
+#include "data/subword/sp_kind.h"
+#include "data/subword/sp_lattice.h"
 #include "data/subword/sp_model.h"
 #include "data/text/chars.h"
 #include "share/base/file.h"
@@ -27,79 +26,30 @@
 #define CACHE_BYTES ((size_t)128 << 20) /* a fuller cache is emptied: input may be endless */
 #define CACHE_WORD  256			/* bytes; longer words are not cached */
 
-/* A symbol of the current text. */
-struct node {
-	size_t start;
-	size_t len;		/* 0: merged into its left neighbour */
-	int32_t previous, next; /* nodes, -1: none */
-	bool is_fixed;		/* a user-defined symbol: never merged */
-};
-
-struct merge {	       /* a possible merge of two neighbours */
-	uint32_t rank; /* of the piece's score, 0: the best */
-	int32_t left, right;
-	size_t len; /* bytes of both when the merge was pushed; if it differs, the merge is stale */
-};
-
 struct sp {
 	struct sp_model model;
-	uint32_t *ranks;  /* owned: (pieces) */
+	const struct sp_kind *kind;
+	void *state;	  /* owned: of the kind */
 	bool is_by_words; /* lines can be split word by word: can_encode_by_words() */
 
 	struct intern words; /* the cached words … */
 	struct cached {
 		size_t start, len;
-		bool needs_lookahead; /* its pieces depend on the text after it */
-	} * cached;		      /* owned: … and where the pieces of each are in split */
+		size_t scores, n_scores; /* unigram: of its parts */
+		float limit;		 /* as in struct sp_split */
+		bool needs_lookahead;	 /* its pieces depend on the text after it */
+	} * cached;			 /* owned: … and where the pieces of each are in pieces */
 	size_t cap_cached;
-	struct buf split;
+	struct buf pieces;
+	double *scores; /* owned: of the parts of cached words */
+	size_t n_scores, cap_scores;
 
 	struct buf normalized; /* work space for one text */
-	struct node *nodes;    /* owned */
-	size_t cap_nodes;
-	struct merge *heap; /* owned: best first */
-	size_t n_heap, cap_heap;
+	struct sp_split split;
+	struct sp_lattice lattice; /* unigram: of one text */
 };
 
 /* ---- opening ---- */
-
-struct scored {
-	float score;
-	int32_t id;
-};
-
-static int compare_scored(const void *a, const void *b)
-{
-	const struct scored *x = a, *y = b;
-
-	if (x->score < y->score || x->score > y->score)
-		return x->score > y->score ? -1 : 1;
-	return (x->id > y->id) - (x->id < y->id);
-}
-
-/* Rank the pieces by score, best first. Equal scores have equal ranks. */
-static int rank_pieces(struct sp *s, struct err *e)
-{
-	size_t n = (size_t)s->model.pieces.n;
-	struct scored *order = mem_alloc(n, sizeof(*order), e);
-	uint32_t rank = 0;
-
-	s->ranks = order ? mem_alloc(n, sizeof(*s->ranks), e) : NULL;
-	if (!s->ranks) {
-		free(order);
-		return e->code;
-	}
-	for (size_t i = 0; i < n; i++)
-		order[i] = (struct scored){ s->model.entries[i].score, (int32_t)i };
-	qsort(order, n, sizeof(*order), compare_scored);
-	for (size_t i = 0; i < n; i++) {
-		if (i && order[i].score < order[i - 1].score)
-			rank++;
-		s->ranks[order[i].id] = rank;
-	}
-	free(order);
-	return 0;
-}
 
 /*
  * Are the pieces of a line those of its words? Yes if the normalizer treats blanks by default,
@@ -136,7 +86,9 @@ struct sp *sp_open_memory(const void *bytes, size_t n, const char *name, struct 
 		free(s);
 		return NULL;
 	}
-	if (rank_pieces(s, e)) {
+	s->kind = s->model.is_unigram ? &sp_unigram_kind : &sp_bpe_kind;
+	s->state = s->kind->open(&s->model, e);
+	if (!s->state) {
 		sp_close(s);
 		return NULL;
 	}
@@ -155,6 +107,11 @@ struct sp *sp_open(const char *model_path, struct err *e)
 	return s;
 }
 
+bool sp_is_unigram(const struct sp *s)
+{
+	return s->model.is_unigram;
+}
+
 const struct intern *sp_pieces(const struct sp *s)
 {
 	return &s->model.pieces;
@@ -163,10 +120,11 @@ const struct intern *sp_pieces(const struct sp *s)
 static void sp_clear_cache(struct sp *s)
 {
 	intern_free(&s->words);
-	buf_free(&s->split);
+	buf_free(&s->pieces);
 	free(s->cached);
 	s->cached = NULL;
 	s->cap_cached = 0;
+	s->n_scores = 0;
 }
 
 void sp_close(struct sp *s)
@@ -174,118 +132,14 @@ void sp_close(struct sp *s)
 	if (!s)
 		return;
 	sp_clear_cache(s);
+	if (s->kind)
+		s->kind->close(s->state);
 	sp_model_free(&s->model);
-	free(s->ranks);
+	free(s->scores);
 	buf_free(&s->normalized);
-	free(s->nodes);
-	free(s->heap);
+	sp_split_free(&s->split);
+	sp_lattice_free(&s->lattice);
 	free(s);
-}
-
-/* ---- merging ---- */
-
-static inline bool is_better_sp_merge(const struct merge *a, const struct merge *b)
-{
-	return a->rank != b->rank ? a->rank < b->rank : a->left < b->left;
-}
-
-static int sp_heap_push(struct sp *s, const char *text, int32_t left, int32_t right, struct err *e)
-{
-	const struct node *a, *b;
-	struct merge merge;
-	int32_t id;
-	size_t i;
-
-	if (left < 0 || right < 0)
-		return 0;
-	a = &s->nodes[left];
-	b = &s->nodes[right];
-	if (a->is_fixed || b->is_fixed)
-		return 0;
-	id = intern_find(&s->model.pieces, text + a->start, a->len + b->len);
-	if (id < 0 || (s->model.entries[id].type != SP_NORMAL &&
-		       s->model.entries[id].type != SP_USER_DEFINED))
-		return 0;
-	if (mem_grow(&s->heap, &s->cap_heap, s->n_heap + 1, sizeof(*s->heap), e))
-		return e->code;
-	merge = (struct merge){ s->ranks[id], left, right, a->len + b->len };
-	for (i = s->n_heap++; i && is_better_sp_merge(&merge, &s->heap[(i - 1) / 2]);
-	     i = (i - 1) / 2)
-		s->heap[i] = s->heap[(i - 1) / 2];
-	s->heap[i] = merge;
-	return 0;
-}
-
-static struct merge sp_heap_pop(struct sp *s)
-{
-	struct merge top = s->heap[0], moving = s->heap[--s->n_heap];
-	size_t i = 0;
-
-	for (size_t child; (child = 2 * i + 1) < s->n_heap; i = child) {
-		if (child + 1 < s->n_heap &&
-		    is_better_sp_merge(&s->heap[child + 1], &s->heap[child]))
-			child++;
-		if (!is_better_sp_merge(&s->heap[child], &moving))
-			break;
-		s->heap[i] = s->heap[child];
-	}
-	s->heap[i] = moving;
-	return top;
-}
-
-/* Cut normalised text into characters and user-defined symbols. */
-static int sp_split_text(struct sp *s, const char *text, size_t n, size_t *n_nodes, struct err *e)
-{
-	const struct charsmap *symbols = &s->model.normalizer.symbols;
-	size_t k = 0;
-
-	for (size_t i = 0, len; i < n; i += len, k++) {
-		bool is_fixed = false;
-
-		if (k >= INT32_MAX - 1)
-			return err_set(e, ERR_DATA, "a text of more than %d characters",
-				       INT32_MAX - 1);
-		if (mem_grow(&s->nodes, &s->cap_nodes, k + 1, sizeof(*s->nodes), e))
-			return e->code;
-		len = symbols->n_units ? charsmap_match(symbols, text + i, n - i, NULL, NULL) : 0;
-		is_fixed = len > 0;
-		if (!len)
-			len = bpe_char_length(text + i, n - i);
-		s->nodes[k] = (struct node){
-			.start = i,
-			.len = len,
-			.previous = (int32_t)k - 1,
-			.next = i + len < n ? (int32_t)k + 1 : -1,
-			.is_fixed = is_fixed,
-		};
-	}
-	*n_nodes = k;
-	return 0;
-}
-
-static int sp_merge_nodes(struct sp *s, const char *text, size_t n_nodes, struct err *e)
-{
-	s->n_heap = 0;
-	for (size_t i = 1; i < n_nodes; i++)
-		if (sp_heap_push(s, text, (int32_t)i - 1, (int32_t)i, e))
-			return e->code;
-	while (s->n_heap) {
-		struct merge m = sp_heap_pop(s);
-		struct node *a = &s->nodes[m.left], *b = &s->nodes[m.right];
-
-		if (!a->len || !b->len || a->len + b->len != m.len)
-			continue; /* stale: one of them was merged since */
-		assert(a->next == m.right && a->start + a->len == b->start);
-		a->len = m.len;
-		a->next = b->next;
-		if (b->next >= 0)
-			s->nodes[b->next].previous = m.left;
-		b->len = 0;
-		if (sp_heap_push(s, text, a->previous, m.left, e) ||
-		    sp_heap_push(s, text, m.left, a->next, e))
-			return e->code;
-	}
-	return 0;
 }
 
 /* ---- pieces ---- */
@@ -309,38 +163,60 @@ static void sp_add_byte_pieces(struct sp *s, const char *text, size_t n, struct 
 	}
 }
 
-/* Append the pieces of a raw text to out, without the cache. */
-static int sp_encode_text(struct sp *s, const char *raw, size_t n, struct buf *out,
-			  bool *needs_lookahead, struct err *e)
+/* Append the pieces of s->split, which are parts of the normalised text. */
+static int sp_add_pieces(struct sp *s, struct buf *out, struct err *e)
 {
-	size_t n_nodes = 0, start = out->len;
+	const char *text = buf_text(&s->normalized);
+	size_t start = out->len;
 	bool after_unknown = false;
-	const char *text;
 
-	buf_clear(&s->normalized);
-	if (sp_normalize(&s->model.normalizer, raw, n, &s->normalized, needs_lookahead, e))
-		return e->code;
-	if (!s->normalized.len)
-		return 0;
-	text = s->normalized.data;
-	if (sp_split_text(s, text, s->normalized.len, &n_nodes, e) ||
-	    sp_merge_nodes(s, text, n_nodes, e))
-		return e->code;
-	for (int32_t i = 0; i >= 0; i = s->nodes[i].next) {
-		const struct node *v = &s->nodes[i];
-		int32_t id = intern_find(&s->model.pieces, text + v->start, v->len);
-		bool is_unknown = id < 0 || id == s->model.unknown;
+	for (size_t i = 0; i < s->split.n; i++) {
+		const struct sp_part *p = &s->split.parts[i];
+		bool is_unknown = p->id < 0;
 
 		if (is_unknown && s->model.has_bytes) {
-			sp_add_byte_pieces(s, text + v->start, v->len, out, start);
+			sp_add_byte_pieces(s, text + p->start, p->n, out, start);
 		} else {
 			if (!is_unknown || !after_unknown)
 				add_blank(out, start);
-			buf_add(out, text + v->start, v->len);
+			buf_add(out, text + p->start, p->n);
 		}
 		after_unknown = is_unknown;
 	}
 	return buf_check(out, e);
+}
+
+/*
+ * Append the pieces of a raw text to out, without the cache. before: the score of the line before it.
+ * s->split holds the parts.
+ */
+static int sp_encode_text(struct sp *s, const char *raw, size_t n, float before, struct buf *out,
+			  bool *needs_lookahead, struct err *e)
+{
+	buf_clear(&s->normalized);
+	s->split.n = 0;
+	s->split.before = before;
+	s->split.limit = INFINITY;
+	if (sp_normalize(&s->model.normalizer, raw, n, &s->normalized, needs_lookahead, e))
+		return e->code;
+	if (!s->normalized.len)
+		return 0;
+	if (s->kind->split(s->state, s->normalized.data, s->normalized.len, &s->split, e))
+		return e->code;
+	return sp_add_pieces(s, out, e);
+}
+
+static int sp_cache_scores(struct sp *s, struct cached *c, struct err *e)
+{
+	size_t n = s->model.is_unigram ? s->split.n : 0;
+
+	if (mem_grow(&s->scores, &s->cap_scores, s->n_scores + n, sizeof(*s->scores), e))
+		return e->code;
+	c->scores = s->n_scores;
+	c->n_scores = n;
+	for (size_t i = 0; i < n; i++)
+		s->scores[s->n_scores++] = s->split.parts[i].score;
+	return 0;
 }
 
 /* Find the pieces of a word through the cache. *found is valid until the cache is emptied. */
@@ -355,33 +231,50 @@ static int sp_find_word(struct sp *s, const char *word, size_t n, struct cached 
 	if (i == known) {
 		struct cached *c = &s->cached[i];
 
-		*c = (struct cached){ .start = s->split.len };
-		if (sp_encode_text(s, word, n, &s->split, &c->needs_lookahead, e))
+		*c = (struct cached){ .start = s->pieces.len };
+		if (sp_encode_text(s, word, n, 0, &s->pieces, &c->needs_lookahead, e) ||
+		    sp_cache_scores(s, c, e))
 			return e->code;
-		c->len = s->split.len - c->start;
+		c->len = s->pieces.len - c->start;
+		c->limit = s->split.limit;
 	}
 	*found = s->cached[i];
 	return 0;
 }
 
-/* Append the pieces of a word; before them a blank, unless they are the first since start. */
+/* Split a word without the cache, and add its score to *score. */
+static int sp_add_uncached(struct sp *s, const char *word, size_t n, struct buf *out, float *score,
+			   bool *needs_lookahead, struct err *e)
+{
+	if (sp_encode_text(s, word, n, *score, out, needs_lookahead, e))
+		return e->code;
+	for (size_t i = 0; i < s->split.n; i++)
+		*score = (float)(*score + s->split.parts[i].score);
+	return 0;
+}
+
+/*
+ * Append the pieces of a word, and add its score to *score, the score of the line before it. Before the
+ * pieces a blank, unless they are the first since start.
+ */
 static int sp_add_word(struct sp *s, const char *word, size_t n, struct buf *out, size_t start,
-		       bool *needs_lookahead, struct err *e)
+		       float *score, bool *needs_lookahead, struct err *e)
 {
 	size_t before = out->len, behind_blank;
-	struct cached found = { 0 };
+	struct cached found = { .limit = -1 };
 
 	add_blank(out, start);
 	behind_blank = out->len;
-	if (n > CACHE_WORD) {
-		if (sp_encode_text(s, word, n, out, needs_lookahead, e))
-			return e->code;
-	} else {
-		if (sp_find_word(s, word, n, &found, e))
-			return e->code;
+	if (n <= CACHE_WORD && sp_find_word(s, word, n, &found, e))
+		return e->code;
+	if (fabsf(*score) <= found.limit) {
 		if (found.len)
-			buf_add(out, s->split.data + found.start, found.len);
+			buf_add(out, s->pieces.data + found.start, found.len);
+		for (size_t i = 0; i < found.n_scores; i++)
+			*score = (float)(*score + s->scores[found.scores + i]);
 		*needs_lookahead |= found.needs_lookahead;
+	} else if (sp_add_uncached(s, word, n, out, score, needs_lookahead, e)) {
+		return e->code;
 	}
 	if (out->len == behind_blank)
 		buf_truncate(out, before);
@@ -394,9 +287,10 @@ static int sp_add_words(struct sp *s, const char *line, size_t n, struct buf *ou
 {
 	size_t start = out->len, n_word;
 	const char *end = line + n, *word;
+	float score = 0;
 
 	while ((word = chars_next_word(&line, end, &n_word)) != NULL) {
-		if (sp_add_word(s, word, n_word, out, start, needs_lookahead, e))
+		if (sp_add_word(s, word, n_word, out, start, &score, needs_lookahead, e))
 			return e->code;
 		if (*needs_lookahead) {
 			buf_truncate(out, start);
@@ -410,11 +304,73 @@ int sp_apply_line(struct sp *s, const char *line, size_t n, struct buf *out, str
 {
 	bool is_whole = !s->is_by_words;
 
-	if (intern_memory(&s->words) + s->split.cap > CACHE_BYTES)
+	if (intern_memory(&s->words) + s->pieces.cap + s->n_scores * sizeof(*s->scores) >
+	    CACHE_BYTES)
 		sp_clear_cache(s);
 	if (!is_whole && sp_add_words(s, line, n, out, &is_whole, e))
 		return e->code;
-	return is_whole ? sp_encode_text(s, line, n, out, NULL, e) : 0;
+	return is_whole ? sp_encode_text(s, line, n, 0, out, NULL, e) : 0;
+}
+
+/* ---- splits of a unigram model that are not the best one ---- */
+
+/* Fill the lattice of a normalised line. *is_empty: the line has no text. */
+static int sp_fill_lattice(struct sp *s, const char *line, size_t n, bool *is_empty, struct err *e)
+{
+	if (!s->model.is_unigram)
+		return err_set(e, ERR_CONFIG,
+			       "sampling and n-best splits need a unigram model, this is a BPE "
+			       "model");
+	buf_clear(&s->normalized);
+	if (sp_normalize(&s->model.normalizer, line, n, &s->normalized, NULL, e))
+		return e->code;
+	*is_empty = !s->normalized.len;
+	return *is_empty ? 0
+			 : sp_lattice_fill(&s->lattice, sp_unigram_table(s->state),
+					   s->normalized.data, s->normalized.len, e);
+}
+
+int sp_sample_line(struct sp *s, const char *line, size_t n, double theta, size_t n_best,
+		   struct rng_key key, struct buf *out, struct err *e)
+{
+	bool is_empty;
+	size_t found;
+	double score;
+
+	if (sp_fill_lattice(s, line, n, &is_empty, e))
+		return e->code;
+	if (is_empty)
+		return 0;
+	if (n_best <= 1) {
+		if (sp_lattice_sample(&s->lattice, theta, key, 0, &s->split, e))
+			return e->code;
+	} else if (sp_lattice_find_best(&s->lattice, n_best, &found, e) ||
+		   sp_lattice_get_best(&s->lattice, sp_lattice_draw_rank(&s->lattice, theta, key),
+				       &s->split, &score, e)) {
+		return e->code;
+	}
+	return sp_add_pieces(s, out, e);
+}
+
+int sp_best_lines(struct sp *s, const char *line, size_t n, size_t n_best, struct buf *out,
+		  struct err *e)
+{
+	bool is_empty;
+	size_t found = 1;
+	double score;
+
+	if (sp_fill_lattice(s, line, n, &is_empty, e) ||
+	    (!is_empty && sp_lattice_find_best(&s->lattice, n_best, &found, e)))
+		return e->code;
+	s->split.n = 0;
+	for (size_t i = 0; i < found; i++) {
+		if (!is_empty && sp_lattice_get_best(&s->lattice, i, &s->split, &score, e))
+			return e->code;
+		if (sp_add_pieces(s, out, e))
+			return e->code;
+		buf_add_char(out, '\n');
+	}
+	return buf_check(out, e);
 }
 
 /* ---- back to text ---- */

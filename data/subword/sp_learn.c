@@ -1,8 +1,8 @@
 /*
- * sp_learn.c - learns a SentencePiece BPE model, with the defaults of SentencePiece's trainer:
- * see sp.h
+ * sp_learn.c - learns a SentencePiece model, with the defaults of SentencePiece's trainer: see sp.h
  *
- * Words begin with "▁". A piece has at most 16 characters, all of one script. The most frequent
+ * Both kinds of model share the normalised words, the characters and the special tokens. For a unigram
+ * model see unigram_learn.h. BPE: words begin with "▁". A piece has at most 16 characters, all of one script. The most frequent
  * pair is merged; among equals the one with fewer characters, then the first by bytes. A pair
  * whose joined string is a piece already (ab+c after a+bc) is never merged. bpe_merger.h counts
  * and merges pairs.
@@ -16,6 +16,7 @@
 #include "data/subword/sp.h"
 #include "data/subword/sp_model.h"
 #include "data/subword/sp_rules.h"
+#include "data/subword/unigram_learn.h"
 #include "data/text/icu.h"
 #include "data/words/text_counts.h"
 #include "share/base/file.h"
@@ -53,6 +54,7 @@ struct learning {
 	int32_t *symbols;    /* owned: work space for one word */
 	size_t cap_symbols;
 	struct buf text;
+	int threads; /* of a unigram model's learner */
 	struct sp_model model;
 };
 
@@ -381,6 +383,25 @@ static int add_fixed_pieces(struct learning *k, const struct protect *symbols, s
 	return sp_model_symbols(&k->model, &k->normalizer.symbols, e);
 }
 
+static int add_unigram_piece(void *context, const char *text, size_t n, float score, struct err *e)
+{
+	struct learning *k = context;
+
+	return sp_model_add(&k->model, text, n, score, SP_NORMAL, e);
+}
+
+static int learn_unigram(struct learning *k, int64_t vocabulary_size, struct err *e)
+{
+	struct unigram_learner *u = unigram_learner_new(&k->words, k->char_counts, k->threads, e);
+	int rc = u ? unigram_learn(u, vocabulary_size, vocabulary_size - k->model.pieces.n, e)
+		   : e->code;
+
+	if (!rc)
+		rc = unigram_visit_pieces(u, add_unigram_piece, k, e);
+	unigram_learner_free(u);
+	return rc;
+}
+
 static int learn_pieces(struct learning *k, int64_t vocabulary_size, struct err *e)
 {
 	size_t least, merges;
@@ -394,6 +415,8 @@ static int learn_pieces(struct learning *k, int64_t vocabulary_size, struct err 
 			       "different characters; ask for at least %zu entries "
 			       "(--vocabulary-size)",
 			       (long long)vocabulary_size, k->n_chars, least);
+	if (k->model.is_unigram)
+		return learn_unigram(k, vocabulary_size, e);
 	merges = (size_t)vocabulary_size - least;
 	if (start_merging(k, merges, e))
 		return e->code;
@@ -417,32 +440,48 @@ static int write_files(struct learning *k, const char *model_path, const char *v
 	return rc;
 }
 
+static int learn_model(struct learning *k, struct word_counter *words, int64_t vocabulary_size,
+		       const struct protect *symbols, const char *model_path,
+		       const char *vocab_path, int64_t *learned, struct err *e)
+{
+	int rc;
+
+	k->normalizer.add_dummy_prefix = k->normalizer.remove_extra_whitespaces =
+		k->normalizer.escape_whitespaces = true;
+	rc = add_fixed_pieces(k, symbols, e);
+	if (!rc)
+		rc = normalize_words(k, words, e);
+	if (!rc)
+		rc = learn_pieces(k, vocabulary_size, e);
+	if (!rc)
+		rc = write_files(k, model_path, vocab_path, e);
+	*learned = k->model.pieces.n;
+	sp_normalizer_free(&k->normalizer);
+	buf_free(&k->rules);
+	text_counts_free(&k->words);
+	free(k->char_counts);
+	free(k->chars);
+	bpe_merger_free(&k->merger);
+	free(k->facts);
+	free(k->symbols);
+	buf_free(&k->text);
+	sp_model_free(&k->model);
+	return rc;
+}
+
 int sp_learn(struct word_counter *words, int64_t vocabulary_size, const struct protect *symbols,
 	     const char *model_path, const char *vocab_path, int64_t *learned, struct err *e)
 {
-	struct learning k = {
-		.normalizer = { .add_dummy_prefix = true,
-				.remove_extra_whitespaces = true,
-				.escape_whitespaces = true },
-	};
-	int rc = add_fixed_pieces(&k, symbols, e);
+	struct learning k = { .threads = 1 };
 
-	if (!rc)
-		rc = normalize_words(&k, words, e);
-	if (!rc)
-		rc = learn_pieces(&k, vocabulary_size, e);
-	if (!rc)
-		rc = write_files(&k, model_path, vocab_path, e);
-	*learned = k.model.pieces.n;
-	sp_normalizer_free(&k.normalizer);
-	buf_free(&k.rules);
-	text_counts_free(&k.words);
-	free(k.char_counts);
-	free(k.chars);
-	bpe_merger_free(&k.merger);
-	free(k.facts);
-	free(k.symbols);
-	buf_free(&k.text);
-	sp_model_free(&k.model);
-	return rc;
+	return learn_model(&k, words, vocabulary_size, symbols, model_path, vocab_path, learned, e);
+}
+
+int sp_learn_unigram(struct word_counter *words, int64_t vocabulary_size,
+		     const struct protect *symbols, int threads, const char *model_path,
+		     const char *vocab_path, int64_t *learned, struct err *e)
+{
+	struct learning k = { .threads = threads, .model.is_unigram = true };
+
+	return learn_model(&k, words, vocabulary_size, symbols, model_path, vocab_path, learned, e);
 }

@@ -13,7 +13,8 @@
 #include "share/base/util.h"
 #include "share/format/proto.h"
 
-#define MODEL_BPE	2
+enum { MODEL_UNIGRAM = 1, MODEL_BPE };
+
 #define UNKNOWN_SURFACE " \xE2\x81\x87 " /* " ⁇ " */
 
 enum { MODEL_PIECES = 1, MODEL_TRAINER, MODEL_NORMALIZER, MODEL_DENORMALIZER = 5 };
@@ -39,7 +40,6 @@ enum {
 };
 
 static const char *const model_types[] = {
-	[1] = "a unigram model",
 	[3] = "a word model",
 	[4] = "a character model",
 };
@@ -208,18 +208,19 @@ static int read_field(struct reading *r, const struct proto_field *f, struct err
 }
 
 /* Check what depends on several fields. */
-static int check_model(const struct reading *r, struct err *e)
+static int check_model(struct reading *r, struct err *e)
 {
 	if (!r->m->pieces.n || !r->has_trainer)
 		return sp_model_error(r, r->has_trainer ? "no pieces" : "no trainer_spec", e);
-	if (r->type != MODEL_BPE) {
+	if (r->type != MODEL_UNIGRAM && r->type != MODEL_BPE) {
 		const char *type = r->type < ARRAY_LEN(model_types) ? model_types[r->type] : NULL;
 
 		return err_set(e, ERR_DATA,
-			       "%s: %s, expected a BPE model: train it with "
-			       "--model_type=bpe",
+			       "%s: %s, expected a unigram or BPE model: train it with "
+			       "--model_type=unigram or bpe",
 			       r->name, type ? type : "a model of an unknown type");
 	}
+	r->m->is_unigram = r->type == MODEL_UNIGRAM;
 	if (r->m->unknown < 0)
 		return err_set(e, ERR_DATA, "%s: no piece is the unknown token", r->name);
 	for (int byte = 0; byte < 256; byte++)
@@ -305,7 +306,7 @@ int sp_model_write(const struct sp_model *m, const char *rules_name, const struc
 			proto_put_varint(&part, PIECE_TYPE, m->entries[i].type);
 		proto_put_message(out, MODEL_PIECES, &part); /* leaves part empty */
 	}
-	proto_put_varint(&part, TRAINER_TYPE, MODEL_BPE);
+	proto_put_varint(&part, TRAINER_TYPE, m->is_unigram ? MODEL_UNIGRAM : MODEL_BPE);
 	proto_put_varint(&part, TRAINER_SIZE, (uint64_t)m->pieces.n);
 	proto_put_float(&part, TRAINER_COVERAGE, 1);
 	proto_put_varint(&part, TRAINER_UNKNOWN_ID, 3);

@@ -8,7 +8,7 @@
  *	3 normalizer_spec	1 name, 2 precompiled_charsmap, 3 add_dummy_prefix,
  *	5 denormalizer_spec	4 remove_extra_whitespaces, 5 escape_whitespaces
  *
- * Other fields are skipped. Models of other types than BPE are refused.
+ * Other fields are skipped. Word and character models are refused.
  */
 #ifndef WERKBANK_DATA_SUBWORD_SP_MODEL_H
 #define WERKBANK_DATA_SUBWORD_SP_MODEL_H
@@ -30,6 +30,7 @@ struct sp_model {
 		uint8_t type; /* enum sp_type */
 	} * entries;	      /* owned: (pieces.n) */
 	size_t cap_entries;
+	bool is_unigram;	    /* else BPE: scores are the order of merges */
 	int32_t unknown;	    /* id of the one piece of type SP_UNKNOWN */
 	bool has_bytes;		    /* byte_fallback: unknown text becomes <0x00> … <0xFF> */
 	int32_t bytes[256];	    /* ids of <0x00> … <0xFF>; -1: none */

@@ -1,4 +1,4 @@
-/* import.c - recognises a file and imports a training log; weights: import_model.c; see import.h */
+/* import.c - imports a training log; formats: import_formats.c, weights: import_model.c; see import.h */
 #include "eval/exchange/import.h"
 
 #include <stdio.h>
@@ -8,9 +8,7 @@
 #include <unistd.h>
 
 #include "eval/exchange/import_model.h"
-#include "eval/exchange/import_reader.h"
 #include "eval/exchange/model_export.h"
-#include "eval/exchange/npz.h"
 #include "share/base/file.h"
 #include "share/base/text.h"
 #include "share/format/json.h"
@@ -60,65 +58,6 @@ static void report_log_import(const char *run, const struct openseq2seq *seen)
 		"teacher-forced, not that of translations)\n",
 		run, (long long)seen->trains, text_plural(seen->trains), (long long)seen->last_step,
 		(long long)seen->evals, text_plural(seen->evals));
-}
-
-/* ---- recognising ------------------------------------------------------- */
-
-static int recognise_file(const char *path, enum import_kind *kind, struct err *e)
-{
-	static const char pickle[] = "\x80\x02"; /* opcode PROTO, protocol 2 */
-	struct map map;
-	int rc = map_open(&map, path, e);
-
-	if (rc)
-		return rc;
-	*kind = IMPORT_LOG;
-	if (import_is_ct2(map.data, map.len))
-		*kind = IMPORT_CTRANSLATE2;
-	else if (import_is_safetensors(map.data, map.len))
-		*kind = IMPORT_SAFETENSORS;
-	else if (map.len > 4 && !memcmp(map.data, "PK\3\4", 4))
-		rc = npz_explain(path, map.data, map.len, e);
-	else if (map.len > 2 && !memcmp(map.data, pickle, 2))
-		rc = err_set(e, ERR_DATA,
-			     "%s is a pickle, which is a program; Werkbank does not run it. Write "
-			     "the weights as safetensors, see werkbank-weights(5)",
-			     path);
-	map_close(&map);
-	return rc;
-}
-
-/*
- * Recognises a file by its first bytes, or the weights file in a folder. *file: its path, freed by
- * the caller (NULL after some failures). ERR_NOINPUT: no such path; ERR_USAGE: a folder without
- * weights; ERR_DATA: a known format that cannot be imported, with advice.
- */
-static int recognise_import(const char *path, enum import_kind *kind, char **file, struct err *e)
-{
-	static const char *const names[] = { "model.bin", "model.safetensors", "model.npz" };
-	struct stat st;
-
-	*file = NULL;
-	if (stat(path, &st) != 0)
-		return err_set_errno(e, ERR_NOINPUT, "cannot read %s", path);
-	for (size_t i = 0; S_ISDIR(st.st_mode) && i < ARRAY_LEN(names) && !*file; i++) {
-		*file = file_path(e, "%s/%s", path, names[i]);
-		if (!*file)
-			return e->code;
-		if (!file_exists(*file)) {
-			free(*file);
-			*file = NULL;
-		}
-	}
-	if (S_ISREG(st.st_mode))
-		*file = file_path(e, "%s", path);
-	else if (!*file)
-		return err_set(e, ERR_USAGE,
-			       "%s is neither a file nor a folder with model.bin or "
-			       "model.safetensors: give weights, or nohup.out of an OpenSeq2Seq "
-			       "training",
-			       path);
-	return *file ? recognise_file(*file, kind, e) : e->code;
 }
 
 /* ---- a log ------------------------------------------------------------- */
@@ -172,12 +111,12 @@ static int import_log(const struct conf *c, struct err *e)
 
 int import_run(struct conf *c, struct err *e)
 {
-	enum import_kind kind = IMPORT_LOG;
-	char *file;
-	int rc = recognise_import(c->arguments[0], &kind, &file, e);
+	const struct import_format *format;
+	struct import_source source;
+	int rc = import_find_format(c->arguments[0], &source, &format, e);
 
 	if (!rc)
-		rc = kind == IMPORT_LOG ? import_log(c, e) : import_model(c, kind, file, e);
-	free(file);
+		rc = format ? import_model(c, format, &source, e) : import_log(c, e);
+	import_source_close(&source);
 	return rc;
 }

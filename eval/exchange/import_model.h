@@ -1,7 +1,8 @@
 /*
  * import_model.h - makes a Werkbank model from weights of another program.
  *
- * Besides weights a model needs these things, searched in this order:
+ * Each format reads its own text files (import_format.h). Weights of CTranslate2, PyTorch and Werkbank itself
+ * (import_plain.c) need these things besides, searched in this order:
  *
  *	vocabulary   --vocabulary FILE; vocab.tsv of the corpus (--corpus NAME) or of the weights'
  *	             folder; shared_vocabulary.json or .txt there (import_vocabulary.h)
@@ -19,12 +20,12 @@
 #ifndef WERKBANK_EVAL_EXCHANGE_IMPORT_MODEL_H
 #define WERKBANK_EVAL_EXCHANGE_IMPORT_MODEL_H
 
+#include "eval/exchange/import_format.h"
 #include "share/base/err.h"
 #include "share/conf/conf.h"
 
-enum import_kind { IMPORT_LOG, IMPORT_SAFETENSORS, IMPORT_CTRANSLATE2 };
-
-/* Imports the weights in file. Sets the sizes in c, which becomes the recipe of the model. */
-int import_model(struct conf *c, enum import_kind kind, const char *file, struct err *e);
+/* Imports the weights of source. Sets the sizes in c, which becomes the recipe of the model. */
+int import_model(struct conf *c, const struct import_format *format,
+		 const struct import_source *source, struct err *e);
 
 #endif

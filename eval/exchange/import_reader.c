@@ -187,6 +187,9 @@ int import_open_safetensors(struct import_reader *f, const char *path, struct er
 void import_reader_close(struct import_reader *f)
 {
 	free(f->all);
+	pickle_close(&f->pickle);
+	zip_close(&f->zip);
+	buf_free(&f->names);
 	map_close(&f->map);
 	safetensors_close(f->file);
 	*f = (struct import_reader){ 0 };

@@ -1,9 +1,10 @@
 /*
  * import_reader.h - reads the tensors of another program's file as floats.
  *
- * Formats: safetensors (F32, F64, F16, BF16) and model.bin of CTranslate2 (ct2.h: float, float16,
- * bfloat16, and int8 or int16 with NAME_scale, where weight = integer / scale with one scale per
- * row or one for all). is_used marks the tensors that were read, so that the rest can be checked.
+ * Formats: safetensors (F32, F64, F16, BF16), files of torch.save(), and model.bin of CTranslate2 (ct2.h: float,
+ * float16, bfloat16, and int8 or int16 with NAME_scale, where weight = integer / scale with one scale per
+ * row or one for all). Marian's .npz: import_marian.c. is_used marks the tensors that were read, so that the rest
+ * can be checked.
  *
  * Files are not trusted: a tensor is listed only if its type, shape and length agree with the bytes
  * of the file.
@@ -15,6 +16,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "eval/exchange/pickle.h"
+#include "eval/exchange/yaml_subset.h"
+#include "eval/exchange/zip.h"
 #include "share/base/err.h"
 #include "share/base/file.h"
 #include "train/ckpt/safetensors.h"
@@ -43,18 +47,30 @@ struct import_reader {
 	const char *path;	   /* borrowed: for messages */
 	struct import_tensor *all; /* owned */
 	size_t n, cap;
-	struct map map;		  /* of model.bin */
-	struct safetensors *file; /* owned; NULL: model.bin */
+	struct map map;		  /* of all but safetensors */
+	struct safetensors *file; /* owned; NULL: another format */
+	struct zip zip;		  /* of torch.save() and .npz */
+	struct pickle pickle;	  /* of torch.save() */
+	struct buf names;	  /* of .npz */
 };
 
 /* Call import_reader_close() after a failure too. ERR_DATA: a damaged file or another format. */
 int import_open_safetensors(struct import_reader *f, const char *path, struct err *e);
 int import_open_ct2(struct import_reader *f, const char *path, struct err *e);
+/*
+ * torch.save(): a ZIP archive, or several pickles in a row before PyTorch 1.6. Lists the tensors of a dictionary, or
+ * of its member "model", "state_dict" or "model_state_dict"; f->pickle.root keeps the rest. Tensors whose elements
+ * do not lie in order are ERR_DATA.
+ */
+int import_open_torch(struct import_reader *f, const char *path, struct err *e);
+/* Marian's .npz: *config gets the options of the model; yaml_close() in any case. */
+int import_open_npz(struct import_reader *f, const char *path, struct yaml *config, struct err *e);
 void import_reader_close(struct import_reader *f);
 
 /* Does a file begin like model.bin, or like safetensors? */
 bool import_is_ct2(const unsigned char *bytes, size_t n);
 bool import_is_safetensors(const unsigned char *bytes, size_t n);
+bool import_is_torch(const unsigned char *bytes, size_t n);
 
 /* NULL: the file has no such tensor. */
 struct import_tensor *import_find_tensor(const struct import_reader *f, const char *name);

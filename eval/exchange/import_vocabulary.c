@@ -1,7 +1,6 @@
 /* import_vocabulary.c - reads a list of tokens and writes vocab.tsv; see import_vocabulary.h */
 #include "eval/exchange/import_vocabulary.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +8,7 @@
 #include "share/base/file.h"
 #include "share/base/mem.h"
 #include "share/base/text.h"
+#include "share/base/util.h"
 
 #define MAX_FILE ((size_t)1 << 28) /* bytes; no vocabulary is larger */
 
@@ -36,6 +36,33 @@ static int read_token_array(struct token_list *w, const char *path, struct err *
 				path, w->n + 1);
 		if (add_token_to_list(w, word, e))
 			return e->code;
+	}
+	return 0;
+}
+
+/* {"TOKEN": NUMBER, ...}: each number at most once, none beyond the number of tokens by much. */
+static int read_token_object(struct token_list *w, const char *path, struct err *e)
+{
+	size_t rows;
+
+	w->tree = json_parse(buf_text(&w->text), w->text.len, e);
+	if (!w->tree)
+		return err_prefix(e, "%s", path);
+	rows = 2 * json_len(w->tree) + 1000;
+	w->items = mem_alloc(rows, sizeof(*w->items), e);
+	if (!w->items)
+		return e->code;
+	w->cap = rows;
+	for (const struct json *x = json_first(w->tree); x; x = json_next(w->tree, x)) {
+		const int64_t i = json_integer(x, -1);
+
+		if (i < 0 || (size_t)i >= rows || w->items[i])
+			return err_set(e, ERR_DATA,
+				       "%s: the token \"%.60s\" has the number %lld, which is no "
+				       "row, or that of another token",
+				       path, json_child_key(x), (long long)i);
+		w->items[i] = json_child_key(x);
+		w->n = MAX(w->n, (size_t)i + 1);
 	}
 	return 0;
 }
@@ -79,8 +106,16 @@ int token_list_open(struct token_list *w, const char *path, struct err *e)
 	rc = file_read_all(path, MAX_FILE, &w->text, e);
 	if (rc)
 		return rc;
-	rc = w->text.len && w->text.data[0] == '[' ? read_token_array(w, path, e)
-						   : read_token_lines(w, path, e);
+	switch (w->text.len ? w->text.data[0] : 0) {
+	case '[':
+		rc = read_token_array(w, path, e);
+		break;
+	case '{':
+		rc = read_token_object(w, path, e);
+		break;
+	default:
+		rc = read_token_lines(w, path, e);
+	}
 	if (!rc && !w->n)
 		rc = err_set(e, ERR_DATA, "%s has no tokens", path);
 	return rc;
@@ -108,7 +143,7 @@ static void find_special(const struct token_list *w, const struct special_token_
 		at[k] = -1;
 	for (size_t k = 0; k < ARRAY_LEN(names); k++)
 		for (size_t i = 0; i < w->n && at[k % N_SPECIAL_TOKENS] < 0; i++)
-			if (!strcmp(w->items[i], names[k]))
+			if (names[k] && w->items[i] && !strcmp(w->items[i], names[k]))
 				at[k % N_SPECIAL_TOKENS] = (int64_t)i;
 }
 
@@ -118,7 +153,7 @@ static int check_special(const struct special_token_names *s, const int64_t at[N
 	const char *names[N_SPECIAL_TOKENS] = { "<pad> or <blank>", s->end, s->start, s->unknown };
 
 	for (size_t k = 0; k < N_SPECIAL_TOKENS; k++)
-		if (at[k] < 0)
+		if (at[k] < 0 && !(s->may_lack && (k == TOKEN_PAD || k == TOKEN_START)))
 			return err_set(
 				e, ERR_DATA,
 				"the vocabulary has no %.60s: an untrained row would take part "
@@ -126,7 +161,7 @@ static int check_special(const struct special_token_names *s, const int64_t at[N
 				names[k]);
 	for (size_t k = 1; k < N_SPECIAL_TOKENS; k++)
 		for (size_t i = 0; i < k; i++)
-			if (at[i] == at[k])
+			if (at[i] == at[k] && at[i] >= 0)
 				return err_set(e, ERR_DATA,
 					       "%.60s is the name of two special tokens of the "
 					       "vocabulary: each needs its own row",
@@ -146,15 +181,15 @@ int token_list_write(const struct token_list *w, const struct special_token_name
 	find_special(w, s, at);
 	if (check_special(s, at, e))
 		return e->code;
-	*rows = w->n < INT32_MAX / 8 ? mem_alloc(w->n, sizeof(**rows), e) : NULL;
+	*rows = w->n < INT32_MAX / 8 ? mem_alloc(w->n + N_SPECIAL_TOKENS, sizeof(**rows), e) : NULL;
 	if (!*rows)
 		return err_set(e, ERR_NOMEM, "cannot allocate the rows of %zu tokens", w->n);
 	for (; *n < N_SPECIAL_TOKENS; ++*n)
 		(*rows)[*n] = (int32_t)at[*n];
 	buf_add_str(&text, head);
 	for (size_t i = 0; i < w->n; i++) {
-		if ((int64_t)i == at[0] || (int64_t)i == at[1] || (int64_t)i == at[2] ||
-		    (int64_t)i == at[3])
+		if (!w->items[i] || (int64_t)i == at[0] || (int64_t)i == at[1] ||
+		    (int64_t)i == at[2] || (int64_t)i == at[3])
 			continue;
 		if (strchr(w->items[i], '\n')) {
 			buf_free(&text);
@@ -164,7 +199,6 @@ int token_list_write(const struct token_list *w, const struct special_token_name
 		(*rows)[(*n)++] = (int32_t)i;
 		buf_printf(&text, "%s\t0\n", w->items[i]);
 	}
-	assert((size_t)*n == w->n); /* the four special tokens are in the list too */
 	/* as in Werkbank's own vocabularies, the size is a multiple of 8 */
 	for (int i = 0; (*n + i) % 8; i++)
 		buf_printf(&text, "<unused%d>\t0\n", i);

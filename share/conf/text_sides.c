@@ -30,6 +30,8 @@ const char *text_codes_file(const struct conf *c, int side)
 				       TARGET_BPE_CODES_FILE },
 		[SEGMENTATION_SENTENCEPIECE] = { SENTENCEPIECE_FILE, SOURCE_SENTENCEPIECE_FILE,
 						 TARGET_SENTENCEPIECE_FILE },
+		[SEGMENTATION_UNIGRAM] = { SENTENCEPIECE_FILE, SOURCE_SENTENCEPIECE_FILE,
+					   TARGET_SENTENCEPIECE_FILE },
 	};
 
 	return names[text_segmentation(c, side)][text_subword_models(c) == 1 ? 0 : 1 + side];

@@ -7,7 +7,7 @@
  *			bpe.target.codes		vocab.target.tsv
  *	merged		as separate			vocab.tsv, with the pieces of both
  *
- * With SentencePiece the subword model is sentencepiece.model, or sentencepiece.source.model and
+ * With SentencePiece, BPE or unigram, the subword model is sentencepiece.model, or sentencepiece.source.model and
  * sentencepiece.target.model. A side is 0 for the source and 1 for the target (enum pipeline_side). The options
  * source_… hold for the source; the others hold for both sides, or for the target.
  */

@@ -8,8 +8,8 @@
 #include "data/shard/loader.h"
 #include "data/subword/bpe.h"
 #include "data/subword/bpe_codes.h"
-#include "data/subword/bpe_dropout.h"
 #include "data/subword/pipeline.h"
+#include "data/subword/resplit.h"
 #include "share/base/file.h"
 #include "share/base/lines.h"
 #include "share/base/mem.h"
@@ -31,12 +31,12 @@ struct bpe_splitter {
 	struct conf c;
 	struct bpe *bpe;
 	struct vocab *vocab;
-	struct bpe_dropout *dropout;
+	struct resplit *dropout;
 };
 
 static void splitter_close(struct bpe_splitter *s)
 {
-	bpe_dropout_close(s->dropout);
+	resplit_close(s->dropout);
 	vocab_close(s->vocab);
 	bpe_close(s->bpe);
 	conf_free(&s->c);
@@ -94,7 +94,7 @@ static bool splitter_open(struct bpe_splitter *s, double p)
 		s->bpe = bpe_open(in_folder("bpe.codes"), &e);
 		s->vocab = vocab_open(in_folder("vocab.tsv"), &e);
 		if (s->bpe && s->vocab)
-			s->dropout = bpe_dropout_open(test_folder(), &s->c, 0, s->vocab, &e);
+			s->dropout = resplit_open(test_folder(), &s->c, 0, s->vocab, &e);
 	}
 	if (!s->dropout)
 		test_fail(__FILE__, __LINE__, "%s", e.text);
@@ -154,7 +154,7 @@ static void tally_sentence(struct bpe_splitter *s, const int32_t *ids, int32_t n
 
 static void tally_text(struct bpe_splitter *s, const struct buf *text, struct tally *t)
 {
-	struct bpe_dropout_key place = { 0 };
+	struct resplit_key place = { 0 };
 	int32_t *out = NULL;
 	size_t n_out, cap = 0, n_usual;
 	struct err e;
@@ -164,8 +164,8 @@ static void tally_text(struct bpe_splitter *s, const struct buf *text, struct ta
 
 		for (place.epoch = 0; place.epoch < ROUNDS; place.epoch++) {
 			n_out = 0;
-			check_int(bpe_dropout_sentence(s->dropout, &place, usual, (int32_t)n_usual,
-						       &out, &n_out, &cap, &e),
+			check_int(resplit_sentence(s->dropout, &place, usual, (int32_t)n_usual,
+						   &out, &n_out, &cap, &e),
 				  0);
 			tally_sentence(s, out, (int32_t)n_out, usual, (int32_t)n_usual, t);
 		}
@@ -263,15 +263,14 @@ static bool small_open(struct bpe_splitter *s, double p, const char *pieces)
 static const char *split(struct bpe_splitter *s, const char *pieces, uint32_t epoch)
 {
 	static char out_text[200];
-	struct bpe_dropout_key place = { 3, epoch, 0 };
+	struct resplit_key place = { 3, epoch, 0 };
 	struct buf text = { 0 };
 	int32_t *ids = NULL, *out = NULL;
 	size_t n = 0, cap = 0, n_out = 0, cap_out = 0;
 	struct err e;
 
 	check_int(pipeline_pieces_to_ids(s->vocab, pieces, strlen(pieces), &ids, &n, &cap, &e), 0);
-	check_int(bpe_dropout_sentence(s->dropout, &place, ids, (int32_t)n, &out, &n_out, &cap_out,
-				       &e),
+	check_int(resplit_sentence(s->dropout, &place, ids, (int32_t)n, &out, &n_out, &cap_out, &e),
 		  0);
 	for (size_t i = 0; i < n_out; i++) {
 		if (i)
@@ -375,7 +374,7 @@ TEST(bpe_dropout_of_sentencepiece)
 	s.c.bpe_dropout = 0.5;
 	s.c.segmentation = SEGMENTATION_SENTENCEPIECE;
 	s.vocab = vocab_open(in_folder("vocab.tsv"), &e);
-	s.dropout = s.vocab ? bpe_dropout_open(test_folder(), &s.c, 0, s.vocab, &e) : NULL;
+	s.dropout = s.vocab ? resplit_open(test_folder(), &s.c, 0, s.vocab, &e) : NULL;
 	for (uint32_t epoch = 0; check(s.dropout != NULL) && epoch < 4000; epoch++) {
 		const char *got = split(&s, "▁abc", epoch);
 		size_t i = 0;
@@ -570,7 +569,7 @@ TEST(bpe_dropout_batches_do_not_depend_on_ranks)
 		struct loader *l = NULL;
 
 		if (splitter_open(&again, 0.3)) {
-			f.o.dropout = again.dropout;
+			f.o.resplit = again.dropout;
 			l = loader_new(f.shard, &f.o, &e);
 		}
 		if (check(l != NULL) && check_int(loader_seek(l, (uint64_t)i, &e), 0)) {

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "data/subword/bpe.h"
-#include "data/subword/bpe_dropout.h"
 #include "data/subword/pipeline.h"
+#include "data/subword/resplit.h"
 #include "data/subword/sp.h"
 #include "data/text/chars.h"
 #include "data/text/protect.h"
@@ -400,30 +400,29 @@ TEST(protect_keeps_text_between_symbols)
 TEST(protect_survives_bpe_dropout)
 {
 	struct trip *t = open_trip(false, SEGMENTATION_BPE);
-	struct bpe_dropout *d;
+	struct resplit *d;
 	struct err e = { 0 };
 	int changed = 0;
 
 	t->c.bpe_dropout = 0.5;
-	d = bpe_dropout_open(test_folder(), &t->c, 0, pipeline_vocab(t->tools, SIDE_SOURCE), &e);
+	d = resplit_open(test_folder(), &t->c, 0, pipeline_vocab(t->tools, SIDE_SOURCE), &e);
 	for (size_t i = 0; check(d != NULL) && i < N_LINES; i++) {
-		const struct bpe_dropout_key key = { .pair = (int64_t)i };
+		const struct resplit_key key = { .pair = (int64_t)i };
 		int32_t *ids = NULL, *out = NULL;
 		size_t n = 0, cap = 0, n_out = 0, cap_out = 0;
 
 		check_int(pipeline_encode(t->tools, SIDE_SOURCE, t->lines[i], strlen(t->lines[i]),
 					  &ids, &n, &cap, &e),
 			  0);
-		check_int(
-			bpe_dropout_sentence(d, &key, ids, (int32_t)n, &out, &n_out, &cap_out, &e),
-			0);
+		check_int(resplit_sentence(d, &key, ids, (int32_t)n, &out, &n_out, &cap_out, &e),
+			  0);
 		check_symbol_ids(t, t->lines[i], out, n_out);
 		changed += n_out != n;
 		free(ids);
 		free(out);
 	}
 	check(changed > 20);
-	bpe_dropout_close(d);
+	resplit_close(d);
 	close_trip(t);
 }
 

@@ -412,7 +412,7 @@ TEST(sp_model_refuses)
 		const char *why;
 	} cases[] = {
 		{ 2, SP_NORMAL, -1, NULL },
-		{ 1, SP_NORMAL, -1, "a unigram model" },
+		{ 1, SP_NORMAL, -1, NULL },
 		{ 3, SP_NORMAL, -1, "a word model" },
 		{ 4, SP_NORMAL, -1, "a character model" },
 		{ 9, SP_NORMAL, -1, "a model of an unknown type" },

@@ -439,6 +439,10 @@ FUZZ(sp)
 		buf_clear(&text);
 		sp_undo_line(s, line, n_line, &text, &e);
 	}
+	/* of unigram models; the number of splits bounds the time */
+	if (s && n_line < 200 &&
+	    !sp_sample_line(s, line, n_line, 0.5, 1, rng_key_make(1, RNG_TEST, 0, 0), &text, &e))
+		property(!sp_best_lines(s, line, n_line, 5, &text, &e) || e.code);
 	buf_free(&pieces);
 	buf_free(&text);
 	sp_close(s);

@@ -4,7 +4,6 @@
 
 #include "eval/exchange/import_reader.h"
 #include "eval/exchange/import_vocabulary.h"
-#include "eval/exchange/npz.h"
 #include "eval/exchange/weight_map.h"
 #include "share/base/mem.h"
 #include "tests/fuzz/fuzz.h"
@@ -12,8 +11,11 @@
 #define MOST_FLOATS 100000
 
 /* An accepted file may not fit a model, but every listed element can be read. */
-static void take(struct import_reader *f)
+static void take(struct import_reader *f, enum tensor_naming scheme)
 {
+	static const char *const tables[] = { "Wemb", "shared.weight", NULL };
+	const struct weight_rows rows = { .target = NULL };
+
 	struct model_param *params = NULL;
 	struct err e = { 0 };
 	struct weight_map t;
@@ -26,14 +28,28 @@ static void take(struct import_reader *f)
 		import_read_floats(f, &f->all[i], f->all[i].rows - 1, f->all[i].cols - 1, 1, &x,
 				   &e);
 	}
-	if (weight_map_open(&t, f, &e))
+	if (scheme == NAMING_own ? weight_map_open(&t, f, &e)
+				 : weight_map_begin(&t, f, scheme, tables, &e))
 		return;
+	if (scheme !=
+	    NAMING_own) { /* a small model of this kind; the format's own files say its sizes */
+		t.shape = (struct model_shape){ .d_model = 4,
+						.d_ff = 6,
+						.heads = 2,
+						.encoder_layers = 1,
+						.decoder_layers = 1,
+						.vocabulary = 8,
+						.real_vocabulary = 8,
+						.norm_place = NORM_POST,
+						.attention_bias = 1,
+						.output_bias = 1 };
+	}
 	property(t.shape.d_model > 0 && t.shape.encoder_layers > 0 && t.shape.decoder_layers > 0);
 	if (!model_params(&t.shape, &params, &n, &floats, &e) && floats <= MOST_FLOATS) {
 		float *arena = mem_alloc((size_t)floats, sizeof(*arena), &e);
 
 		if (arena)
-			weight_map_load(&t, &t.shape, NULL, arena, &e);
+			weight_map_load(&t, &t.shape, &rows, arena, &e);
 		free(arena);
 	}
 	free(params);
@@ -48,23 +64,67 @@ FUZZ(weights)
 			 : import_open_ct2(&f, fuzz_file(data, n), &e);
 
 	if (!rc)
-		take(&f);
+		take(&f, NAMING_own);
 	import_reader_close(&f);
 	return 0;
 }
 
+/* A model of Marian: its options and arrays. */
 FUZZ(npz)
 {
 	struct err e = { 0 };
+	struct import_reader f;
+	struct yaml config;
 
-	property(npz_explain("x", data, n, &e) == ERR_DATA);
+	if (!import_open_npz(&f, fuzz_file(data, n), &config, &e))
+		take(&f, NAMING_marian);
+	yaml_close(&config);
+	import_reader_close(&f);
+	return 0;
+}
+
+/* A file of torch.save(), in both of its forms. */
+FUZZ(torch)
+{
+	struct err e = { 0 };
+	struct import_reader f;
+
+	if (!import_open_torch(&f, fuzz_file(data, n), &e))
+		take(&f, NAMING_layers);
+	import_reader_close(&f);
+	return 0;
+}
+
+/* The values of a pickle: each accepted tree can be walked where a format walks. */
+FUZZ(pickle)
+{
+	struct err e = { 0 };
+	struct pickle p;
+	int rc = pickle_read(&p, "x", data, n, &e);
+
+	property(!rc == !!p.root && p.bytes <= n);
+	pickle_get(p.root, "model");
+	pickle_close(&p);
+	return 0;
+}
+
+FUZZ(yaml)
+{
+	struct err e = { 0 };
+	struct yaml y;
+
+	if (!yaml_read(&y, "x", (const char *)data, n, &e))
+		for (size_t i = 0; i < y.n; i++)
+			property(yaml_get(&y, yaml_key(&y, i), NULL) != NULL &&
+				 strlen(yaml_value(&y, i)) <= n + 1);
+	yaml_close(&y);
 	return 0;
 }
 
 /* A token list gives a vocabulary or an error, and each id has its own row. */
 FUZZ(tokens)
 {
-	static const struct special_token_names special = { "</s>", "<s>", "<unk>" };
+	static const struct special_token_names special = { "</s>", "<s>", "<unk>", false };
 	struct err e = { 0 };
 	struct token_list w;
 	int32_t *rows = NULL, n_rows;

@@ -42,6 +42,9 @@
 	X(safetensors, NULL)                                                                       \
 	X(weights, NULL)                                                                           \
 	X(npz, NULL)                                                                               \
+	X(torch, NULL)                                                                             \
+	X(pickle, NULL)                                                                            \
+	X(yaml, NULL)                                                                              \
 	X(tokens, NULL)                                                                            \
 	X(nohup, NULL)                                                                             \
 	X(host, NULL)                                                                              \

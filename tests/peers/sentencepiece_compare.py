@@ -2,19 +2,24 @@
 """sentencepiece_compare.py - compare sp-learn, sp-apply and sp-undo with SentencePiece.
 
     PEER=/path/to/venv            a Python environment with sentencepiece 0.2.3
-    $PEER/bin/python tests/peers/sentencepiece_compare.py PROGRAM [--size N] [--more FILE]... FILE...
+    $PEER/bin/python tests/peers/sentencepiece_compare.py PROGRAM [--type bpe|unigram] [--size N]
+                                                          [--more FILE]... FILE...
 
-PROGRAM is werkbank-data. Both sides learn a BPE vocabulary of N entries (32768)
-from all FILEs; the overlap is printed. SentencePiece's model is then read by
+PROGRAM is werkbank-data. Both sides learn a vocabulary of N entries (32768)
+from all FILEs; the overlap is printed, and for unigram models the score of a
+line, which may not be 1 % below SentencePiece's. SentencePiece's model is then read by
 sp-apply and ours by SentencePiece: over each FILE and each --more FILE, pieces
 and the text made of them again are compared line by line, and the first
 differences shown. Then small models with SentencePiece's other settings
 (byte_fallback, user-defined symbols, other treatments of blanks, …) over lines
-full of traps. Times are processor seconds of learning and applying, in turn.
+full of traps. Unigram models are also compared by their five best splits, and by
+samples of three words (chi-square). Times are processor seconds of learning and applying, in turn.
 Ends with status 1 when fewer than 99.99 % of the lines are the same, or when
 reading each other's models fails.
 """
 import argparse
+import collections
+import math
 import os
 import random
 import resource
@@ -41,6 +46,8 @@ SETTINGS = {
                              normalization_rule_name="identity", character_coverage=0.9999),
     "blanks as suffix": dict(treat_whitespace_as_suffix=True),
     "pieces over blanks": dict(split_by_whitespace=False),
+    "symbols and bytes": dict(user_defined_symbols=["<mask>", "New York", "the"], byte_fallback=True,
+                              character_coverage=0.999),
 }
 
 
@@ -90,6 +97,75 @@ def compare_model(program, model, path, lines):
     return bad, seconds, our_seconds
 
 
+def line_score(model, lines):
+    """The mean score of a line's best split, and its mean number of pieces."""
+    real = sp.SentencePieceProcessor(model_file=model)
+    known = range(len(IDS) + 1, real.get_piece_size())
+    scores = [real.get_score(i) for i in range(real.get_piece_size())]
+    scores[real.unk_id()] = min(scores[i] for i in known) - 10
+    ids = real.encode(lines, out_type=int, num_threads=1)
+    return (sum(scores[i] for line in ids for i in line) / len(lines),
+            sum(map(len, ids)) / len(lines))
+
+
+def compare_scores(real, mine, files):
+    bad = False
+    for path in files:
+        lines = read_lines(path)
+        (want, n_want), (got, n_got) = line_score(real, lines), line_score(mine, lines)
+        bad = bad or got < want * 1.01
+        print(f"{path}: score of a line {want:.2f} and {got:.2f}, pieces {n_want:.2f} and {n_got:.2f}")
+    return bad
+
+
+def compare_best(program, model, lines, folder, n=5):
+    """Lines whose n best splits differ by more than the order of equal scores."""
+    real = sp.SentencePieceProcessor(model_file=model)
+    score = {real.id_to_piece(i): real.get_score(i) for i in range(real.get_piece_size())}
+    path = os.path.join(folder, "best")
+    bad = 0
+    for line in lines:
+        write_lines(path, [line])
+        want = [" ".join(s) for s in real.nbest_encode(line, nbest_size=n, out_type=str)]
+        got, _ = ours(program, "sp-apply", "-m", model, "--n-best", str(n), path)
+        total = [[sum(score.get(p, -100) for p in s.split(" ")) for s in splits] for splits in (want, got)]
+        if len(want) != len(got) or any(abs(x - y) > 1e-3 for x, y in zip(*total)):
+            bad += same("best", want, got, 1)
+    print(f"{n} best splits: {len(lines)} lines, {bad} different")
+    return bad
+
+
+def chi_square(a, b):
+    """Of two samples of one size: how many standard deviations the statistic is above its mean."""
+    common = [k for k in set(a) | set(b) if a[k] + b[k] >= 10]
+    cells = [(a[k], b[k]) for k in common]
+    rare = [sum(c.values()) - sum(c[k] for k in common) for c in (a, b)]
+    cells += [rare] if sum(rare) else []
+    degrees = len(cells) - 1
+    statistic = sum((x - y) ** 2 / (x + y) for x, y in cells)
+    return (statistic - degrees) / math.sqrt(2 * degrees) if degrees else 0.0
+
+
+def compare_samples(program, model, words, folder, n=20000):
+    """Splits drawn by both, of words behind a number that makes our samples independent."""
+    real = sp.SentencePieceProcessor(model_file=model)
+    path = os.path.join(folder, "sampled")
+    bad = 0
+    for word in words:
+        write_lines(path, [f"{i} {word}" for i in range(n)])
+        for theta in (0.1, 0.5, 1.0):
+            got, _ = ours(program, "sp-apply", "-m", model, "--unigram-sampling", str(theta), path)
+            mine = collections.Counter(line[line.rindex("▁"):] for line in got)
+            want = collections.Counter(
+                " ".join(real.encode(word, out_type=str, enable_sampling=True, nbest_size=-1, alpha=theta))
+                for _ in range(n))
+            z = chi_square(want, mine)
+            bad += z > 4
+            print(f"samples of {word!r}, exponent {theta}: {len(want)} and {len(mine)} splits, "
+                  f"{z:.2f} standard deviations")
+    return bad
+
+
 def compare_vocabularies(want, got):
     real, mine = ([line.split("\t")[0] for line in read_lines(path)] for path in (want, got))
     common = len(set(real) & set(mine))
@@ -125,25 +201,35 @@ def traps(lines):
 def main():
     p = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     p.add_argument("program")
+    p.add_argument("--type", choices=["bpe", "unigram"], default="bpe")
     p.add_argument("--size", type=int, default=32768)
     p.add_argument("--more", action="append", default=[])
     p.add_argument("files", nargs="+")
     a = p.parse_args()
-    bad = lines_compared = 0
+    IDS["model_type"] = a.type
+    segmentation = "sentencepiece" if a.type == "bpe" else "unigram"
+    bad = lines_compared = wrong_splits = 0
     with tempfile.TemporaryDirectory() as folder:
         real, mine = (os.path.join(folder, name) for name in ("real", "mine"))
         learning, our_learning = [], []
-        for _ in range(3):
+        for _ in range(3 if a.type == "bpe" else 1):
             before = resource.getrusage(resource.RUSAGE_SELF)
             sp.SentencePieceTrainer.train(input=a.files, model_prefix=real, vocab_size=a.size,
                                           character_coverage=1.0, num_threads=2, **IDS)
             after = resource.getrusage(resource.RUSAGE_SELF)
             learning.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
-            _, seconds = ours(a.program, "sp-learn", "-q", "-s", str(a.size), "-o", mine, *a.files)
+            _, seconds = ours(a.program, "sp-learn", "-q", "--segmentation", segmentation, "-s",
+                              str(a.size), "-o", mine, *a.files)
             our_learning.append(seconds)
         print(f"learning: SentencePiece {min(learning):.2f} s, Werkbank {min(our_learning):.2f} s: "
               f"{min(learning) / min(our_learning):.2f} times as fast")
         compare_vocabularies(real + ".vocab", mine + ".vocab")
+        if a.type == "unigram":
+            wrong_splits += compare_scores(real + ".model", mine + ".model", a.files)
+            compare_scores(real + ".model", mine + ".model", a.more)  # other text: only printed
+            wrong_splits += compare_best(a.program, mine + ".model", read_lines(a.files[0])[:200], folder)
+            wrong_splits += compare_samples(a.program, mine + ".model",
+                                            ["internationalization", "Wiederaufbau", "lasses"], folder)
         spent = our_spent = 0
         for path in a.files + a.more:
             lines = read_lines(path)
@@ -169,7 +255,7 @@ def main():
             print(f"traps, {name}: {len(lines)} lines, {wrong} different")
             bad, lines_compared = bad + wrong, lines_compared + len(lines)
     print(f"{lines_compared - bad} of {lines_compared} lines the same")
-    return bad > lines_compared * 0.0001
+    return bad > lines_compared * 0.0001 or wrong_splits > 0
 
 
 if __name__ == "__main__":

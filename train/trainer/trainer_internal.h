@@ -115,8 +115,8 @@ struct trainer {
 
 	struct vocabs vocabs;
 	struct shard *shard;
-	struct bpe_dropout *dropout;	    /* NULL: no BPE dropout */
-	struct bpe_dropout *source_dropout; /* NULL: dropout is that of both sides */
+	struct resplit *resplit;	/* NULL: no new splits */
+	struct resplit *source_resplit; /* NULL: resplit is that of both sides */
 	struct loader *loader;
 	struct batch batch;
 	bool is_batch_loaded; /* batch is already the first one of the next step */

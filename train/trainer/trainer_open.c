@@ -320,17 +320,17 @@ static void lend_to_parts(struct trainer *t)
 }
 
 /* One for both sides if they share a subword model: they share its cache of words, too. */
-static int open_dropout(struct trainer *t, struct loader_options *options, struct err *e)
+static int open_resplit(struct trainer *t, struct loader_options *options, struct err *e)
 {
 	const struct conf *c = t->conf;
 	const bool is_one = text_subword_models(c) == 1;
 
-	t->dropout = bpe_dropout_open(t->corpus, c, 1, t->vocabs.target, e);
-	if (t->dropout && !is_one)
-		t->source_dropout = bpe_dropout_open(t->corpus, c, 0, t->vocabs.source, e);
-	options->dropout = t->dropout;
-	options->source_dropout = t->source_dropout;
-	return t->dropout && (is_one || t->source_dropout) ? 0 : e->code;
+	t->resplit = resplit_open(t->corpus, c, 1, t->vocabs.target, e);
+	if (t->resplit && !is_one)
+		t->source_resplit = resplit_open(t->corpus, c, 0, t->vocabs.source, e);
+	options->resplit = t->resplit;
+	options->source_resplit = t->source_resplit;
+	return t->resplit && (is_one || t->source_resplit) ? 0 : e->code;
 }
 
 int trainer_open(struct trainer *t, struct err *e)
@@ -362,7 +362,7 @@ int trainer_open(struct trainer *t, struct err *e)
 		return e->code;
 	t->stopping.folder = t->folder;
 	t->stopping.heartbeat = t->heartbeat;
-	if ((c->bpe_dropout > 0 && open_dropout(t, &options, e)) || check_same_corpus(t, e))
+	if ((resplit_is_wanted(c) && open_resplit(t, &options, e)) || check_same_corpus(t, e))
 		return e->code;
 	if (tag_shares_options(&tags, c, t->vocabs.source, e))
 		return e->code;
@@ -399,8 +399,8 @@ void trainer_close(struct trainer *t)
 	batch_free(&t->batch);
 	if (t->loader)
 		loader_free(t->loader);
-	bpe_dropout_close(t->dropout);
-	bpe_dropout_close(t->source_dropout);
+	resplit_close(t->resplit);
+	resplit_close(t->source_resplit);
 	if (t->shard)
 		shard_close(t->shard);
 	vocabs_close(&t->vocabs);

@@ -1,0 +1,86 @@
+/*
+ * import_format.h - the formats of models that can be imported: one table, one module a format.
+ *
+ * import_find_format() finds the weights in a folder and the format that recognises them. An import then
+ * calls, in this order (import_model.c):
+ *
+ *	open	lists the tensors in job->f; decides naming, embedding table and architecture in job->t; sets the
+ *		options of section [data] in job->c that follow from the files
+ *	stage	writes the vocabularies and subword models to job->staging, and fills job->rows
+ *
+ * A fact of a file that would change translations and that Werkbank's models do not have is refused with a
+ * sentence that names it.
+ */
+#ifndef WERKBANK_EVAL_EXCHANGE_IMPORT_FORMAT_H
+#define WERKBANK_EVAL_EXCHANGE_IMPORT_FORMAT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "eval/exchange/import_vocabulary.h"
+#include "eval/exchange/weight_map.h"
+#include "share/base/err.h"
+#include "share/base/file.h"
+#include "share/conf/conf.h"
+#include "share/format/json.h"
+#include "train/ckpt/ckpt.h"
+
+/* What a format is recognised by. */
+struct import_source {
+	char *file;		    /* owned: the weights */
+	char *folder;		    /* owned: the folder of the file */
+	const unsigned char *bytes; /* (n) of the file; borrowed, valid while formats are tried */
+	size_t n;
+	struct json *config; /* owned: config.json of the folder; NULL: none, or it is damaged */
+};
+
+/* An import in progress. */
+struct import_job {
+	struct conf *c; /* borrowed; becomes the recipe of the model */
+	const struct import_format *format;
+	const char *file;	  /* borrowed: the weights */
+	const char *folder;	  /* borrowed: folder of the weights */
+	char *pieces;		  /* owned: folder that is searched for vocab.tsv, bpe.codes ... */
+	struct outfolder staging; /* files of the model besides weights; never committed */
+	struct import_reader f;
+	struct weight_map t;
+	struct special_token_names special; /* point into config */
+	struct json *config;		    /* owned: a file of the format; NULL: none */
+	struct weight_rows rows;	    /* the rows of each token id */
+};
+
+struct import_format {
+	const char *name; /* "MarianMT of Hugging Face", for messages */
+	bool (*recognise)(const struct import_source *s);
+	int (*open)(struct import_job *m, struct err *e);
+	int (*stage)(struct import_job *m, struct err *e);
+};
+
+extern const struct import_format import_hugging_face, import_marian, import_ctranslate2,
+	import_safetensors, import_pickle;
+
+/*
+ * Finds the weights that path names, a file or a folder, and their format. *format NULL: no format
+ * recognises the file. import_source_close() in any case. ERR_NOINPUT: no such path; ERR_USAGE: a folder
+ * without weights; ERR_DATA: a known format that cannot be imported, with the reason.
+ */
+int import_find_format(const char *path, struct import_source *s,
+		       const struct import_format **format, struct err *e);
+void import_source_close(struct import_source *s);
+
+/* Is the option other than its default, or given? */
+bool import_option_given(const struct conf *c, const char *option);
+/* Sets options from name and value in turn, NULL at the end. */
+int import_set_options(struct import_job *m, const char *const *options, struct err *e);
+/* Sets the options of text without tokenisation that SentencePiece models split. */
+int import_set_text_options(struct import_job *m, const char *vocabularies, struct err *e);
+/* Sets the segmentation of each side to the kind of its SentencePiece model in the staging folder. */
+int import_find_segmentations(struct import_job *m, struct err *e);
+/* Sets t.shape to the architecture that the options of c describe. */
+int import_shape_of_options(struct import_job *m, struct err *e);
+/* *path: a file of m->pieces, freed by the caller; NULL if it does not exist. */
+int import_find_piece(const struct import_job *m, const char *name, char **path, struct err *e);
+/* Copies FOLDER/NAME, a file of the import's source, to the staging folder as TO. */
+int import_stage_file(const struct import_job *m, const char *name, const char *to, struct err *e);
+
+#endif

@@ -1,0 +1,238 @@
+/* import_formats.c - the table of formats, and what recognises a file; see import_format.h */
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "data/subword/sp.h"
+#include "eval/exchange/import_format.h"
+#include "share/base/mem.h"
+#include "share/base/text.h"
+#include "share/conf/text_sides.h"
+#include "share/workspace/model_files.h"
+
+#define MAX_CONFIG (1u << 22)
+
+/* In the order in which they are tried. */
+static const struct import_format *const formats[] = {
+	&import_hugging_face, &import_ctranslate2, &import_safetensors,
+	&import_marian,	      &import_pickle,
+};
+
+/* Names of weights in a folder, then the ends of names of which it may have one. */
+static const char *const weight_names[] = { "model.bin", "model.safetensors", "pytorch_model.bin",
+					    "model.npz" };
+static const char *const weight_ends[] = { ".npz" };
+
+/* Sets s->file to FOLDER/NAME if the file exists. */
+static int try_file(struct import_source *s, const char *folder, const char *name, struct err *e)
+{
+	char *path = file_path(e, "%s/%s", folder, name);
+
+	if (!path)
+		return e->code;
+	if (file_exists(path))
+		s->file = path;
+	else
+		free(path);
+	return 0;
+}
+
+/* The only file of the folder whose name has this end; none if there are several. */
+static int try_end(struct import_source *s, const char *folder, const char *end, struct err *e)
+{
+	DIR *d = opendir(folder);
+	const struct dirent *f;
+	char name[FILE_NAME_BYTES] = "";
+	int n = 0;
+
+	while (d && (f = readdir(d)) != NULL)
+		if (text_ends_with(f->d_name, end) && f->d_name[0] != '.') {
+			n++;
+			snprintf(name, sizeof(name), "%s", f->d_name);
+		}
+	if (d)
+		closedir(d);
+	if (n > 1)
+		return err_set(e, ERR_USAGE,
+			       "%s has %d files whose names end in %s: give one of them", folder, n,
+			       end);
+	return n ? try_file(s, folder, name, e) : 0;
+}
+
+static int find_file(struct import_source *s, const char *path, struct err *e)
+{
+	struct stat st;
+	int rc = 0;
+
+	if (stat(path, &st) != 0)
+		return err_set_errno(e, ERR_NOINPUT, "cannot read %s", path);
+	if (S_ISREG(st.st_mode)) {
+		const char *slash = strrchr(path, '/');
+
+		s->file = mem_strdup(path, e);
+		s->folder = slash ? file_path(e, "%.*s", (int)MAX(slash - path, 1), path)
+				  : mem_strdup(".", e);
+		return s->file && s->folder ? 0 : e->code;
+	}
+	for (size_t i = 0; S_ISDIR(st.st_mode) && i < ARRAY_LEN(weight_names) && !rc && !s->file;
+	     i++)
+		rc = try_file(s, path, weight_names[i], e);
+	for (size_t i = 0; S_ISDIR(st.st_mode) && i < ARRAY_LEN(weight_ends) && !rc && !s->file;
+	     i++)
+		rc = try_end(s, path, weight_ends[i], e);
+	if (!rc && !s->file)
+		return err_set(e, ERR_USAGE,
+			       "%s is neither a file nor a folder with model.bin, "
+			       "model.safetensors, pytorch_model.bin or one .npz: give weights, or "
+			       "nohup.out of an OpenSeq2Seq training",
+			       path);
+	s->folder = rc ? NULL : mem_strdup(path, e);
+	return rc || s->folder ? rc : e->code;
+}
+
+int import_find_format(const char *path, struct import_source *s,
+		       const struct import_format **format, struct err *e)
+{
+	struct map map = { 0 };
+	char *config;
+	int rc;
+
+	*format = NULL;
+	*s = (struct import_source){ .file = NULL };
+	rc = find_file(s, path, e);
+	if (!rc)
+		rc = map_open(&map, s->file, e);
+	config = rc ? NULL : file_path(e, "%s/config.json", s->folder);
+	if (!rc)
+		rc = config ? json_read_optional(&s->config, config, MAX_CONFIG, e) : e->code;
+	free(config);
+	s->bytes = map.data;
+	s->n = map.len;
+	for (size_t i = 0; i < ARRAY_LEN(formats) && !rc && !*format; i++)
+		if (formats[i]->recognise(s))
+			*format = formats[i];
+	if (!rc && !*format && s->n > 4 && !memcmp(s->bytes, "PK\3\4", 4))
+		rc = err_set(e, ERR_DATA,
+			     "%s: an archive without Marian's special:model.yml or PyTorch's "
+			     "data.pkl: expected weights of a known program",
+			     path);
+	s->bytes = NULL;
+	map_close(&map);
+	return rc;
+}
+
+void import_source_close(struct import_source *s)
+{
+	json_free(s->config);
+	free(s->file);
+	free(s->folder);
+	*s = (struct import_source){ .file = NULL };
+}
+
+/* ---- help for formats -------------------------------------------------- */
+
+bool import_option_given(const struct conf *c, const char *option)
+{
+	return strcmp(conf_origin(c, option), "default") != 0;
+}
+
+int import_set_options(struct import_job *m, const char *const *options, struct err *e)
+{
+	int rc = 0;
+
+	for (size_t i = 0; !rc && options[i]; i += 2)
+		rc = conf_set(m->c, options[i], options[i + 1], "imported weights", e);
+	return rc;
+}
+
+int import_set_text_options(struct import_job *m, const char *vocabularies, struct err *e)
+{
+	const char *const options[] = { "tokenize",
+					"no",
+					"normalize",
+					"no",
+					"segmentation",
+					"sentencepiece",
+					"source_tokenize",
+					"same",
+					"source_segmentation",
+					"same",
+					"vocabularies",
+					vocabularies,
+					NULL };
+
+	return import_set_options(m, options, e);
+}
+
+int import_find_segmentations(struct import_job *m, struct err *e)
+{
+	const int n = text_subword_models(m->c);
+	const char *kinds[2];
+	int rc = 0;
+
+	for (int side = 0; !rc && side < n; side++) {
+		char *path =
+			file_path(e, "%s/%s", m->staging.temporary, text_codes_file(m->c, side));
+		struct sp *s = path ? sp_open(path, e) : NULL;
+
+		rc = s ? 0 : e->code;
+		if (s)
+			kinds[side] = sp_is_unigram(s) ? "unigram" : "sentencepiece";
+		sp_close(s);
+		free(path);
+	}
+	if (!rc) {
+		const char *const options[] = { "segmentation", kinds[n - 1], "source_segmentation",
+						strcmp(kinds[0], kinds[n - 1]) != 0 ? kinds[0]
+										    : "same",
+						NULL };
+
+		rc = import_set_options(m, options, e);
+	}
+	return rc;
+}
+
+int import_shape_of_options(struct import_job *m, struct err *e)
+{
+	struct model_shape shape = { .vocabulary = 0 };
+
+	conf_apply_size(m->c);
+	arch_set_options(&shape, m->c);
+	if (m->t.table->rows > INT32_MAX / 8)
+		return err_set(e, ERR_DATA, "%s: \"%s\" has %lld rows", m->file, m->t.table->name,
+			       (long long)m->t.table->rows);
+	shape.vocabulary = shape.real_vocabulary = (int32_t)m->t.table->rows;
+	m->t.shape = shape;
+	return 0;
+}
+
+int import_find_piece(const struct import_job *m, const char *name, char **path, struct err *e)
+{
+	*path = file_path(e, "%s/%s", m->pieces, name);
+	if (!*path)
+		return e->code;
+	if (!file_exists(*path)) {
+		free(*path);
+		*path = NULL;
+	}
+	return 0;
+}
+
+int import_stage_file(const struct import_job *m, const char *name, const char *to, struct err *e)
+{
+	char *from = file_path(e, "%s/%s", m->folder, name),
+	     *at = from ? file_path(e, "%s/%s", m->staging.temporary, to) : NULL;
+	int rc = at ? 0 : e->code;
+
+	if (!rc && !file_exists(from))
+		rc = err_set(e, ERR_NOINPUT,
+			     "%s is missing: the model's text cannot be split "
+			     "without it",
+			     from);
+	if (!rc)
+		rc = file_copy(from, at, e);
+	free(from);
+	free(at);
+	return rc;
+}

@@ -1,0 +1,591 @@
+/*
+ * import_marian.c - models of Marian: .npz with the options of the model in special:model.yml
+ *
+ * An .npz is a ZIP archive of arrays in NumPy's form, stored without compression: "\x93NUMPY", version, length of
+ * the header, a Python dictionary with type, order and shape, elements. Options that the file lacks have the defaults
+ * of marian's command line. An option that would change translations and that Werkbank's models lack is refused by
+ * name. Vocabularies: a YAML mapping of pieces to numbers, one piece a line, or a SentencePiece model.
+ *
+ * Pre-norm means different functions in Marian before 1.11 (only the query is normalised), so it is accepted only
+ * with a version of at least 1.11. Sources: transformer.h, embedding.h, npz of marian-dev.
+ */
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "data/subword/sp.h"
+#include "eval/exchange/import_format.h"
+#include "eval/exchange/yaml_subset.h"
+#include "share/base/mem.h"
+#include "share/base/text.h"
+#include "share/workspace/model_files.h"
+
+#define CONFIG_MEMBER  "special:model.yml.npy"
+#define MAX_VOCABULARY ((size_t)1 << 28) /* bytes */
+
+static bool recognise_marian(const struct import_source *s)
+{
+	return zip_recognise(s->bytes, s->n) && memmem(s->bytes, s->n, CONFIG_MEMBER, 17);
+}
+
+/* ---- arrays ------------------------------------------------------------ */
+
+struct npy {
+	enum import_type type;
+	int32_t n_dims;
+	int64_t rows, cols;
+	const unsigned char *data;
+	size_t n; /* bytes */
+};
+
+/* What follows 'KEY': in the dictionary of an array's header; NULL: the header lacks it. */
+static const char *npy_header_value(const char *header, const char *key)
+{
+	const char *at = strstr(header, key);
+
+	at = at ? at + strlen(key) : NULL;
+	while (at && (*at == ':' || *at == ' '))
+		at++;
+	return at;
+}
+
+static enum import_type type_of_npy(const char *descr)
+{
+	static const struct {
+		const char *name;
+		enum import_type type;
+	} types[] = {
+		{ "'<f4'", IMPORT_F32 }, { "'<f8'", IMPORT_F64 }, { "'<f2'", IMPORT_F16 },
+		{ "'|i1'", IMPORT_I8 },	 { "'<i1'", IMPORT_I8 },  { "'<i2'", IMPORT_I16 },
+		{ "'<i4'", IMPORT_I32 },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(types); i++)
+		if (text_starts_with(descr, types[i].name))
+			return types[i].type;
+	return IMPORT_OTHER;
+}
+
+/* "(3, 512), ...": rows and columns, and their product in *n. */
+static bool read_npy_shape(const char *shape, struct npy *a, int64_t *n)
+{
+	a->rows = a->cols = *n = 1;
+	if (*shape++ != '(')
+		return false;
+	while (*shape && *shape != ')') {
+		char *end;
+		const long long size = strtoll(shape, &end, 10);
+
+		if (end == shape || size < 1 || a->n_dims == SAFETENSORS_MAX_DIMS ||
+		    __builtin_mul_overflow(*n, (int64_t)size, n))
+			return false;
+		a->rows *= a->n_dims++ ? a->cols : 1;
+		a->cols = size;
+		for (shape = end; *shape == ',' || *shape == ' ';)
+			shape++;
+	}
+	return *shape == ')';
+}
+
+static int read_npy(const struct import_reader *f, const struct zip_member *m, struct npy *a,
+		    struct err *e)
+{
+	char header[512] = "";
+	size_t n_header = m->n >= 10 ? m->data[8] | (size_t)m->data[9] << 8 : 0;
+	const char *descr, *order, *shape;
+	int64_t n;
+
+	*a = (struct npy){ .n_dims = 0 };
+	if (m->is_deflated || m->n < 10 || memcmp(m->data, "\x93NUMPY\1\0", 8) != 0 ||
+	    n_header >= sizeof(header) || n_header > m->n - 10)
+		return err_set(e, ERR_DATA, "%s: \"%.*s\" is no array of NumPy's version 1",
+			       f->path, (int)MIN(m->n_name, 100), m->name);
+	memcpy(header, m->data + 10, n_header);
+	descr = npy_header_value(header, "'descr'");
+	order = npy_header_value(header, "'fortran_order'");
+	shape = npy_header_value(header, "'shape'");
+	a->data = m->data + 10 + n_header;
+	a->n = m->n - 10 - n_header;
+	if (!descr || !order || !shape || !read_npy_shape(shape, a, &n) ||
+	    !text_starts_with(order, "False"))
+		return err_set(e, ERR_DATA, "%s: the array \"%.*s\" has an unknown header", f->path,
+			       (int)MIN(m->n_name, 100), m->name);
+	a->type = type_of_npy(descr);
+	if (a->type == IMPORT_OTHER ||
+	    __builtin_mul_overflow(n, (int64_t)import_type_bytes(a->type), &n) ||
+	    (uint64_t)n != a->n)
+		return err_set(e, ERR_DATA,
+			       "%s: the array \"%.*s\" has an unknown type, or bytes that do not "
+			       "match its shape",
+			       f->path, (int)MIN(m->n_name, 100), m->name);
+	return 0;
+}
+
+/* Copies the name of a member, without ".npy", after the names so far. */
+static int add_array_name(struct import_reader *f, const struct zip_member *m, struct err *e)
+{
+	const size_t n =
+		m->n_name - (m->n_name > 4 && !memcmp(m->name + m->n_name - 4, ".npy", 4) ? 4 : 0);
+
+	if (n > 255 || memchr(m->name, 0, n) || !utf8_valid(m->name, n))
+		return err_set(e, ERR_DATA, "%s: the name of an array is not UTF-8, or too long",
+			       f->path);
+	buf_add(&f->names, m->name, n);
+	buf_add_char(&f->names, 0);
+	return buf_check(&f->names, e);
+}
+
+int import_open_npz(struct import_reader *f, const char *path, struct yaml *config, struct err *e)
+{
+	const struct zip_member *text;
+	struct npy a;
+	int rc;
+
+	*f = (struct import_reader){ .path = path };
+	*config = (struct yaml){ .n = 0 };
+	rc = map_open(&f->map, path, e);
+	if (!rc)
+		rc = zip_open(&f->zip, path, f->map.data, f->map.len, e);
+	text = rc ? NULL : zip_find(&f->zip, CONFIG_MEMBER, false);
+	if (!rc && !text)
+		rc = err_set(e, ERR_DATA, "%s has no special:model.yml", path);
+	if (!rc)
+		rc = read_npy(f, text, &a, e);
+	if (!rc)
+		rc = yaml_read(config, path, (const char *)a.data, a.n, e);
+	f->all = rc ? NULL : mem_alloc(f->zip.n, sizeof(*f->all), e);
+	if (!rc && !f->all)
+		rc = e->code;
+	for (size_t i = 0; !rc && i < f->zip.n; i++)
+		rc = add_array_name(f, &f->zip.all[i], e);
+	for (size_t i = 0, at = 0; !rc && i < f->zip.n; i++) {
+		const char *name = buf_text(&f->names) + at;
+
+		at += strlen(name) + 1;
+		if (text_starts_with(name, "special:"))
+			continue;
+		rc = read_npy(f, &f->zip.all[i], &a, e);
+		f->all[f->n] = (struct import_tensor){ .name = name,
+						       .type = a.type,
+						       .n_dims = a.n_dims,
+						       .rows = a.rows,
+						       .cols = a.cols,
+						       .data = a.data };
+		f->n += !rc;
+	}
+	return rc;
+}
+
+/* ---- architecture ------------------------------------------------------ */
+
+static int refuse_option(const struct import_job *m, const char *key, const char *value,
+			 const char *reason, struct err *e)
+{
+	return err_set(e, ERR_DATA,
+		       "%s: the model has the option %s = \"%.60s\" of Marian, which Werkbank's "
+		       "models cannot follow: %s",
+		       m->file, key, value, reason);
+}
+
+/* Options that must have one of few values. */
+static const struct {
+	const char *key, *usual, *also, *reason;
+} fixed_options[] = {
+	{ "type", "transformer", "transformer", "another kind of network" },
+	{ "transformer-ffn-depth", "2", "2", "a feed-forward sublayer has two products" },
+	{ "transformer-decoder-ffn-depth", "0", "2", "a feed-forward sublayer has two products" },
+	{ "transformer-no-projection", "false", "no", "attention has an output product" },
+	{ "transformer-tied-layers", "", "", "layers have weights of their own" },
+	{ "transformer-rnn-projection", "false", "no", "the recurrent unit has no output product" },
+	{ "transformer-train-position-embeddings", "false", "no", "learned positions" },
+	{ "transformer-train-positions", "false", "no", "learned positions" },
+	{ "transformer-pool", "false", "no", "attention with pooling" },
+	{ "transformer-no-bias", "false", "no", "products without biases" },
+	{ "transformer-no-affine", "false", "no", "norms without weights" },
+	{ "layer-normalization", "false", "no", "norms inside the recurrent unit" },
+	{ "right-left", "false", "no", "the target is reversed" },
+	{ "ulr", "false", "no", "universal encoder representations" },
+	{ "lemma-dim-emb", "0", "", "factored vocabularies" },
+	{ "lemma-dependency", "", "", "factored vocabularies" },
+	{ "factors-combine", "sum", "", "factored vocabularies" },
+	{ "input-types", "", "", "inputs with classes or weights" },
+	{ "bert-train-type-embeddings", "false", "true", "" },
+};
+
+static int check_fixed_options(const struct import_job *m, const struct yaml *y, struct err *e)
+{
+	for (size_t i = 0; i < ARRAY_LEN(fixed_options); i++) {
+		const char *v = yaml_get(y, fixed_options[i].key, fixed_options[i].usual);
+
+		if (strcmp(v, fixed_options[i].usual) != 0 && strcmp(v, fixed_options[i].also) != 0)
+			return refuse_option(m, fixed_options[i].key, v, fixed_options[i].reason,
+					     e);
+	}
+	return 0;
+}
+
+static bool is_on(const struct yaml *y, const char *key)
+{
+	const char *v = yaml_get(y, key, "false");
+
+	return !strcmp(v, "true") || !strcmp(v, "yes");
+}
+
+/* The version as major * 1000 + minor, of "v1.11.0 f00a0621 ..."; 0: unknown. */
+static int marian_version(const struct yaml *y)
+{
+	int major = 0, minor = 0;
+
+	return sscanf(yaml_get(y, "version", ""), "v%d.%d", &major, &minor) == 2 && major >= 0 &&
+			       major < 100 && minor >= 0 && minor < 1000
+		       ? major * 1000 + minor
+		       : 0;
+}
+
+/* The letters of an option of norms, without d for dropout, which matters in training only. */
+static void letters_of(const struct yaml *y, const char *key, const char *usual, char out[8])
+{
+	const char *v = yaml_get(y, key, usual);
+	size_t n = 0;
+
+	for (; *v && n < 7; v++)
+		if (*v != 'd')
+			out[n++] = *v;
+	out[n] = 0;
+}
+
+static int set_norms(struct import_job *m, const struct yaml *y, struct err *e)
+{
+	const char *set[] = { "norm_place",	"pre", "norm", "layer", "final_norm", "yes",
+			      "embedding_norm", "no",  NULL };
+	char pre[8], post[8], top[8], emb[8], kind;
+	bool is_post;
+
+	letters_of(y, "transformer-preprocess", "", pre);
+	letters_of(y, "transformer-postprocess", "dan", post);
+	letters_of(y, "transformer-postprocess-top", "", top);
+	letters_of(y, "transformer-postprocess-emb", "d", emb);
+	is_post = !pre[0] && post[0] == 'a' && post[1] && !post[2];
+	kind = is_post ? post[1] : pre[0];
+	if (!(is_post || (pre[0] && !pre[1] && !strcmp(post, "a"))) || (kind != 'n' && kind != 'r'))
+		return refuse_option(
+			m, "transformer-preprocess, -postprocess",
+			yaml_get(y, "transformer-postprocess", "dan"),
+			"the order of norm and sum must be \"n\" and \"da\", or \"\" and "
+			"\"dan\" (r instead of n: RMS)",
+			e);
+	if ((emb[0] && (emb[0] != kind || emb[1])) ||
+	    (top[0] && (is_post || top[0] != kind || top[1])))
+		return refuse_option(m, "transformer-postprocess-top, -emb", top[0] ? top : emb,
+				     "one kind of norms, and with post-norm none at the top", e);
+	if (!is_post && marian_version(y) < 1011)
+		return refuse_option(m, "transformer-preprocess", pre,
+				     "Marian before 1.11 normalises only the query of attention "
+				     "(version of the file: see its option version)",
+				     e);
+	set[1] = is_post ? "post" : "pre";
+	set[3] = kind == 'r' ? "rms" : "layer";
+	set[5] = top[0] || is_post ? "yes" : "no";
+	set[7] = emb[0] ? "yes" : "no";
+	return import_set_options(m, set, e);
+}
+
+static int set_marian_sizes(struct import_job *m, const struct yaml *y, struct err *e)
+{
+	static const struct {
+		const char *option, *key, *usual;
+	} sizes[] = {
+		{ "d_model", "dim-emb", "512" },
+		{ "d_ff", "transformer-dim-ffn", "2048" },
+		{ "decoder_ff", "transformer-decoder-dim-ffn", "0" },
+		{ "heads", "transformer-heads", "8" },
+		{ "encoder_layers", "enc-depth", "1" },
+		{ "decoder_layers", "dec-depth", "1" },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(sizes); i++) {
+		const char *v = yaml_get(y, sizes[i].key, sizes[i].usual);
+		const char *const set[] = { sizes[i].option, v, NULL };
+		int64_t n;
+
+		if (!text_to_int(v, &n) || n < 0 || n > 65536 || (!n && i != 2))
+			return refuse_option(m, sizes[i].key, v, "a number up to 65536 is expected",
+					     e);
+		if (import_set_options(m, set, e))
+			return e->code;
+	}
+	return 0;
+}
+
+static int set_decoder(struct import_job *m, const struct yaml *y, struct err *e)
+{
+	const char *reg = yaml_get(y, "transformer-decoder-autoreg", "self-attention"),
+		   *cell = yaml_get(y, "dec-cell", "gru"),
+		   *act = yaml_get(y, "transformer-ffn-activation", "swish");
+	const char *set[] = { "decoder_self", "attention", "activation", "silu", NULL };
+
+	if (!strcmp(reg, "rnn") && !strcmp(cell, "ssru"))
+		set[1] = "ssru";
+	else if (strcmp(reg, "self-attention") != 0)
+		return refuse_option(m, "transformer-decoder-autoreg", reg,
+				     "only self-attention, and rnn with dec-cell ssru", e);
+	if (!strcmp(act, "relu"))
+		set[3] = "relu";
+	else if (!strcmp(act, "gelu")) /* exact since 1.12 */
+		set[3] = marian_version(y) >= 1012 ? "gelu" : "gelu-sigmoid";
+	else if (strcmp(act, "swish") != 0)
+		return refuse_option(m, "transformer-ffn-activation", act,
+				     "only swish, relu and gelu", e);
+	return import_set_options(m, set, e);
+}
+
+static int set_marian_tables(struct import_job *m, const struct yaml *y, struct err *e)
+{
+	const bool is_all = is_on(y, "tied-embeddings-all");
+	const bool has_source = is_all || is_on(y, "tied-embeddings-src"),
+		   has_output = is_all || is_on(y, "tied-embeddings");
+	const char *const set[] = { "tied_embeddings",
+				    has_source	 ? has_output ? "all" : "source"
+				    : has_output ? "output"
+						 : "none",
+				    NULL };
+
+	return import_set_options(m, set, e);
+}
+
+static int read_marian(struct import_job *m, const struct yaml *y, struct err *e)
+{
+	static const char *const facts[] = {
+		"norm_epsilon",
+		"1e-6",
+		"attention_bias",
+		"yes",
+		"output_bias",
+		"yes",
+		"ffn_bias",
+		"yes",
+		"positions",
+		"sinusoid",
+		"decoder_start",
+		"zero",
+		"embedding_scale",
+		"sqrt",
+		NULL,
+	};
+
+	if (check_fixed_options(m, y, e) || import_set_options(m, facts, e) || set_norms(m, y, e) ||
+	    set_marian_sizes(m, y, e) || set_decoder(m, y, e) || set_marian_tables(m, y, e))
+		return e->code;
+	return import_shape_of_options(m, e);
+}
+
+static int open_marian(struct import_job *m, struct err *e)
+{
+	static const char *const tables[] = { "decoder_Wemb", "Wemb", NULL };
+	struct yaml config;
+	int rc = import_open_npz(&m->f, m->file, &config, e);
+
+	if (!rc)
+		rc = weight_map_begin(&m->t, &m->f, NAMING_marian, tables, e);
+	if (!rc)
+		rc = read_marian(m, &config, e);
+	yaml_close(&config);
+	return rc;
+}
+
+/* ---- vocabularies ------------------------------------------------------ */
+
+/*
+ * The files of the vocabularies of source and target, beside the weights: named in decoder.yml, or the only file
+ * with such an end.
+ */
+struct vocabulary_files {
+	char source[FILE_NAME_BYTES], target[FILE_NAME_BYTES];
+};
+
+static void base_name(const char *path, char out[FILE_NAME_BYTES])
+{
+	const char *slash = strrchr(path, '/');
+
+	snprintf(out, FILE_NAME_BYTES, "%s", slash ? slash + 1 : path);
+}
+
+static int read_decoder_options(const struct import_job *m, struct vocabulary_files *v,
+				struct err *e)
+{
+	char *path = file_path(e, "%s/decoder.yml", m->folder);
+	struct buf text = { 0 };
+	struct yaml y = { .n = 0 };
+	char names[2 * FILE_NAME_BYTES] = "", *blank;
+	int rc = path ? 0 : e->code;
+
+	if (!rc && file_exists(path)) {
+		rc = file_read_all(path, 1 << 20, &text, e);
+		if (!rc)
+			rc = yaml_read(&y, path, buf_text(&text), text.len, e);
+		snprintf(names, sizeof(names), "%s", rc ? "" : yaml_get(&y, "vocabs", ""));
+		blank = strchr(names, ' ');
+		if (blank) {
+			*blank = 0;
+			base_name(names, v->source);
+			base_name(blank + 1, v->target);
+		}
+	}
+	yaml_close(&y);
+	buf_free(&text);
+	free(path);
+	return rc;
+}
+
+static bool is_marian_vocabulary(const char *name)
+{
+	return text_ends_with(name, "vocab.yml") || text_ends_with(name, "vocab.json") ||
+	       (text_starts_with(name, "vocab") &&
+		(text_ends_with(name, ".spm") || text_ends_with(name, ".yml") ||
+		 text_ends_with(name, ".txt")));
+}
+
+static int find_vocabulary_files(const struct import_job *m, struct vocabulary_files *v,
+				 struct err *e)
+{
+	DIR *d;
+	const struct dirent *f;
+	int n = 0;
+
+	*v = (struct vocabulary_files){ .source = "" };
+	if (read_decoder_options(m, v, e) || *v->source)
+		return e->code;
+	d = opendir(m->folder);
+	while (d && (f = readdir(d)) != NULL)
+		if (is_marian_vocabulary(f->d_name)) {
+			n++;
+			base_name(f->d_name, v->source);
+			base_name(f->d_name, v->target);
+		}
+	if (d)
+		closedir(d);
+	if (n != 1)
+		return err_set(e, ERR_NOINPUT,
+			       "%s has %d vocabularies (*vocab.yml, vocab*.spm): one is needed, or "
+			       "decoder.yml with the option vocabs",
+			       m->folder, n);
+	return 0;
+}
+
+/* Tokens of a YAML mapping. Marian knows </s> and <unk> by name, and by the numbers 0 and 1 if the names differ. */
+static int list_yaml_tokens(struct token_list *w, const struct yaml *y, const char *path,
+			    struct err *e)
+{
+	w->cap = 2 * y->n + 1000;
+	w->items = mem_alloc(w->cap, sizeof(*w->items), e);
+	if (!w->items)
+		return e->code;
+	for (size_t i = 0; i < y->n; i++) {
+		int64_t row;
+
+		if (!text_to_int(yaml_value(y, i), &row) || row < 0 || (size_t)row >= w->cap ||
+		    w->items[row])
+			return err_set(e, ERR_DATA,
+				       "%s: the token \"%.60s\" has the number \"%.20s\", which is "
+				       "no row, or that of another token",
+				       path, yaml_key(y, i), yaml_value(y, i));
+		w->items[row] = yaml_key(y, i);
+		w->n = MAX(w->n, (size_t)row + 1);
+	}
+	return 0;
+}
+
+static int list_spm_tokens(struct token_list *w, const struct sp *s, struct err *e)
+{
+	const struct intern *all = sp_pieces(s);
+
+	w->items = mem_alloc((size_t)all->n, sizeof(*w->items), e);
+	if (!w->items)
+		return e->code;
+	for (int32_t i = 0; i < all->n; i++) {
+		size_t n;
+
+		w->items[w->n++] = intern_text(all, i, &n);
+	}
+	return 0;
+}
+
+/* Writes the vocabulary NAME of the folder as TO. */
+static int stage_marian_vocabulary(struct import_job *m, const char *name, const char *to,
+				   int32_t **rows, struct err *e)
+{
+	char *path = file_path(e, "%s/%s", m->folder, name),
+	     *out = file_path(e, "%s/%s", m->staging.temporary, to);
+	struct token_list w = { .n = 0 };
+	struct yaml y = { .n = 0 };
+	struct buf text = { 0 };
+	struct sp *s = NULL;
+	int32_t n;
+	int rc = path && out ? 0 : e->code;
+
+	if (!rc && text_ends_with(name, ".spm")) {
+		s = sp_open(path, e);
+		rc = s ? list_spm_tokens(&w, s, e) : e->code;
+	} else if (!rc && text_ends_with(name, ".txt")) {
+		rc = token_list_open(&w, path, e);
+	} else if (!rc) {
+		rc = file_read_all(path, MAX_VOCABULARY, &text, e);
+		if (!rc)
+			rc = yaml_read(&y, path, buf_text(&text), text.len, e);
+		if (!rc)
+			rc = list_yaml_tokens(&w, &y, path, e);
+	}
+	if (!rc)
+		rc = token_list_write(&w, &m->special, out, rows, &n, e);
+	token_list_close(&w);
+	yaml_close(&y);
+	buf_free(&text);
+	sp_close(s);
+	free(path);
+	free(out);
+	return rc;
+}
+
+/* The SentencePiece models: the vocabularies themselves, or source.spm and target.spm of OPUS-MT. */
+static int stage_marian_pieces(struct import_job *m, const struct vocabulary_files *v,
+			       bool is_joint, struct err *e)
+{
+	const bool is_spm = text_ends_with(v->target, ".spm");
+
+	if (is_spm && is_joint)
+		return import_stage_file(m, v->target, SENTENCEPIECE_FILE, e);
+	if (import_stage_file(m, is_spm ? v->source : "source.spm", SOURCE_SENTENCEPIECE_FILE, e))
+		return e->code;
+	return import_stage_file(m, is_spm ? v->target : "target.spm", TARGET_SENTENCEPIECE_FILE,
+				 e);
+}
+
+static int stage_marian(struct import_job *m, struct err *e)
+{
+	struct vocabulary_files v;
+	bool is_joint;
+	int rc = find_vocabulary_files(m, &v, e);
+
+	is_joint = !strcmp(v.source, v.target);
+	m->special = (struct special_token_names){ "</s>", "<s>", "<unk>", .may_lack = true };
+	if (!rc)
+		rc = import_set_text_options(m,
+					     !is_joint				? "separate"
+					     : text_ends_with(v.target, ".spm") ? "joint"
+										: "merged",
+					     e);
+	if (!rc && !is_joint)
+		rc = stage_marian_vocabulary(m, v.source, SOURCE_VOCABULARY_FILE, &m->rows.source,
+					     e);
+	if (!rc)
+		rc = stage_marian_vocabulary(m, v.target,
+					     is_joint ? VOCABULARY_FILE : TARGET_VOCABULARY_FILE,
+					     &m->rows.target, e);
+	if (!rc)
+		rc = stage_marian_pieces(m, &v, is_joint, e);
+	return rc ? rc : import_find_segmentations(m, e);
+}
+
+const struct import_format import_marian = { "Marian", recognise_marian, open_marian,
+					     stage_marian };
