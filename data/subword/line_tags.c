@@ -120,7 +120,7 @@ static bool copy_language(char to[LANGUAGE_BYTES], const char *code, size_t n)
 }
 
 /* Read the languages of an item. */
-static bool read_languages(const char *item, struct pair_languages *l)
+static bool parse_tag_languages(const char *item, struct pair_languages *l)
 {
 	const char *from = item + item_tag_bytes(item) + 1, *hyphen = strchr(from, '-');
 
@@ -136,7 +136,7 @@ int line_tag_read(const struct conf *c, size_t i, const char **tag, struct pair_
 	const char *item = c->tag_languages.items[i];
 	const size_t n = item_tag_bytes(item);
 
-	if (!n || !read_languages(item, l))
+	if (!n || !parse_tag_languages(item, l))
 		return err_set(e, ERR_CONFIG,
 			       "tag_languages: \"%s\" is not TAG=SOURCE-TARGET with two languages, "
 			       "such as <2en>=de-en",
@@ -160,7 +160,7 @@ struct pair_languages line_tag_languages(const struct conf *c, const char *tag)
 	const char *item = tag ? find_tag_item(c, tag, strlen(tag)) : NULL;
 	struct pair_languages l;
 
-	if (item && read_languages(item, &l))
+	if (item && parse_tag_languages(item, &l))
 		return l;
 	snprintf(l.source, sizeof(l.source), "%s", c->source_language);
 	snprintf(l.target, sizeof(l.target), "%s", c->target_language);

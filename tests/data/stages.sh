@@ -94,7 +94,9 @@ done
 same "--source-tokenize redoes all" "$(would_run --vocabularies separate --source-tokenize no)" "$all"
 same "--source-segmentation redoes what --vocabularies does" \
 	"$(would_run --vocabularies separate --source-segmentation sentencepiece)" "judge learn encode pack ledger "
-for o in "--merges 100" "--min-frequency 3" "--segmentation sentencepiece" "--pieces-from $tmp/pieces"; do
+same "--source-segmentation unigram, too" \
+	"$(would_run --vocabularies separate --source-segmentation unigram)" "judge learn encode pack ledger "
+for o in "--merges 100" "--min-frequency 3" "--segmentation sentencepiece" "--segmentation unigram" "--pieces-from $tmp/pieces"; do
 	# shellcheck disable=SC2086
 	same "$o redoes learning and what follows" "$(would_run $o)" "learn encode pack ledger "
 done

@@ -346,6 +346,72 @@ TEST(unigram_resplit)
 	buf_free(&text);
 }
 
+/* Does the side split these ids in other ways in some of 100 epochs? -1: it cannot be opened. */
+static int changes_splits(const struct conf *c, int side, const struct vocab *v, const int32_t *ids,
+			  int32_t n)
+{
+	struct err e = { 0 };
+	struct resplit *r = resplit_open(test_folder(), c, side, v, &e);
+	int changes = r ? 0 : -1;
+
+	for (uint32_t epoch = 0; r && epoch < 100; epoch++) {
+		const struct resplit_key place = { 7, epoch, (uint32_t)side };
+		int32_t *out = NULL;
+		size_t n_out = 0, cap = 0;
+
+		check_err(resplit_sentence(r, &place, ids, n, &out, &n_out, &cap, &e), 0);
+		if (n_out != (size_t)n || memcmp(out, ids, n_out * sizeof(*ids)) != 0)
+			changes = 1;
+		free(out);
+	}
+	resplit_close(r);
+	return changes;
+}
+
+/* A unigram model for the source, BPE for the target: each option changes the splits of its side only. */
+TEST(unigram_beside_bpe)
+{
+	static const char special[] = "<pad>\t0\n</s>\t0\n<s>\t0\n<unk>\t0\n";
+	static const char codes[] = "#version: 0.2\na b</w>\n";
+	/* ▁a ▁ab; ab ab */
+	const int32_t of_source[] = { 8, 12 }, of_target[] = { 6, 6 };
+	struct buf model = { 0 }, source = { 0 }, target = { 0 };
+	struct vocab *v[2] = { NULL, NULL };
+	struct conf c;
+	struct err e = { 0 };
+
+	make_unigram(&model, letters, ARRAY_LEN(letters), false);
+	buf_add_str(&source, special);
+	for (size_t i = 0; i < ARRAY_LEN(letters); i++)
+		buf_printf(&source, "%s\t1\n", letters[i].text);
+	buf_add_str(&source, "<unused0>\t0\n");
+	buf_printf(&target, "%sa@@\t1\nb\t1\nab\t1\n<unused0>\t0\n", special);
+	if (conf_init(&c, &e) ||
+	    file_write_all(in_folder("sentencepiece.source.model"), model.data, model.len, &e) ||
+	    file_write_all(in_folder("bpe.target.codes"), codes, sizeof(codes) - 1, &e) ||
+	    file_write_all(in_folder("s.tsv"), source.data, source.len, &e) ||
+	    file_write_all(in_folder("t.tsv"), target.data, target.len, &e))
+		return;
+	v[0] = vocab_open(in_folder("s.tsv"), &e);
+	v[1] = vocab_open(in_folder("t.tsv"), &e);
+	if (!check(v[0] && v[1]))
+		return;
+	check_err(conf_set(&c, "vocabularies", "separate", "test", &e), 0);
+	check_err(conf_set(&c, "source_segmentation", "unigram", "test", &e), 0);
+	for (int options = 1; options < 4; options++) {
+		c.unigram_sampling = options & 1 ? 0.5 : 0;
+		c.bpe_dropout = options & 2 ? 0.5 : 0;
+		check_int(changes_splits(&c, 0, v[0], of_source, 2), options & 1);
+		check_int(changes_splits(&c, 1, v[1], of_target, 2), options >> 1);
+	}
+	vocab_close(v[0]);
+	vocab_close(v[1]);
+	conf_free(&c);
+	buf_free(&model);
+	buf_free(&source);
+	buf_free(&target);
+}
+
 /* ---- learning ---- */
 
 /* Words of a small language: 40 stems with 6 endings, by a power law. */

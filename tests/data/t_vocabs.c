@@ -63,6 +63,11 @@ TEST(sides_have_names_and_options)
 	check_int(text_segmentation(&c, 0), SEGMENTATION_SENTENCEPIECE);
 	check_int(text_segmentation(&c, 1), SEGMENTATION_BPE);
 	check(!text_is_tokenized(&c, 0) && text_is_tokenized(&c, 1));
+	set_option(&c, "source_segmentation", "unigram");
+	check_int(text_segmentation(&c, 0), SEGMENTATION_UNIGRAM);
+	check_str(text_codes_file(&c, 0), "sentencepiece.source.model");
+	set_option(&c, "segmentation", "unigram");
+	check_str(text_codes_file(&c, 1), "sentencepiece.target.model");
 	check_int(text_merges(&c, 0), 90);
 	check_int(text_merges(&c, 1), 32000);
 	check_int(text_vocabulary_size(&c, 0), 500);
@@ -95,6 +100,12 @@ TEST(facts_of_sides_count_when_they_say_something)
 	check(counts(&c, "escape") && counts(&c, "source_tokenize"));
 	set_option(&c, "source_merges", "0");
 	check(!counts(&c, "source_merges"));
+	set_option(&c, "source_segmentation", "unigram");
+	check(counts(&c, "vocabulary_size") && counts(&c, "merges"));
+	set_option(&c, "segmentation", "unigram");
+	set_option(&c, "source_segmentation", "same");
+	check(counts(&c, "vocabulary_size") && !counts(&c, "merges") &&
+	      !counts(&c, "min_frequency"));
 	conf_free(&c);
 }
 

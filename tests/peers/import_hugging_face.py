@@ -195,6 +195,9 @@ def import_one(a, folder, to):
     done = subprocess.run([os.path.join(a.build, "werkbank"), "import", folder, "-o", to], capture_output=True, text=True)
     if done.returncode:
         sys.exit(done.stderr)
+    with open(os.path.join(to, "recipe.ini"), encoding="utf-8") as f:
+        recipe = [line.split("#")[0].strip() for line in f]
+    say("segmentation of the recipe", recipe.count("segmentation = unigram"), 1)
 
 
 def main():

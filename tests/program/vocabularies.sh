@@ -177,4 +177,54 @@ says "texts after each step" 0 '' prep --corpus texts $separate --keep-text
 present "codes of a side" ws/corpora/texts/text/bpe.90.en
 says "a corpus that becomes joint loses the files of its sides" 0 '' prep --corpus texts --vocabularies joint --force
 same "... its files" "$(files texts)" "bpe.codes vocab.tsv"
+
+# ---- unigram models --------------------------------------------------------------------
+differs() { if cmp -s "$2" "$3" || [ ! -s "$2" ]; then not_ok "$1" "$2 and $3 are equal"; else ok "$1"; fi; }
+raw="--segmentation unigram --no-tokenize --vocabulary-size 160"
+mixed="--vocabularies separate --source-segmentation unigram --source-tokenize no --source-vocabulary-size 150"
+# shellcheck disable=SC2086 # the options of raw and mixed
+{
+	says "unigram for the source, BPE for the target" 0 '' prep --corpus unimix $mixed
+	says "unigram models of both sides" 0 '' prep --corpus unitwo $raw --vocabularies separate --source-vocabulary-size 150
+	says "unigram models and a merged vocabulary" 0 '' prep --corpus unione $raw --vocabularies merged --source-vocabulary-size 150
+}
+same "files of a side each" "$(files unimix)" "bpe.target.codes sentencepiece.source.model vocab.source.tsv vocab.target.tsv"
+same "files of both sides" "$(files unitwo)" "sentencepiece.source.model sentencepiece.target.model vocab.source.tsv vocab.target.tsv"
+same "files of a merged vocabulary" "$(files unione)" "sentencepiece.source.model sentencepiece.target.model vocab.tsv"
+for side in source:en:150 target:de:160; do
+	s=${side%%:*} rest=${side#*:}
+	werkbank-data sp-learn -q --segmentation unigram --vocabulary-size "${rest#*:}" -o alone "train.${rest%:*}"
+	equal "the unigram model of the $s is that of its text alone" alone.model "ws/corpora/unitwo/sentencepiece.$s.model"
+	equal "... also with a merged vocabulary" alone.model "ws/corpora/unione/sentencepiece.$s.model"
+	[ "$s" = target ] || equal "... also beside BPE" alone.model "ws/corpora/unimix/sentencepiece.$s.model"
+done
+says "the report of learning names both methods" 0 '[0-9]+ pieces of the source, 150 of 150 merges of the target' \
+	werkbank-data prep -C ws my.ini --corpus unimix2 $mixed
+for corpus in unimix unitwo unione; do
+	werkbank-data data -C ws show $corpus 3 >shown
+	same "$corpus: a line of the source comes back" "$(sed -n 's/^  source  //p' shown | grep -cxFf - train.en)" 1
+	samples="--unigram-sampling 0.2"
+	[ $corpus != unimix ] || samples="--unigram-sampling 0.2 --bpe-dropout 0.2"
+	# shellcheck disable=SC2086 # the options of samples
+	{
+		says "$corpus: a run" 0 '' run $corpus --corpus $corpus --steps 12 --save-every 6 --eval-every 12 $samples
+		says "$corpus: a part" 0 '' run $corpus.parts --corpus $corpus --steps 6 --save-every 6 --eval-every 12 $samples
+		says "$corpus: the rest" 0 '' run $corpus.parts --corpus $corpus --steps 12 --save-every 6 --eval-every 12 $samples
+	}
+	says "$corpus: without samples" 0 '' run $corpus.plain --corpus $corpus --steps 12 --save-every 6 --eval-every 12
+	weights=checkpoints/12/model.safetensors
+	equal "$corpus: the same weights" ws/runs/$corpus/$weights ws/runs/$corpus.parts/$weights
+	differs "$corpus: other weights than without samples" ws/runs/$corpus/$weights ws/runs/$corpus.plain/$weights
+	says "$corpus: translates" 0 '' werkbank translate -q -C ws --run $corpus in
+done
+# one option alone: the other side keeps its pieces
+for o in "--unigram-sampling 0.2" "--bpe-dropout 0.2"; do
+	# shellcheck disable=SC2086 # the option and its value
+	says "samples of one side: $o" 0 '' run "one${o%% *}" --corpus unimix --steps 12 --save-every 6 --eval-every 12 $o
+	for other in unimix unimix.plain; do
+		differs "$o: other weights than $other" "ws/runs/one${o%% *}/$weights" ws/runs/$other/$weights
+	done
+done
+says "BPE-dropout without BPE" 78 'use unigram_sampling' run bad --corpus unitwo --steps 1 --bpe-dropout 0.1
+says "sampling without a unigram model" 78 'use bpe_dropout' run bad --corpus mixed --steps 1 --unigram-sampling 0.1
 tally
