@@ -251,7 +251,9 @@ struct clean_files {
 	struct lines source, target;
 	struct outfile out_source, out_target;
 	struct drop_ledger *ledger; /* owned; NULL: none was asked for */
-	struct buf text_source, text_target;
+	struct protect *protect;    /* owned; NULL: none */
+	struct tool_mask masks[2];  /* of source and target */
+	struct buf text;	    /* of the side that is written */
 	int64_t counts[CLEAN_N_RULES];
 };
 
@@ -274,7 +276,7 @@ static int clean_open(struct clean_files *f, const struct conf *c, struct err *e
 			return e->code;
 	}
 	f->source.repair = f->target.repair = c->repair;
-	return 0;
+	return protect_open(&f->protect, c->protect.items, c->protect.n, e);
 }
 
 static int clean_record_drop(struct clean_files *f, const char *name, enum clean_rule rule,
@@ -291,25 +293,44 @@ static int clean_record_drop(struct clean_files *f, const char *name, enum clean
 	return f->ledger ? drop_ledger_add(f->ledger, &line, e) : 0;
 }
 
+static int clean_write_pair(struct clean_files *f, struct err *e)
+{
+	FILE *const to[] = { f->out_source.stream, f->out_target.stream };
+
+	for (size_t i = 0; i < ARRAY_LEN(to); i++) {
+		struct tool_mask *m = &f->masks[i];
+
+		buf_clear(&f->text);
+		if (protect_unmask(f->protect, &m->line, buf_text(&m->out), m->out.len, &f->text,
+				   e) ||
+		    tool_write_line(to[i], &f->text, e))
+			return e->code;
+	}
+	return 0;
+}
+
+/* The rules do not see protected symbols: for them each is a word, or a part of one, of a single character. */
 static int clean_next_pair(struct clean_files *f, struct clean_options *o, const char *name,
 			   struct err *e)
 {
+	const struct protect_masked *source = &f->masks[0].line, *target = &f->masks[1].line;
 	enum clean_rule rule;
 
 	assert(f->source.number == f->target.number);
+	if (protect_mask(f->protect, PROTECT_ANYWHERE, f->source.text, f->source.len,
+			 &f->masks[0].line, e) ||
+	    protect_mask(f->protect, PROTECT_ANYWHERE, f->target.text, f->target.len,
+			 &f->masks[1].line, e))
+		return e->code;
 	if (f->source.number == 1)
-		o->factored = clean_is_factored(f->source.text, f->source.len, f->target.text,
-						f->target.len);
-	rule = clean_pair(o, f->source.text, f->source.len, f->target.text, f->target.len,
-			  &f->text_source, &f->text_target);
-	if (buf_check(&f->text_source, e) || buf_check(&f->text_target, e))
+		o->factored = clean_is_factored(source->line, source->n_line, target->line,
+						target->n_line);
+	rule = clean_pair(o, source->line, source->n_line, target->line, target->n_line,
+			  &f->masks[0].out, &f->masks[1].out);
+	if (buf_check(&f->masks[0].out, e) || buf_check(&f->masks[1].out, e))
 		return e->code;
 	f->counts[rule]++;
-	if (rule != CLEAN_KEEP)
-		return clean_record_drop(f, name, rule, e);
-	if (tool_write_line(f->out_source.stream, &f->text_source, e))
-		return e->code;
-	return tool_write_line(f->out_target.stream, &f->text_target, e);
+	return rule == CLEAN_KEEP ? clean_write_pair(f, e) : clean_record_drop(f, name, rule, e);
 }
 
 static int clean_all(struct clean_files *f, const struct conf *c, struct err *e)
@@ -383,8 +404,12 @@ static int tool_clean(const struct conf *c, struct err *e)
 	outfile_abandon(&f.out_target);
 	lines_close(&f.source);
 	lines_close(&f.target);
-	buf_free(&f.text_source);
-	buf_free(&f.text_target);
+	for (size_t i = 0; i < ARRAY_LEN(f.masks); i++) {
+		protect_masked_free(&f.masks[i].line);
+		buf_free(&f.masks[i].out);
+	}
+	protect_close(f.protect);
+	buf_free(&f.text);
 	return rc;
 }
 

@@ -101,7 +101,7 @@ room eval/metrics             share/base share/conf
 room eval/report              share/... data/source train/common train/model train/optim train/ckpt train/record eval/metrics
 room eval/verify              share/... train/common train/ckpt train/record
 room eval/translate           share/... kernels/ops data/text data/words data/subword data/shard train/model train/ckpt eval/decode eval/metrics
-room eval/evaluate            share/... data/text data/source data/shard train/model train/ckpt eval/decode eval/metrics eval/translate
+room eval/evaluate            share/... data/text data/source data/subword data/shard train/model train/ckpt eval/decode eval/metrics eval/translate
 room eval                     share/base share/guard share/conf share/help eval/exchange eval/report eval/verify eval/translate eval/evaluate
 
 room tui/term                 share/base share/guard

@@ -118,11 +118,11 @@ double corpus_judge_alignment(const struct corpus_judge *j);
 const char *judge_rule_name(enum judge_rule r);
 
 /*
- * Members "judged" (pairs, alignment) and "verdicts" of an open object. text_names: (n) of the training
- * texts.
+ * Members "judged" (pairs, alignment) and "verdicts" of an open object, for all n judges of a corpus. text_names: of the
+ * training texts.
  */
-void corpus_judge_put_json(const struct corpus_judge *j, struct json_writer *w,
-			   const char *const *text_names);
+void corpus_judges_put_json(struct corpus_judge *const *judges, size_t n, struct json_writer *w,
+			    const char *const *text_names);
 /*
  * A verdict of that JSON as one line of text: "train, lines 1,001 to 3,000 of b.de: what. Cure."
  * Appends to out.

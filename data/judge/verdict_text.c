@@ -54,21 +54,45 @@ static void put_verdict(struct json_writer *w, const struct corpus_verdict *v,
 	json_close(w, '}');
 }
 
-void corpus_judge_put_json(const struct corpus_judge *j, struct json_writer *w,
-			   const char *const *text_names)
+/* The mean over the judged lines; NaN: no judge knows it. */
+static double mean_alignment(struct corpus_judge *const *judges, size_t n)
 {
-	const double alignment = corpus_judge_alignment(j);
-	int n;
-	const struct corpus_verdict *v = corpus_judge_verdicts(j, &n);
+	double sum = 0, lines = 0;
 
+	if (n == 1)
+		return corpus_judge_alignment(judges[0]);
+	for (size_t i = 0; i < n; i++) {
+		const double alignment = corpus_judge_alignment(judges[i]);
+
+		if (!isfinite(alignment))
+			continue;
+		sum += alignment * (double)corpus_judge_lines(judges[i]);
+		lines += (double)corpus_judge_lines(judges[i]);
+	}
+	return lines > 0 ? sum / lines : NAN;
+}
+
+void corpus_judges_put_json(struct corpus_judge *const *judges, size_t n, struct json_writer *w,
+			    const char *const *text_names)
+{
+	const double alignment = mean_alignment(judges, n);
+	int64_t lines = 0;
+
+	for (size_t i = 0; i < n; i++)
+		lines += corpus_judge_lines(judges[i]);
 	json_put_open(w, "judged", '{');
-	json_put_int(w, "pairs", corpus_judge_lines(j));
+	json_put_int(w, "pairs", lines);
 	if (isfinite(alignment))
 		json_put_real(w, "alignment", alignment);
 	json_close(w, '}');
 	json_put_open(w, "verdicts", '[');
-	for (int i = 0; i < n; i++)
-		put_verdict(w, &v[i], text_names);
+	for (size_t i = 0; i < n; i++) {
+		int n_verdicts;
+		const struct corpus_verdict *v = corpus_judge_verdicts(judges[i], &n_verdicts);
+
+		for (int k = 0; k < n_verdicts; k++)
+			put_verdict(w, &v[k], text_names);
+	}
 	json_close(w, ']');
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "data/subword/line_tags.h"
 #include "data/subword/pipeline.h"
 #include "data/text/chars.h"
 #include "data/text/clean.h"
@@ -18,8 +19,9 @@
 
 struct block_reader {
 	struct pipeline *pipeline;
+	const struct conf *conf;       /* borrowed */
 	const struct scripts *scripts; /* borrowed */
-	uint32_t writing[2];	       /* scripts of each language, by enum pipeline_side */
+	uint32_t writing[2]; /* scripts of each language of the block, by enum pipeline_side */
 	bool repair;
 	struct buf tokens, clean, squeezed; /* of the current line */
 	struct buf tagged;		    /* the current line after its tag */
@@ -41,8 +43,7 @@ struct block_reader *block_reader_new(const struct conf *c, const struct scripts
 		return NULL;
 	r->scripts = s;
 	r->repair = c->repair;
-	r->writing[SIDE_SOURCE] = scripts_of_language(c->source_language);
-	r->writing[SIDE_TARGET] = scripts_of_language(c->target_language);
+	r->conf = c;
 	r->pipeline = pipeline_open(NULL, c, e);
 	r->cache = r->pipeline ? mem_alloc_aligned(1, sizeof(*r->cache), e) : NULL;
 	if (r->cache)
@@ -384,9 +385,14 @@ int block_reader_words(struct block_reader *r, const struct block *b, const stru
 		       struct block_words *out, struct err *e)
 {
 	enum pipeline_side side = b->text % 2 ? SIDE_TARGET : SIDE_SOURCE;
+	const char *tag = t->pair_tag ? t->pair_tag : "";
+	const struct pair_languages languages = line_tag_languages(r->conf, tag);
 	struct lines in;
 	int got;
 
+	r->writing[SIDE_SOURCE] = scripts_of_language(languages.source);
+	r->writing[SIDE_TARGET] = scripts_of_language(languages.target);
+	pipeline_follow_line(r->pipeline, tag, strlen(tag));
 	cache_learn_words(r, out);
 	out->n = out->n_numbers = out->n_unknown = 0;
 	out->is_numbered = false;

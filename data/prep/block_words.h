@@ -50,7 +50,7 @@ struct block_words {
 /* Tools (pipeline, cache) of one worker thread. */
 struct block_reader;
 
-/* Borrows s, which several readers may share. NULL: failure. */
+/* Borrows c and s, which several readers may share. NULL: failure. */
 struct block_reader *block_reader_new(const struct conf *c, const struct scripts *s, struct err *e);
 
 /*

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "data/prep/parallel.h"
+#include "data/subword/line_tags.h"
 #include "share/base/hash.h"
 #include "share/base/mem.h"
 
@@ -56,25 +57,6 @@ static int compare_held_out_keys(const void *a, const void *b)
 	return (x->line > y->line) - (x->line < y->line);
 }
 
-static size_t tag_bytes_of(const struct conf_list *tags, const char *line, size_t n)
-{
-	for (size_t i = 0; i < tags->n; i++) {
-		const size_t len = strlen(tags->items[i]);
-
-		if (strcmp(tags->items[i], "-") != 0 && n > len && line[len] == ' ' &&
-		    !memcmp(line, tags->items[i], len))
-			return len + 1;
-	}
-	return 0;
-}
-
-size_t held_out_tag_bytes(const struct conf *c, const char *line, size_t n)
-{
-	const size_t len = tag_bytes_of(&c->dev_tags, line, n);
-
-	return len ? len : tag_bytes_of(&c->test_tags, line, n);
-}
-
 struct held_out_reading {
 	struct held_out *set;
 	const struct conf *conf;
@@ -85,7 +67,7 @@ static int held_out_add(void *context, const struct parallel_reader *in, struct 
 {
 	struct held_out_reading *r = context;
 	struct held_out *h = r->set;
-	const size_t tag = held_out_tag_bytes(r->conf, in->source.text, in->source.len);
+	const size_t tag = line_tag_bytes(r->conf, in->source.text, in->source.len);
 	uint64_t source = hash_bytes(in->source.text + tag, in->source.len - tag),
 		 target = hash_bytes(in->target.text, in->target.len);
 	const uint64_t keys[HELD_OUT_PARTS] = { pair_rules_key(source, target), source, target };

@@ -51,12 +51,6 @@ struct held_out {
 };
 
 /*
- * Bytes of the tag of dev_tags or test_tags, and of the blank after it, at the start of a source line of a held-out set.
- * 0: the line has no tag.
- */
-size_t held_out_tag_bytes(const struct conf *c, const char *line, size_t n);
-
-/*
  * Read folder/SET.SOURCE and folder/SET.TARGET, in the languages of c, into a zeroed *h, without the tags of source
  * lines. Free *h after a failure too.
  */

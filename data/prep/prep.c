@@ -14,6 +14,7 @@
 #include "data/prep/prep_verdicts.h"
 #include "data/prep/round_trip.h"
 #include "data/source/corpus.h"
+#include "data/subword/line_tags.h"
 #include "data/text/tokenize.h"
 #include "share/base/clock.h"
 #include "share/base/file.h"
@@ -266,7 +267,7 @@ static int find_plan(struct prep *p, struct prep_plan *plan, typeof(texts_find) 
 {
 	assert(ARRAY_LEN(stages) <= PREP_MAX_STAGES);
 	*plan = (struct prep_plan){ .stages = stages, .n = ARRAY_LEN(stages) };
-	if (find(&p->texts, p->c, p->work, &p->progress, e))
+	if (line_tags_check_texts(p->c, e) || find(&p->texts, p->c, p->work, &p->progress, e))
 		return e->code;
 	return prep_plan_compare(plan, p, e);
 }
@@ -482,9 +483,9 @@ static int prepare_unless_ready(struct prep *p, struct conf *c, struct err *e)
 	return p->c->json ? print_ready_manifest(p, e) : 0;
 }
 
-static void warn_general_rules(struct prep *p)
+static void warn_general_rules(struct prep *p, const struct pair_languages *l)
 {
-	const char *const languages[] = { p->c->source_language, p->c->target_language };
+	const char *const languages[] = { l->source, l->target };
 	struct buf note = { 0 };
 
 	for (size_t i = 0; i < ARRAY_LEN(languages); i++) {
@@ -496,6 +497,21 @@ static void warn_general_rules(struct prep *p)
 			progress_print_line(&p->progress, "note: %s", buf_text(&note));
 	}
 	buf_free(&note);
+}
+
+/* Say for which languages of all pairs the tools have no rules. */
+static void warn_all_languages(struct prep *p)
+{
+	struct pair_languages l = line_tag_languages(p->c, NULL);
+
+	warn_general_rules(p, &l);
+	for (size_t i = 0; i < p->c->tag_languages.n; i++) {
+		struct err ignored = { 0 };
+		const char *tag;
+
+		if (!line_tag_read(p->c, i, &tag, &l, &ignored))
+			warn_general_rules(p, &l);
+	}
 }
 
 int prep_command_run(struct conf *c, struct err *e)
@@ -510,7 +526,7 @@ int prep_command_run(struct conf *c, struct err *e)
 	if (conf_load_named_recipe(c, c->arguments[0], e) || text_sides_check(c, e))
 		return e->code;
 	progress_init(&p.progress, c->quiet);
-	warn_general_rules(&p);
+	warn_all_languages(&p);
 	p.folder = corpus_folder(c, e);
 	p.work = p.folder ? file_path(e, "%s/work", p.folder) : NULL;
 	is_new = p.folder && is_folder_unused(p.folder);

@@ -20,9 +20,9 @@ struct ledger_stage {
 	FILE *verdicts;		    /* owned: work/verdicts.final */
 	struct word_ids ids[2];	    /* of each subword model */
 	struct prep_stats stats;
-	struct corpus_judge *judge; /* owned */
-	struct buf text[2];	    /* source and target of a dropped pair */
-	int64_t n_pairs;	    /* pairs counted so far */
+	struct prep_judge *judge; /* owned */
+	struct buf text[2];	  /* source and target of a dropped pair */
+	int64_t n_pairs;	  /* pairs counted so far */
 };
 
 /* Join the words of a line by blanks, as many as the ledger shows. */
@@ -142,7 +142,7 @@ static int ledger_stage_finish(struct ledger_stage *s, struct err *e)
 	int64_t dropped = s->p->numbers.read - s->p->numbers.pairs[0];
 
 	s->ledger = NULL;
-	if (drop_ledger_finish(l, e) || prep_judge_finish(s->judge, s->p, e) ||
+	if (drop_ledger_finish(l, e) || prep_judge_finish(s->judge, e) ||
 	    prep_stats_write(s->p, &s->stats, s->judge, e))
 		return e->code;
 	progress_end(&s->p->progress, "%s pair%s dropped of %s", COUNT_TEXT(dropped),
@@ -167,7 +167,7 @@ int prep_write_ledger(struct prep *p, struct err *e)
 		fclose(s.verdicts);
 	word_ids_free(&s.ids[0]);
 	word_ids_free(&s.ids[1]);
-	corpus_judge_free(s.judge);
+	prep_judge_free(s.judge);
 	buf_free(&s.text[0]);
 	buf_free(&s.text[1]);
 	free(s.stats.texts);

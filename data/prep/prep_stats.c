@@ -156,7 +156,7 @@ static void stats_add_pairs(struct json_writer *w, const struct prep *p)
 }
 
 static int stats_write_json(struct json_writer *w, const struct prep *p, const struct prep_stats *s,
-			    const struct corpus_judge *judge, struct err *e)
+			    const struct prep_judge *judge, struct err *e)
 {
 	struct buf value = { 0 };
 	int rc;
@@ -178,14 +178,14 @@ static int stats_write_json(struct json_writer *w, const struct prep *p, const s
 	stats_add_column(w, "source", p->c->source_language, &s->sides[0]);
 	stats_add_column(w, "target", p->c->target_language, &s->sides[1]);
 	stats_add_held_out(w, p);
-	rc = prep_judge_put_json(judge, p, w, e);
+	rc = prep_judge_put_json(judge, w, e);
 	json_close(w, '}');
 	buf_add_char(w->out, '\n');
 	buf_free_part(&value, w->out);
 	return rc;
 }
 
-int prep_stats_write(struct prep *p, const struct prep_stats *s, const struct corpus_judge *judge,
+int prep_stats_write(struct prep *p, const struct prep_stats *s, const struct prep_judge *judge,
 		     struct err *e)
 {
 	struct buf b = { 0 };

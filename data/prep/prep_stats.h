@@ -24,8 +24,8 @@
 #ifndef WERKBANK_DATA_PREP_PREP_STATS_H
 #define WERKBANK_DATA_PREP_PREP_STATS_H
 
-#include "data/judge/corpus_judge.h"
 #include "data/prep/prep_stages.h"
+#include "data/prep/prep_verdicts.h"
 #include "data/prep/token_column.h"
 #include "data/prep/word_ids.h"
 
@@ -53,7 +53,7 @@ void prep_stats_add(struct prep_stats *s, struct text_stats *t, enum clean_rule 
 		    const struct token_column_line *source, const struct token_column_line *target);
 
 /* Write stats.json, with the verdicts of the judge. */
-int prep_stats_write(struct prep *p, const struct prep_stats *s, const struct corpus_judge *judge,
+int prep_stats_write(struct prep *p, const struct prep_stats *s, const struct prep_judge *judge,
 		     struct err *e);
 
 #endif

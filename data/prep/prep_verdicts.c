@@ -2,9 +2,12 @@
 #include "data/prep/prep_verdicts.h"
 
 #include <stdlib.h>
+#include <string.h>
 
+#include "data/judge/corpus_judge.h"
 #include "data/prep/pair_rules.h"
 #include "data/prep/parallel.h"
+#include "data/subword/line_tags.h"
 #include "share/base/mem.h"
 #include "share/base/number_format.h"
 #include "share/base/text.h"
@@ -12,20 +15,84 @@
 #define STATS_LIMIT   (64u << 20) /* bytes of stats.json */
 #define OVERLAP_SHARE 0.01	  /* of the pairs of a held-out set */
 
-struct corpus_judge *prep_judge_open(struct prep *p, struct err *e)
-{
-	const struct judge_options o = { .words = &p->words,
-					 .n_pairs = p->numbers.read,
-					 .source_language = p->c->source_language,
-					 .target_language = p->c->target_language,
-					 .is_escaped =
-						 p->c->escape && (text_is_tokenized(p->c, 0) ||
-								  text_is_tokenized(p->c, 1)) };
+struct prep_judge {
+	struct prep *p;			  /* borrowed */
+	struct pair_languages *languages; /* owned: (n) of each judge */
+	struct corpus_judge **judges;	  /* owned: (n) */
+	size_t n;
+	size_t *of_text; /* owned: (texts of train) the judge of each */
+};
 
-	return corpus_judge_new(&o, e);
+/* The judge of these languages; n: there is none. */
+static size_t find_judge(const struct prep_judge *j, const struct pair_languages *l)
+{
+	size_t i = 0;
+
+	while (i < j->n && (strcmp(j->languages[i].source, l->source) != 0 ||
+			    strcmp(j->languages[i].target, l->target) != 0))
+		i++;
+	return i;
 }
 
-int prep_judge_pair(struct corpus_judge *j, int64_t number, size_t text, int64_t line,
+static int add_judge(struct prep_judge *j, const struct pair_languages *l, struct err *e)
+{
+	const struct prep *p = j->p;
+	struct pair_languages *languages = &j->languages[j->n];
+	struct judge_options o = { .words = &p->words,
+				   .n_pairs = p->numbers.read,
+				   .is_escaped = p->c->escape && (text_is_tokenized(p->c, 0) ||
+								  text_is_tokenized(p->c, 1)) };
+
+	*languages = *l;
+	o.source_language = languages->source;
+	o.target_language = languages->target;
+	j->judges[j->n] = corpus_judge_new(&o, e);
+	if (!j->judges[j->n])
+		return e->code;
+	j->n++;
+	return 0;
+}
+
+struct prep_judge *prep_judge_open(struct prep *p, struct err *e)
+{
+	struct prep_judge *j = mem_alloc(1, sizeof(*j), e);
+	const size_t n = p->texts.n_train;
+	int rc;
+
+	if (!j)
+		return NULL;
+	j->p = p;
+	j->languages = mem_alloc(n, sizeof(*j->languages), e);
+	j->judges = j->languages ? mem_alloc(n, sizeof(struct corpus_judge *), e) : NULL;
+	j->of_text = j->judges ? mem_alloc(n, sizeof(*j->of_text), e) : NULL;
+	rc = j->of_text ? 0 : e->code;
+	for (size_t i = 0; !rc && i < n; i++) {
+		const struct pair_languages l =
+			line_tag_languages(p->c, p->texts.pairs[i].source.tag);
+
+		j->of_text[i] = find_judge(j, &l);
+		if (j->of_text[i] == j->n)
+			rc = add_judge(j, &l, e);
+	}
+	if (!rc)
+		return j;
+	prep_judge_free(j);
+	return NULL;
+}
+
+void prep_judge_free(struct prep_judge *j)
+{
+	if (!j)
+		return;
+	for (size_t i = 0; i < j->n; i++)
+		corpus_judge_free(j->judges[i]);
+	free(j->languages);
+	free(j->judges);
+	free(j->of_text);
+	free(j);
+}
+
+int prep_judge_pair(struct prep_judge *j, int64_t number, size_t text, int64_t line,
 		    const struct token_column_line sides[2], struct err *e)
 {
 	struct judge_pair pair = { .text = (int32_t)text, .line = line };
@@ -37,50 +104,52 @@ int prep_judge_pair(struct corpus_judge *j, int64_t number, size_t text, int64_t
 						     .foreign = sides[i].foreign,
 						     .words = sides[i].words,
 						     .n = sides[i].n };
-	return corpus_judge_add(j, number, &pair, e);
+	return corpus_judge_add(j->judges[j->of_text[text]], number, &pair, e);
 }
-
-struct judged_set {
-	struct corpus_judge *judge;
-	const struct conf *conf;
-};
 
 static int judge_held_out_pair(void *context, const struct parallel_reader *in, struct err *e)
 {
-	const struct judged_set *s = context;
-	const size_t tag = held_out_tag_bytes(s->conf, in->source.text, in->source.len);
+	const struct prep_judge *j = context;
+	size_t tag, i;
+	const struct pair_languages l = line_tag_languages(
+		j->p->c, line_tag_find(j->p->c, in->source.text, in->source.len, &tag));
 
-	if (corpus_judge_add_set(s->judge, in->source.text + tag, in->source.len - tag,
+	i = find_judge(j, &l);
+	if (i < j->n &&
+	    corpus_judge_add_set(j->judges[i], in->source.text + tag, in->source.len - tag,
 				 in->target.text, in->target.len, e))
 		return e->code;
-	return in->number == JUDGE_SET_LINES;
+	return j->n == 1 && in->number == JUDGE_SET_LINES;
 }
 
-int prep_judge_finish(struct corpus_judge *j, struct prep *p, struct err *e)
+int prep_judge_finish(struct prep_judge *j, struct err *e)
 {
-	struct judged_set judged = { j, p->c };
+	struct prep *p = j->p;
 	int rc = 0;
 
 	for (int set = 1; !rc && set < p->texts.n_sets; set++) {
 		if (!p->numbers.pairs[set])
 			continue; /* a set that was left out has no files */
-		corpus_judge_begin_set(j, p->texts.sets[set]);
+		for (size_t i = 0; i < j->n; i++)
+			corpus_judge_begin_set(j->judges[i], p->texts.sets[set]);
 		rc = parallel_each_pair(p->folder, p->texts.sets[set], p->c->source_language,
-					p->c->target_language, judge_held_out_pair, &judged, e);
+					p->c->target_language, judge_held_out_pair, j, e);
 	}
-	return rc ? rc : corpus_judge_run(j, e);
+	for (size_t i = 0; !rc && i < j->n; i++)
+		rc = corpus_judge_run(j->judges[i], e);
+	return rc;
 }
 
-int prep_judge_put_json(const struct corpus_judge *j, const struct prep *p, struct json_writer *w,
-			struct err *e)
+int prep_judge_put_json(const struct prep_judge *j, struct json_writer *w, struct err *e)
 {
+	const struct prep *p = j->p;
 	const char **names = mem_alloc(p->texts.n_train, sizeof(*names), e);
 
 	if (!names)
 		return e->code;
 	for (size_t i = 0; i < p->texts.n_train; i++)
 		names[i] = p->texts.pairs[i].name;
-	corpus_judge_put_json(j, w, names);
+	corpus_judges_put_json(j->judges, j->n, w, names);
 	free(names);
 	return 0;
 }

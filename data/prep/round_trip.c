@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "data/prep/parallel.h"
+#include "data/subword/pair_tools.h"
 #include "data/subword/pipeline.h"
 #include "data/text/chars.h"
-#include "data/text/tokenize.h"
 #include "share/base/file.h"
-#include "share/base/lines.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
 
@@ -18,9 +18,8 @@
 #define EXAMPLE_BYTES  120u
 
 struct round_tools {
-	struct normalizer *normalizer; /* NULL: normalize = no */
-	struct tokenizer *tokenizer;
-	struct detokenizer *detokenizer;
+	struct pair_tools *pairs; /* owned */
+	struct round_trip *result;
 	struct buf raw, tokens, back; /* of the current line; raw and back without extra blanks */
 	struct protect *protect;      /* NULL: none */
 	struct protect_masked masked;
@@ -30,17 +29,10 @@ struct round_tools {
 
 static int open_round_tools(struct round_tools *t, const struct conf *c, struct err *e)
 {
-	const struct tokenizer_options o = { .language = c->target_language,
-					     .escape = c->escape,
-					     .aggressive = c->aggressive };
-
 	if (pipeline_symbols(&t->protect, c, e))
 		return e->code;
-	if (c->normalize && !(t->normalizer = normalizer_new(c->target_language, e)))
-		return e->code;
-	t->tokenizer = tokenizer_new(&o, e);
-	t->detokenizer = t->tokenizer ? detokenizer_new(c->target_language, e) : NULL;
-	return t->detokenizer ? 0 : e->code;
+	t->pairs = pair_tools_open(c, e);
+	return t->pairs ? 0 : e->code;
 }
 
 static void close_round_tools(struct round_tools *t)
@@ -48,9 +40,7 @@ static void close_round_tools(struct round_tools *t)
 	struct buf *const bufs[] = { &t->raw,  &t->tokens,  &t->back,
 				     &t->text, &t->example, &t->example_comes_back };
 
-	normalizer_free(t->normalizer);
-	tokenizer_free(t->tokenizer);
-	detokenizer_free(t->detokenizer);
+	pair_tools_close(t->pairs);
 	protect_close(t->protect);
 	protect_masked_free(&t->masked);
 	for (size_t i = 0; i < ARRAY_LEN(bufs); i++)
@@ -87,23 +77,29 @@ static void keep_shortest_example(struct round_tools *t)
 	buf_add(&t->example_comes_back, t->back.data, t->back.len);
 }
 
-static int compare_round_trip(struct round_tools *t, const struct lines *in, struct round_trip *r,
-			      struct err *e)
+/* Compare the target of a pair; 1: enough lines are compared. */
+static int compare_round_trip(void *context, const struct parallel_reader *in, struct err *e)
 {
+	struct round_tools *t = context;
+	struct round_trip *r = t->result;
 	const struct protect_masked *m = &t->masked; /* a mark passes like its symbol */
+	const struct text_tools *tools =
+		&pair_tools_of_line(t->pairs, in->source.text, in->source.len)[SIDE_TARGET];
 
 	buf_clear(&t->text);
-	if (protect_mask(t->protect, PROTECT_ANYWHERE, in->text, in->len, &t->masked, e) ||
-	    (t->normalizer && normalizer_line(t->normalizer, m->line, m->n_line, &t->text, e)))
+	if (protect_mask(t->protect, PROTECT_ANYWHERE, in->target.text, in->target.len, &t->masked,
+			 e) ||
+	    (tools->normalizer &&
+	     normalizer_line(tools->normalizer, m->line, m->n_line, &t->text, e)))
 		return e->code;
-	if (!t->normalizer)
+	if (!tools->normalizer)
 		buf_add(&t->text, m->line, m->n_line);
 	collapse_blanks(buf_text(&t->text), t->text.len, &t->raw);
 	buf_clear(&t->tokens);
 	buf_clear(&t->text);
 	if (buf_check(&t->raw, e) ||
-	    tokenizer_line(t->tokenizer, buf_text(&t->raw), t->raw.len, &t->tokens, e) ||
-	    detokenizer_line(t->detokenizer, buf_text(&t->tokens), t->tokens.len, &t->text, e))
+	    tokenizer_line(tools->tokenizer, buf_text(&t->raw), t->raw.len, &t->tokens, e) ||
+	    detokenizer_line(tools->detokenizer, buf_text(&t->tokens), t->tokens.len, &t->text, e))
 		return e->code;
 	collapse_blanks(buf_text(&t->text), t->text.len, &t->back);
 	r->lines++;
@@ -111,9 +107,10 @@ static int compare_round_trip(struct round_tools *t, const struct lines *in, str
 		r->different++;
 		keep_shortest_example(t);
 	}
-	return buf_check(&t->back, e) || buf_check(&t->example, e)
-		       ? e->code
-		       : buf_check(&t->example_comes_back, e);
+	if (buf_check(&t->back, e) || buf_check(&t->example, e) ||
+	    buf_check(&t->example_comes_back, e))
+		return e->code;
+	return r->lines == COMPARED_LINES;
 }
 
 /* Append at most EXAMPLE_BYTES of the text, cut between characters. */
@@ -150,22 +147,18 @@ static int warn_round_trip(struct prep *p, const struct round_tools *t, const st
 	return rc;
 }
 
-static int read_round_trip(struct prep *p, const char *path, struct round_trip *r, struct err *e)
+static int read_round_trip(struct prep *p, struct round_trip *r, struct err *e)
 {
-	struct round_tools t = { .tokenizer = NULL };
-	struct lines in;
-	int got = lines_open_file(&in, path, e);
+	struct round_tools t = { .result = r };
+	int rc = open_round_tools(&t, p->c, e);
 
-	if (got)
-		return got;
-	got = open_round_tools(&t, p->c, e);
-	while (!got && r->lines < COMPARED_LINES && (got = lines_next(&in, e)) > 0)
-		got = compare_round_trip(&t, &in, r, e);
-	if (!got && r->different >= WARN_LINES && r->different * WARN_SHARE >= r->lines)
-		got = warn_round_trip(p, &t, r, e);
+	if (!rc)
+		rc = parallel_each_pair(p->folder, "dev", p->c->source_language,
+					p->c->target_language, compare_round_trip, &t, e);
+	if (!rc && r->different >= WARN_LINES && r->different * WARN_SHARE >= r->lines)
+		rc = warn_round_trip(p, &t, r, e);
 	close_round_tools(&t);
-	lines_close(&in);
-	return got ? e->code : 0;
+	return rc;
 }
 
 int prep_measure_round_trip(struct prep *p, struct round_trip *r, struct err *e)
@@ -175,7 +168,7 @@ int prep_measure_round_trip(struct prep *p, struct round_trip *r, struct err *e)
 	*r = (struct round_trip){ 0 };
 	if (!path)
 		return e->code;
-	return text_is_tokenized(p->c, 1) && file_exists(path) ? read_round_trip(p, path, r, e) : 0;
+	return text_is_tokenized(p->c, 1) && file_exists(path) ? read_round_trip(p, r, e) : 0;
 }
 
 void prep_put_manifest_round_trip(struct json_writer *w, const struct round_trip *r)

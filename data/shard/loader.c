@@ -20,6 +20,7 @@ enum { SHUFFLE_PAIRS = RNG_SHUFFLE | 1 << 8, SHUFFLE_BATCHES = RNG_SHUFFLE | 2 <
 struct loader_entry {
 	int64_t pair;
 	int32_t n_source, n_target; /* with special tokens */
+	uint32_t pass;		    /* how often the pair came before */
 };
 
 /*
@@ -38,6 +39,7 @@ struct batch_prefetch {
 /* The planned window: micro-batch k has the entries first[k] … first[k + 1] - 1. */
 struct loader {
 	const struct shard *shard; /* borrowed */
+	struct tag_mix *mix;	   /* owned; NULL: each pair comes once an epoch */
 	struct loader_options options;
 	int64_t pairs, windows; /* of an epoch */
 	int32_t max_length;	/* longest side of a pair, with its special token */
@@ -65,13 +67,18 @@ struct loader {
 	size_t n_epoch_base, cap_epoch_base;
 };
 
+static inline void loader_read_lengths(const struct loader *l, struct loader_entry *x)
+{
+	shard_lengths(l->shard, x->pair, &x->n_source, &x->n_target);
+	x->n_source++;
+	x->n_target++;
+}
+
 static struct loader_entry loader_read_entry(const struct loader *l, int64_t pair)
 {
 	struct loader_entry x = { .pair = pair };
 
-	shard_lengths(l->shard, pair, &x.n_source, &x.n_target);
-	x.n_source++;
-	x.n_target++;
+	loader_read_lengths(l, &x);
 	return x;
 }
 
@@ -87,6 +94,13 @@ static int64_t window_start(const struct loader *l, int64_t w)
 }
 
 /* ---- planning ---- */
+
+/* Element i of the epoch's permutation. */
+static inline void loader_choose_pair(const struct loader *l, int64_t i, struct loader_entry *x)
+{
+	x->pass = (uint32_t)l->epoch;
+	x->pair = l->mix ? tag_mix_pair(l->mix, l->epoch, i, &x->pass) : i;
+}
 
 /*
  * Sort the pairs of the window by length, with a stable sort: pairs of equal length stay
@@ -104,9 +118,9 @@ static void loader_sort_window(struct loader *l)
 		l->bucket[k] = 0;
 	/* Separate loops, so that the cache misses of one loop overlap. */
 	for (int64_t i = 0; i < n; i++)
-		l->unsorted[i].pair = shuffle_at(&order, start + i);
+		loader_choose_pair(l, shuffle_at(&order, start + i), &l->unsorted[i]);
 	for (int64_t i = 0; i < n; i++)
-		l->unsorted[i] = loader_read_entry(l, l->unsorted[i].pair);
+		loader_read_lengths(l, &l->unsorted[i]);
 	for (int64_t i = 0; i < n; i++)
 		l->bucket[entry_length(&l->unsorted[i])]++;
 	for (int32_t k = 0; k <= l->max_length; k++) {
@@ -239,11 +253,10 @@ static int loader_resplit_sentence(struct loader *l, const struct resplit_key *p
 	return mem_grow(&s->ids, &s->cap, 1, sizeof(*s->ids), e);
 }
 
-/* Read a pair and split it as this epoch does. */
-static int loader_resplit_pair(struct loader *l, const struct loader_entry *x, uint64_t epoch,
-			       struct err *e)
+/* Read a pair and split it as this pass over the pair does. */
+static int loader_resplit_pair(struct loader *l, const struct loader_entry *x, struct err *e)
 {
-	struct resplit_key place = { x->pair, (uint32_t)epoch, 0 };
+	struct resplit_key place = { x->pair, x->pass, 0 };
 
 	shard_read(l->shard, x->pair, l->source, l->target);
 	if (loader_resplit_sentence(l, &place, l->source, x->n_source - 1, e))
@@ -265,7 +278,7 @@ static int loader_find_token_limits(struct loader *l, struct err *e)
 		struct loader_entry x = loader_read_entry(
 			l, (int64_t)((unsigned __int128)i * (uint64_t)l->pairs / (uint64_t)n));
 
-		if (loader_resplit_pair(l, &x, 0, e))
+		if (loader_resplit_pair(l, &x, e))
 			return e->code;
 		before[0] += x.n_source;
 		before[1] += x.n_target;
@@ -293,6 +306,16 @@ static const int32_t *loader_choose_ids(const struct loader *l, int side, const 
 	return s->ids;
 }
 
+static int loader_open_mix(struct loader *l, struct err *e)
+{
+	const struct tag_mix_options *o = l->options.tags;
+
+	if (!o || o->temperature <= 1)
+		return 0;
+	l->mix = tag_mix_new(l->shard, o, l->options.seed, e);
+	return l->mix ? 0 : e->code;
+}
+
 struct loader *loader_new(const struct shard *s, const struct loader_options *o, struct err *e)
 {
 	struct loader *l = mem_alloc(1, sizeof(*l), e);
@@ -308,9 +331,9 @@ struct loader *loader_new(const struct shard *s, const struct loader_options *o,
 			o->rank, o->ranks, o->batch_tokens);
 	else if (!l->pairs)
 		err_set(e, ERR_DATA, "the training shard has no pairs: prepare the corpus again");
-	else if (!loader_find_max_length(l, e) && !loader_allocate(l, e) &&
-		 !loader_find_token_limits(l, e) && !loader_save_epoch_start(l, 0, 0, e) &&
-		 !loader_plan_window(l, 0, 0, 0, e))
+	else if (!loader_open_mix(l, e) && !loader_find_max_length(l, e) &&
+		 !loader_allocate(l, e) && !loader_find_token_limits(l, e) &&
+		 !loader_save_epoch_start(l, 0, 0, e) && !loader_plan_window(l, 0, 0, 0, e))
 		return l;
 	loader_free(l);
 	return NULL;
@@ -328,7 +351,7 @@ static int loader_add_pair(struct loader *l, struct batch *b, const struct loade
 	if (!l->options.resplit) {
 		shard_read(l->shard, x->pair, l->source, l->target);
 	} else {
-		if (loader_resplit_pair(l, x, l->epoch, e))
+		if (loader_resplit_pair(l, x, e))
 			return e->code;
 		source = loader_choose_ids(l, 0, l->source, others_source, &n_source);
 		target = loader_choose_ids(l, 1, l->target, others_target, &n_target);
@@ -485,6 +508,11 @@ double loader_epoch(const struct loader *l)
 	return l->done;
 }
 
+const struct tag_mix *loader_tag_mix(const struct loader *l)
+{
+	return l->mix;
+}
+
 int32_t loader_max_sentences(const struct loader *l)
 {
 	return (int32_t)MIN((int64_t)l->options.batch_tokens, l->pairs);
@@ -496,6 +524,7 @@ void loader_free(struct loader *l)
 		return;
 	prefetch_join(l);
 	batch_free(&l->prefetch.batch);
+	tag_mix_free(l->mix);
 	free(l->entry);
 	free(l->first);
 	free(l->bucket);

@@ -4,9 +4,11 @@
  * An epoch is a permutation of the shard by (seed, epoch). It is processed in windows. Each
  * window is sorted by length and cut into micro-batches of at most batch_tokens source tokens and
  * batch_tokens target tokens (special tokens counted); then the micro-batches are shuffled within
- * the window. The resulting sequence of micro-batches, numbered from 0, depends on seed and
- * batch_tokens only. Rank r of n takes the numbers r, r + n, r + 2n, …, so any number of ranks
+ * the window. The resulting sequence of micro-batches, numbered from 0, depends on seed,
+ * batch_tokens and the shares of tags only. Rank r of n takes the numbers r, r + n, r + 2n, …, so any number of ranks
  * trains on the same steps.
+ *
+ * With a temperature above 1 an epoch has as many pairs, but not each of them once: tag_mix.h says which.
  *
  * New splits (resplit.h) make sentences longer. Batches are planned with the lengths in the shard, but for
  * fewer tokens: the average growth is measured on a sample, and 1 % is kept free. A batch is
@@ -21,6 +23,7 @@
 #include <stdint.h>
 
 #include "data/shard/shard.h"
+#include "data/shard/tag_mix.h"
 #include "data/shard/token_batch.h"
 #include "data/subword/resplit.h"
 
@@ -33,6 +36,8 @@ struct loader_options {
 	int32_t rank, ranks;	 /* 0, 1 for a single process */
 	struct resplit *resplit; /* borrowed, used by this loader only; NULL: the shard's pieces */
 	struct resplit *source_resplit; /* the same, for the source; NULL: as the target */
+	/* shares of tags, borrowed in this call; NULL: each pair once an epoch */
+	const struct tag_mix_options *tags;
 };
 
 /* Borrows the shard, which must outlive the loader. NULL: failure. */
@@ -56,6 +61,9 @@ int loader_seek(struct loader *l, uint64_t position, struct err *e);
 
 /* Epochs done: 2.25 is a quarter of the third. */
 double loader_epoch(const struct loader *l);
+
+/* Which pairs an epoch has; NULL: each pair once. Borrowed. */
+const struct tag_mix *loader_tag_mix(const struct loader *l);
 
 /* The most sentences that a micro-batch can have: batch_tokens, or all pairs. */
 int32_t loader_max_sentences(const struct loader *l);

@@ -142,6 +142,7 @@ static int texts_add_files(struct texts *t, const struct conf *c, const char *se
 			free_pair(&p);
 			return e->code;
 		}
+		p.source.pair_tag = p.target.pair_tag = p.source.tag;
 		if (texts_add_pair(t, &p, e))
 			return e->code;
 	}

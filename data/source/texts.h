@@ -37,6 +37,7 @@ struct source_text {
 	char *member; /* owned: member of the archive; NULL: the whole file */
 	char *name;   /* owned: for messages: the path, or ARCHIVE:MEMBER */
 	char *tag;    /* owned: of sources: a protected symbol before each line; NULL: none */
+	const char *pair_tag; /* of sources and targets: that of the source; borrowed */
 };
 
 struct text_pair {

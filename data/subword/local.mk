@@ -5,7 +5,8 @@ libdata_a_SOURCES += \
 	%D%/bpe.h %D%/bpe_apply.c %D%/bpe_codes.c %D%/bpe_codes.h %D%/bpe_count.c \
 	%D%/bpe_dropout.c %D%/bpe_dropout.h %D%/bpe_learn.c %D%/bpe_line.h \
 	%D%/bpe_merger.c %D%/bpe_merger.h %D%/bpe_pairs.c %D%/bpe_pairs.h %D%/bpe_tally.c \
-	%D%/bpe_trace.c %D%/bpe_trace.h %D%/bpe_words.h %D%/piece_trace.c %D%/piece_trace.h \
+	%D%/bpe_trace.c %D%/bpe_trace.h %D%/bpe_words.h %D%/line_tags.c %D%/line_tags.h \
+	%D%/pair_tools.c %D%/pair_tools.h %D%/piece_trace.c %D%/piece_trace.h \
 	%D%/piece_trie.c %D%/piece_trie.h \
 	%D%/pipeline.c %D%/pipeline.h %D%/resplit.c %D%/resplit.h \
 	%D%/sp.h %D%/sp_apply.c %D%/sp_bpe.c \

@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "data/subword/bpe.h"
+#include "data/subword/pair_tools.h"
 #include "data/subword/sp.h"
 #include "data/text/chars.h"
-#include "data/text/tokenize.h"
 #include "share/base/file.h"
 #include "share/base/mem.h"
 #include "share/base/util.h"
@@ -20,39 +20,22 @@ struct subword {
 	struct sp *sp;
 };
 
-/* The tools of one language; NULL: the recipe does not use this tool. */
 struct side {
-	struct normalizer *normalizer;
-	struct tokenizer *tokenizer;
-	struct detokenizer *detokenizer;
 	struct subword *subword;   /* borrowed from struct pipeline */
 	const struct vocab *vocab; /* borrowed from struct pipeline; NULL: text only */
 };
 
 struct pipeline {
 	struct side sides[N_SIDES];
+	struct pair_tools *pairs; /* owned */
+	/* (N_SIDES) of the line that was followed last; borrowed from pairs */
+	const struct text_tools *tools;
 	struct subword subwords[N_SIDES]; /* owned; both sides use the first if they share it */
 	struct vocabs vocabs;	 /* owned; the ids need not be those of the subword model */
 	struct protect *protect; /* NULL: none */
 	struct protect_masked masked;
 	struct buf a, b, marked; /* results between steps */
 };
-
-static int open_side(struct side *s, int side, const struct conf *c, struct err *e)
-{
-	const char *language = side == SIDE_SOURCE ? c->source_language : c->target_language;
-	struct tokenizer_options o = { .language = language,
-				       .escape = c->escape,
-				       .aggressive = c->aggressive };
-
-	if (c->normalize && !(s->normalizer = normalizer_new(language, e)))
-		return e->code;
-	if (!text_is_tokenized(c, side))
-		return 0;
-	s->tokenizer = tokenizer_new(&o, e);
-	s->detokenizer = s->tokenizer ? detokenizer_new(language, e) : NULL;
-	return s->detokenizer ? 0 : e->code;
-}
 
 enum protect_where pipeline_where(const struct conf *c, enum pipeline_side side)
 {
@@ -181,16 +164,13 @@ static int open_vocabs(struct pipeline *p, const char *folder, const struct conf
 		       : 0;
 }
 
-/* Open the tools of both sides; both share a subword model if there is one. */
+/* Open the subword models of both sides; both share one if there is only one. */
 static int open_sides(struct pipeline *p, const char *folder, const struct conf *c, struct err *e)
 {
 	const int n = text_subword_models(c);
 
-	for (int side = 0; side < N_SIDES; side++) {
+	for (int side = 0; side < N_SIDES; side++)
 		p->sides[side].subword = &p->subwords[side < n ? side : 0];
-		if (open_side(&p->sides[side], side, c, e))
-			return e->code;
-	}
 	for (int side = 0; folder && side < n; side++)
 		if (open_subword(p, (enum pipeline_side)side, folder, c, e))
 			return e->code;
@@ -204,8 +184,10 @@ struct pipeline *pipeline_open_pieces(const char *folder, const struct conf *c, 
 	if (!p)
 		return NULL;
 	if (!text_sides_check(c, e) && !pipeline_symbols(&p->protect, c, e) &&
-	    !open_sides(p, folder, c, e))
+	    (p->pairs = pair_tools_open(c, e)) && !open_sides(p, folder, c, e)) {
+		pipeline_follow_line(p, "", 0);
 		return p;
+	}
 	pipeline_close(p);
 	return NULL;
 }
@@ -242,10 +224,27 @@ const struct intern *pipeline_piece_order(const struct pipeline *p, enum pipelin
 	return sp ? sp_pieces(sp) : NULL;
 }
 
+void pipeline_follow_line(struct pipeline *p, const char *line, size_t n)
+{
+	p->tools = pair_tools_of_line(p->pairs, line, n);
+}
+
+/* The tag is the first piece, or the second after a blank of SentencePiece. */
+static void follow_ids(struct pipeline *p, const struct vocab *v, const int32_t *ids, size_t n)
+{
+	const struct text_tools *others = pair_tools_of_line(p->pairs, "", 0);
+
+	p->tools = others;
+	for (size_t i = 0; i < n && i < 2 && p->tools == others; i++)
+		if (ids[i] >= 0 && ids[i] < vocab_size(v))
+			pipeline_follow_line(p, vocab_piece(v, ids[i]),
+					     strlen(vocab_piece(v, ids[i])));
+}
+
 static int tokenize_masked(struct pipeline *p, enum pipeline_side side, const char *line, size_t n,
 			   struct buf *out, struct err *e)
 {
-	struct side *s = &p->sides[side];
+	const struct text_tools *s = &p->tools[side];
 
 	if (s->normalizer) {
 		buf_clear(&p->a);
@@ -265,6 +264,8 @@ int pipeline_tokenize(struct pipeline *p, enum pipeline_side side, const char *l
 {
 	struct protect_masked *m = &p->masked;
 
+	if (side == SIDE_SOURCE)
+		pipeline_follow_line(p, line, n);
 	if (protect_mask(p->protect, PROTECT_ANYWHERE, line, n, m, e))
 		return e->code;
 	if (!m->n)
@@ -361,6 +362,8 @@ int pipeline_decode(struct pipeline *p, enum pipeline_side side, const int32_t *
 
 	buf_clear(&p->a);
 	buf_clear(&p->b);
+	if (side == SIDE_SOURCE)
+		follow_ids(p, v, ids, n);
 	for (size_t i = 0; i < n; i++) {
 		if (ids[i] < 0 || ids[i] >= vocab_size(v))
 			return err_set(e, ERR_DATA,
@@ -378,8 +381,8 @@ int pipeline_decode(struct pipeline *p, enum pipeline_side side, const int32_t *
 		bpe_undo_line("@@", buf_text(&p->a), p->a.len, &p->b);
 	if (buf_check(&p->a, e) || buf_check(&p->b, e))
 		return e->code;
-	if (s->detokenizer)
-		return detokenize_masked(p, s->detokenizer, out, e);
+	if (p->tools[side].detokenizer)
+		return detokenize_masked(p, p->tools[side].detokenizer, out, e);
 	buf_add(out, buf_text(&p->b), p->b.len);
 	return buf_check(out, e);
 }
@@ -391,13 +394,11 @@ void pipeline_close(struct pipeline *p)
 	if (!p)
 		return;
 	for (side = SIDE_SOURCE; side <= SIDE_TARGET; side++) {
-		normalizer_free(p->sides[side].normalizer);
-		tokenizer_free(p->sides[side].tokenizer);
-		detokenizer_free(p->sides[side].detokenizer);
 		bpe_close(p->subwords[side].bpe);
 		sp_close(p->subwords[side].sp);
 	}
 	vocabs_close(&p->vocabs);
+	pair_tools_close(p->pairs);
 	protect_close(p->protect);
 	protect_masked_free(&p->masked);
 	buf_free(&p->a);

@@ -61,6 +61,13 @@ bool pipeline_is_sentencepiece(const struct pipeline *p, enum pipeline_side side
  */
 const struct intern *pipeline_piece_order(const struct pipeline *p, enum pipeline_side side);
 
+/*
+ * The languages of a pair are those of the tag of its source (option tag_languages). Source lines select them themselves,
+ * and they hold for targets until the next source line; this call selects them for targets whose source came earlier.
+ * line: the source line, or only its tag.
+ */
+void pipeline_follow_line(struct pipeline *p, const char *line, size_t n);
+
 /* Append the tokens of a raw line to out, before the split into pieces. */
 int pipeline_tokenize(struct pipeline *p, enum pipeline_side side, const char *line, size_t n,
 		      struct buf *out, struct err *e);

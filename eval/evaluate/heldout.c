@@ -10,6 +10,7 @@
 
 #include "data/shard/shard.h"
 #include "data/source/corpus.h"
+#include "data/subword/line_tags.h"
 #include "eval/metrics/chrf.h"
 #include "share/base/clock.h"
 #include "share/base/file.h"
@@ -37,12 +38,13 @@ void heldout_close(struct heldout *h)
 	free_lines(h->hypotheses, h->n);
 	free(h->folder);
 	free(h->tags);
+	free(h->set_tags);
 	buf_free(&h->signature);
 	buf_free(&h->sacrebleu_signature);
 	memset(h, 0, sizeof(*h));
 }
 
-static int read_set_lines(const char *path, int64_t limit, char ***lines, int64_t *n, struct err *e)
+static int read_set_lines(const char *path, char ***lines, int64_t *n, struct err *e)
 {
 	struct lines in;
 	size_t cap = 0;
@@ -51,7 +53,7 @@ static int read_set_lines(const char *path, int64_t limit, char ***lines, int64_
 	*n = 0;
 	if (lines_open_file(&in, path, e))
 		return e->code;
-	while ((got = lines_next(&in, e)) > 0 && (limit == 0 || *n < limit)) {
+	while ((got = lines_next(&in, e)) > 0) {
 		if (mem_grow(lines, &cap, (size_t)*n + 1, sizeof(**lines), e) ||
 		    !((*lines)[*n] = mem_strdup(in.text, e))) {
 			got = e->code;
@@ -86,19 +88,51 @@ static void unknown_set(const struct heldout *h, const char *language, struct er
 	buf_free(&names);
 }
 
-static int read_set_language(struct heldout *h, const char *language, int64_t limit, char ***lines,
-			     int64_t *n, struct err *e)
+static int read_set_language(struct heldout *h, const char *language, char ***lines, int64_t *n,
+			     struct err *e)
 {
 	char *path = file_path(e, "%s/%s.%s", h->folder, h->set, language);
 	int rc;
 
 	if (!path)
 		return e->code;
-	rc = read_set_lines(path, limit, lines, n, e);
+	rc = read_set_lines(path, lines, n, e);
 	if (rc == ERR_NOINPUT)
 		unknown_set(h, language, e);
 	free(path);
 	return rc;
+}
+
+/* Fill set_tags, and keep at most limit lines (0: all). */
+static int choose_lines(struct heldout *h, int64_t limit, struct err *e)
+{
+	bool *chosen = mem_alloc((size_t)h->n, sizeof(*chosen), e);
+	int64_t n = 0;
+
+	h->n_set = h->n;
+	h->set_tags = chosen ? mem_alloc((size_t)h->n, sizeof(*h->set_tags), e) : NULL;
+	for (int64_t i = 0; h->set_tags && i < h->n; i++) {
+		size_t bytes;
+
+		h->set_tags[i] = line_tag_find(h->engine->conf, h->sources[i],
+					       strlen(h->sources[i]), &bytes);
+	}
+	if (!h->set_tags ||
+	    heldout_choose_lines(h->set_tags, h->n, limit ? limit : h->n, chosen, e)) {
+		free(chosen);
+		return e->code;
+	}
+	for (int64_t i = 0; i < h->n; i++)
+		if (chosen[i]) {
+			h->sources[n] = h->sources[i];
+			h->references[n++] = h->references[i];
+		} else {
+			free(h->sources[i]);
+			free(h->references[i]);
+		}
+	h->n = n;
+	free(chosen);
+	return 0;
 }
 
 /* Has the corpus changed since the training began? Other languages are an error, the rest a remark. */
@@ -128,10 +162,10 @@ int heldout_open(struct heldout *h, struct engine *g, const char *set, int64_t l
 	h->folder = corpus_folder(g->conf, e);
 	if (!h->folder || paths_check_name("held-out set", set, e) || check_corpus_of_run(h, e))
 		return e->code;
-	rc = read_set_language(h, g->conf->source_language, limit, &h->sources, &h->n, e);
+	rc = read_set_language(h, g->conf->source_language, &h->sources, &h->n, e);
 	if (!rc)
-		rc = read_set_language(h, g->conf->target_language, limit, &h->references,
-				       &n_references, e);
+		rc = read_set_language(h, g->conf->target_language, &h->references, &n_references,
+				       e);
 	if (!rc && h->n != n_references)
 		rc = err_set(e, ERR_DATA, "%s/%s.%s has %lld line%s, but %s.%s has %lld", h->folder,
 			     set, g->conf->source_language, (long long)h->n, text_plural(h->n), set,
@@ -139,8 +173,12 @@ int heldout_open(struct heldout *h, struct engine *g, const char *set, int64_t l
 	if (!rc && h->n == 0)
 		rc = err_set(e, ERR_DATA, "%s/%s.%s is empty: there is nothing to translate",
 			     h->folder, set, g->conf->source_language);
-	if (!rc && !(h->hypotheses = mem_alloc((size_t)h->n, sizeof(*h->hypotheses), e)))
-		rc = e->code;
+	if (!rc)
+		n_references = 0; /* from now on there are as many as sources */
+	if (!rc && !choose_lines(h, limit, e))
+		h->hypotheses = mem_alloc((size_t)h->n, sizeof(*h->hypotheses), e);
+	if (!rc && !h->hypotheses)
+		return e->code;
 	if (rc) {
 		free_lines(h->references, n_references); /* n_references may differ from h->n */
 		h->references = NULL;
@@ -185,6 +223,7 @@ static int decode_chunk(struct heldout *h, const struct decode_options *o, const
 		const struct decode_hypothesis *best = &translations[i].result.hypotheses[0];
 
 		h->tokens += best->n + best->finished;
+		h->n_cut += translations[i].result.truncated;
 		rc = store_hypothesis(h, numbers[i], translations[i].texts[0], e);
 		translations[i].texts[0] = NULL;
 	}
@@ -299,16 +338,21 @@ static int64_t *choose_pairs(int64_t pairs, int64_t sample, int64_t *n, struct e
 
 #define MAX_BATCHES (1 << 26) /* no shard has more */
 
-bool heldout_set_batch(struct heldout_batches *b, int64_t at, double nll, int64_t tokens)
+bool heldout_set_batch(struct heldout_batches *b, int64_t at, double nll, int64_t tokens,
+		       const char *tag)
 {
 	struct err ignored;
 
 	if (at < 0 || at >= MAX_BATCHES ||
 	    mem_grow(&b->nll, &b->cap_nll, (size_t)at + 1, sizeof(*b->nll), &ignored) ||
-	    mem_grow(&b->tokens, &b->cap_tokens, (size_t)at + 1, sizeof(*b->tokens), &ignored))
+	    mem_grow(&b->tokens, &b->cap_tokens, (size_t)at + 1, sizeof(*b->tokens), &ignored) ||
+	    mem_grow(&b->tags, &b->cap_tags, (size_t)at + 1, sizeof(*b->tags), &ignored))
 		return false;
-	for (; b->n <= at; b->n++)
+	for (; b->n <= at; b->n++) {
 		b->tokens[b->n] = -1;
+		b->tags[b->n] = "";
+	}
+	b->tags[at] = tag;
 	b->nll[at] = nll;
 	b->tokens[at] = tokens;
 	return true;
@@ -330,6 +374,7 @@ void heldout_batches_free(struct heldout_batches *b)
 {
 	free(b->nll);
 	free(b->tokens);
+	free(b->tags);
 	memset(b, 0, sizeof(*b));
 }
 
@@ -338,9 +383,11 @@ struct batch_measurement {
 	const struct engine *g;
 	struct heldout_slice slice;
 	struct heldout_batches *out;
-	int64_t at;	       /* number of the batch that is being filled */
-	struct metric *pseudo; /* NULL: no pseudo-BLEU */
-	int32_t *best;	       /* (capacity) the most probable tokens, for pseudo */
+	const char *const *tags; /* of the pairs of the shard; NULL: batches mix tags */
+	const char *tag;	 /* of the batch that is being filled */
+	int64_t at;		 /* number of that batch */
+	struct metric *pseudo;	 /* NULL: no pseudo-BLEU */
+	int32_t *best;		 /* (capacity) the most probable tokens, for pseudo */
 };
 
 /* Writes the ids up to the first </s> as words. */
@@ -402,7 +449,7 @@ static int add_batch(struct batch_measurement *m, struct batch *b, struct err *e
 		sums.tokens = is_known ? m->out->tokens[at] : -1;
 	}
 	batch_clear(b);
-	if (!heldout_set_batch(m->out, at, sums.nll, sums.tokens))
+	if (!heldout_set_batch(m->out, at, sums.nll, sums.tokens, m->tag))
 		return err_set(e, ERR_NOMEM, "cannot allocate memory for %lld batches",
 			       (long long)at + 1);
 	return 0;
@@ -421,20 +468,33 @@ static int measure_pair_batches(struct batch_measurement *m, const struct shard 
 	for (int64_t i = 0; i < n && !rc; i++) {
 		int32_t n_source, n_target;
 
+		const char *tag = m->tags ? m->tags[chosen[i]] : "";
+
 		shard_lengths(s, chosen[i], &n_source, &n_target);
 		shard_read(s, chosen[i], source, target);
-		if (batch_add(&b, chosen[i], source, n_source, target, n_target))
+		if (!strcmp(tag, m->tag) &&
+		    batch_add(&b, chosen[i], source, n_source, target, n_target))
 			continue;
 		rc = add_batch(m, &b, e);
+		m->tag = tag;
 		/* the batch is empty now; a pair longer than the capacity is left out */
-		if (!rc)
-			batch_add(&b, chosen[i], source, n_source, target, n_target);
+		if (!rc && !batch_add(&b, chosen[i], source, n_source, target, n_target))
+			m->out->left_out++;
 	}
 	if (!rc)
 		rc = add_batch(m, &b, e);
 	batch_free(&b);
 	free(source);
 	return rc;
+}
+
+/* Is pair i of the shard line i of the set? */
+static bool is_whole_set(const struct heldout *h, const struct shard *s, const char *shard)
+{
+	const size_t n = strlen(h->set);
+
+	return !strncmp(shard, h->set, n) && !strcmp(shard + n, ".shard") &&
+	       shard_pairs(s) == h->n_set;
 }
 
 static int measure_shard(const struct heldout *h, const char *shard, int64_t sample,
@@ -450,7 +510,10 @@ static int measure_shard(const struct heldout *h, const char *shard, int64_t sam
 			     "%s has another vocabulary than the model: the corpus was prepared "
 			     "again after the training",
 			     path);
+	m->tag = "";
+	m->out->left_out = 0;
 	if (!rc) {
+		m->tags = is_whole_set(h, s, shard) ? h->set_tags : NULL;
 		chosen = choose_pairs(shard_pairs(s), sample, &n, e);
 		rc = chosen ? measure_pair_batches(m, s, chosen, n, e) : e->code;
 	}
@@ -471,29 +534,15 @@ int heldout_measure(const struct heldout *h, const char *shard, int64_t sample,
 }
 
 int heldout_teacher_forced(const struct heldout *h, const char *shard, struct metric *pseudo,
-			   double *nll, int64_t *tokens, struct err *e)
+			   struct heldout_batches *b, struct err *e)
 {
-	struct heldout_batches b = { 0 };
 	struct batch_measurement m = {
-		.g = h->engine, .slice = { 0, 1 }, .out = &b, .pseudo = pseudo
+		.g = h->engine, .slice = { 0, 1 }, .out = b, .pseudo = pseudo
 	};
 	int rc;
 
 	m.best = mem_alloc((size_t)h->engine->capacity, sizeof(*m.best), e);
 	rc = m.best ? measure_shard(h, shard, 0, &m, e) : e->code;
-	*nll = heldout_mean(&b, tokens);
-	heldout_batches_free(&b);
 	free(m.best);
-	return rc;
-}
-
-int heldout_nll(const struct heldout *h, const char *shard, int64_t sample, double *nll,
-		int64_t *tokens, struct err *e)
-{
-	struct heldout_batches b = { 0 };
-	int rc = heldout_measure(h, shard, sample, (struct heldout_slice){ 0, 1 }, &b, e);
-
-	*nll = heldout_mean(&b, tokens);
-	heldout_batches_free(&b);
 	return rc;
 }

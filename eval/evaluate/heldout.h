@@ -23,7 +23,11 @@ struct heldout {
 	const char *set;	      /* borrowed: dev, test ... */
 	char **sources, **references; /* (n) owned lines */
 	int64_t n;
-	char **hypotheses;		/* (n) owned; NULL: not translated yet */
+	const char *
+		*set_tags; /* (n_set) owned: of all lines of the set, "": none; borrowed texts */
+	int64_t n_set;
+	int64_t n_cut;	   /* sources that are too long for the model: it read only their starts */
+	char **hypotheses; /* (n) owned; NULL: not translated yet */
 	struct bleu_score bleu;		/* after heldout_score() */
 	struct buf signature;		/* of the BLEU score */
 	struct buf sacrebleu_signature; /* the same in sacreBLEU's form */
@@ -33,14 +37,16 @@ struct heldout {
 	struct heldout_tag {
 		const char *tag; /* of source lines; "": none. Borrowed from the engine's recipe */
 		int64_t n;	 /* lines */
-		double bleu, chrf;
+		double bleu, chrf, nll;
+		int64_t nll_tokens; /* 0: nll is not known */
 	} * tags; /* (n_tags) owned, after heldout_score(), if the set has two or more */
 	size_t n_tags;
 	int64_t shares; /* slices of other processes that were merged; 0: none */
 };
 
 /*
- * Reads at most limit (0: all) sentences of a set of the corpus that the engine's recipe names.
+ * Reads at most limit (0: all) sentences of a set of the corpus that the engine's recipe names: the first ones, or the
+ * first ones of each tag, in equal numbers.
  * Borrows the engine. Call heldout_close() after a failure too. ERR_NOINPUT: no such set;
  * ERR_DATA: an empty set, or source and target of different lengths.
  */
@@ -61,6 +67,12 @@ int heldout_translate(struct heldout *h, struct heldout_slice slice, bool progre
 int heldout_score(struct heldout *h, struct err *e);
 
 /*
+ * Marks the lines to use, limit of n: the first ones of each tag, in equal numbers if each tag has enough.
+ * ERR_NOMEM.
+ */
+int heldout_choose_lines(const char *const *tags, int64_t n, int64_t limit, bool *chosen,
+			 struct err *e);
+/*
  * Part of heldout_score(): the scores by tag; then as a member "tags", and as lines. Nothing if the set has fewer than
  * two.
  */
@@ -73,10 +85,12 @@ int heldout_decode(struct heldout *h, bool progress, struct err *e);
 
 /* Sums of the batches of a shard, in order; tokens < 0: not measured. */
 struct heldout_batches {
-	double *nll;	 /* (n) owned: sums */
-	int64_t *tokens; /* (n) owned */
+	double *nll;	   /* (n) owned: sums */
+	int64_t *tokens;   /* (n) owned */
+	const char **tags; /* (n) owned: of the sources of a set, "": none; borrowed texts */
 	int64_t n;
-	size_t cap_nll, cap_tokens;
+	size_t cap_nll, cap_tokens, cap_tags;
+	int64_t left_out; /* pairs that are longer than the model reads */
 };
 
 /*
@@ -87,22 +101,21 @@ struct heldout_batches {
 int heldout_measure(const struct heldout *h, const char *shard, int64_t sample,
 		    struct heldout_slice slice, struct heldout_batches *b, struct err *e);
 /* Stores the sums of batch `at`. False: out of memory, or no shard has that number of batches. */
-bool heldout_set_batch(struct heldout_batches *b, int64_t at, double nll, int64_t tokens);
+bool heldout_set_batch(struct heldout_batches *b, int64_t at, double nll, int64_t tokens,
+		       const char *tag);
 /* The mean NLL per token over all batches, summed in order; NAN without tokens. */
 double heldout_mean(const struct heldout_batches *b, int64_t *tokens);
 void heldout_batches_free(struct heldout_batches *b);
-
-/* Mean negative log-likelihood of a shard of the same corpus ("dev.shard"). */
-int heldout_nll(const struct heldout *h, const char *shard, int64_t sample, double *nll,
-		int64_t *tokens, struct err *e);
+/* After heldout_score(): the mean NLL of each tag of h, from the batches of its set. */
+void heldout_tags_nll(struct heldout *h, const struct heldout_batches *b);
 
 /*
- * The same for a whole shard. Also adds each sentence to pseudo, with the most probable tokens of
- * teacher forcing (ids up to the first </s>) as the hypothesis. The result is a pseudo-BLEU: the
+ * Measures the whole shard of the set, b as in heldout_measure(). Also adds each sentence to pseudo, with the most
+ * probable tokens of teacher forcing (ids up to the first </s>) as the hypothesis. The result is a pseudo-BLEU: the
  * decoder has read the reference, so this is no translation.
  */
 int heldout_teacher_forced(const struct heldout *h, const char *shard, struct metric *pseudo,
-			   double *nll, int64_t *tokens, struct err *e);
+			   struct heldout_batches *b, struct err *e);
 
 void heldout_close(struct heldout *h);
 
@@ -121,7 +134,7 @@ int heldout_run_eval(struct conf *c, struct err *e);
  *
  *	{"kind":"hypothesis","id":SENTENCE,"text":...}
  *	{"kind":"decoded","tokens":...,"seconds":...}			of all sentences of the slice
- *	{"kind":"batch","shard":"dev.shard","n":BATCH,"nll":SUM,"tokens":...}
+ *	{"kind":"batch","shard":"dev.shard","n":BATCH,"nll":SUM,"tokens":...,"tag":...}	tag: if its sources have one
  *	{"kind":"batches","shard":"dev.shard","n":NUMBER OF BATCHES}
  *	{"kind":"slice","step":...,"index":I,"count":N}			last: the slice is complete
  */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "data/subword/line_tags.h"
 #include "share/base/clock.h"
 #include "share/base/file.h"
 #include "share/base/lines.h"
@@ -74,6 +75,8 @@ static void write_batch_lines(const struct heldout_batches *b, const char *shard
 		json_put_int(w, "n", i);
 		json_put_real(w, "nll", b->nll[i]);
 		json_put_int(w, "tokens", b->tokens[i]);
+		if (*b->tags[i])
+			json_put_str(w, "tag", b->tags[i]);
 		close_json_line(w);
 	}
 	open_json_line(w, "batches");
@@ -146,13 +149,16 @@ static void merge_batch(struct slice_merge *m, const struct json *line, bool is_
 	int64_t n = json_integer(json_get(line, "n"), -1);
 	int64_t tokens = json_integer(json_get(line, "tokens"), -1);
 	double nll = json_number(json_get(line, "nll"), NAN);
+	const char *text = json_text(json_get(line, "tag"), "");
+	size_t bytes;
+	const char *tag = line_tag_find(m->engine.conf, text, strlen(text), &bytes);
 
 	for (size_t i = 0; i < ARRAY_LEN(SHARDS); i++)
 		if (!strcmp(shard, SHARDS[i].name)) {
 			if (is_length)
 				m->lengths[i] = n;
 			else if (tokens >= 0) /* nll may be NAN: the model has diverged */
-				heldout_set_batch(&m->shards[i], n, nll, tokens);
+				heldout_set_batch(&m->shards[i], n, nll, tokens, tag);
 		}
 }
 
@@ -262,6 +268,7 @@ int heldout_run_parts(struct conf *c, struct err *e)
 		rc = evaluate_missing(&m, c, e);
 	if (!rc)
 		rc = heldout_score(&m.h, e);
+	heldout_tags_nll(&m.h, &m.shards[0]);
 	for (size_t i = 0; i < ARRAY_LEN(SHARDS); i++) {
 		nll[i] = heldout_mean(&m.shards[i], &tokens);
 		heldout_batches_free(&m.shards[i]);

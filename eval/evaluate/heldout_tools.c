@@ -27,9 +27,11 @@ static const char *name_of_weights(const struct heldout *h)
 	return h->engine->conf->unaveraged ? "unaveraged" : "average";
 }
 
-static void eval_json(const struct heldout *h, double nll, int64_t tokens,
+static void eval_json(const struct heldout *h, const struct heldout_batches *b,
 		      const struct score_ledger *l, struct buf *out)
 {
+	int64_t tokens;
+	const double nll = heldout_mean(b, &tokens);
 	struct json_writer w = { .out = out };
 	const struct conf *c = h->engine->conf;
 
@@ -55,6 +57,10 @@ static void eval_json(const struct heldout *h, double nll, int64_t tokens,
 		json_put_real(&w, "ppl", exp(nll));
 		json_put_int(&w, "nll_tokens", tokens);
 	}
+	if (b->left_out)
+		json_put_int(&w, "nll_left_out", b->left_out);
+	if (h->n_cut)
+		json_put_int(&w, "truncated", h->n_cut);
 	if (name_of_weights(h))
 		json_put_str(&w, "weights", name_of_weights(h));
 	json_put_int(&w, "decoded_target_tokens", h->tokens);
@@ -68,9 +74,28 @@ static void eval_json(const struct heldout *h, double nll, int64_t tokens,
 	buf_add_char(out, '\n');
 }
 
-static void eval_text(const struct heldout *h, double nll, int64_t tokens,
+/* Sentences that are too long for the model. */
+static void long_pairs_text(const struct heldout *h, int64_t left_out, struct buf *out)
+{
+	const int32_t most = h->engine->capacity - 1;
+
+	if (h->n_cut)
+		buf_printf(
+			out,
+			"%lld source%s longer than %d tokens: the model translated only the first "
+			"%d of each\n",
+			(long long)h->n_cut, h->n_cut == 1 ? " is" : "s are", most, most);
+	if (left_out)
+		buf_printf(out, "%lld pair%s a side longer than %d tokens: not part of the NLL\n",
+			   (long long)left_out, left_out == 1 ? " has" : "s have", most);
+}
+
+static void eval_text(const struct heldout *h, const struct heldout_batches *b,
 		      const struct score_ledger *l, struct buf *out)
 {
+	int64_t tokens;
+	const double nll = heldout_mean(b, &tokens);
+
 	buf_printf(out, "%s: %lld sentence%s, step %lld, beam %lld", h->set, (long long)h->n,
 		   text_plural(h->n), (long long)h->engine->state.step,
 		   (long long)h->engine->conf->beam);
@@ -88,6 +113,7 @@ static void eval_text(const struct heldout *h, double nll, int64_t tokens,
 	if (tokens > 0)
 		buf_printf(out, "NLL %.4f nats per target token, perplexity %s\n", nll,
 			   PERPLEXITY_TEXT(nll));
+	long_pairs_text(h, b->left_out, out);
 	buf_printf(out, "%s target tokens/s (%s in %.1f s)\n",
 		   COUNT_TEXT((double)h->tokens / h->seconds), COUNT_TEXT(h->tokens), h->seconds);
 	if (h->engine->conf->ledger) {
@@ -97,22 +123,22 @@ static void eval_text(const struct heldout *h, double nll, int64_t tokens,
 }
 
 /*
- * The mean NLL of the set's shard; *tokens is 0 if the set has no shard. pseudo: gets the
- * pseudo-BLEU too (NULL: not wanted).
+ * Measures the set's shard; b stays empty if the set has no shard. pseudo: gets the pseudo-BLEU too
+ * (NULL: not wanted).
  */
-static int set_nll(const struct heldout *h, struct metric *pseudo, double *nll, int64_t *tokens,
+static int set_nll(struct heldout *h, struct metric *pseudo, struct heldout_batches *b,
 		   struct err *e)
 {
 	char *name = file_path(e, "%s.shard", h->set);
 	char *path = file_path(e, "%s/%s.shard", h->folder, h->set);
 	int rc = name && path ? 0 : e->code;
 
-	*nll = NAN;
-	*tokens = 0;
 	/* not for ensembles: model_evaluate() measures a single model */
 	if (!rc && h->engine->n_models == 1 && file_exists(path))
-		rc = pseudo ? heldout_teacher_forced(h, name, pseudo, nll, tokens, e)
-			    : heldout_nll(h, name, 0, nll, tokens, e);
+		rc = pseudo ? heldout_teacher_forced(h, name, pseudo, b, e)
+			    : heldout_measure(h, name, 0, (struct heldout_slice){ 0, 1 }, b, e);
+	if (!rc)
+		heldout_tags_nll(h, b);
 	free(name);
 	free(path);
 	return rc;
@@ -141,9 +167,8 @@ int heldout_run_eval(struct conf *c, struct err *e)
 	struct engine g;
 	struct heldout h = { 0 };
 	struct score_ledger l = { 0 };
+	struct heldout_batches b = { 0 };
 	struct buf json = { 0 }, text = { 0 };
-	int64_t tokens = 0;
-	double nll = 0;
 	int rc = engine_open(&g, c, ENGINE_EVALUATE, e);
 
 	if (!rc)
@@ -155,12 +180,12 @@ int heldout_run_eval(struct conf *c, struct err *e)
 	if (!rc)
 		rc = heldout_decode(&h, isatty(STDERR_FILENO) && !c->quiet, e);
 	if (!rc)
-		rc = set_nll(&h, c->ledger ? &l.metrics[LEDGER_PSEUDO] : NULL, &nll, &tokens, e);
+		rc = set_nll(&h, c->ledger ? &l.metrics[LEDGER_PSEUDO] : NULL, &b, e);
 	if (!rc && c->ledger)
 		rc = fill_score_ledger(&h, &l, e);
 	if (!rc) {
-		eval_json(&h, nll, tokens, &l, &json);
-		eval_text(&h, nll, tokens, &l, &text);
+		eval_json(&h, &b, &l, &json);
+		eval_text(&h, &b, &l, &text);
 		rc = file_put_stdout(c->json ? &json : &text, e);
 	}
 	if (!rc && path)
@@ -168,6 +193,7 @@ int heldout_run_eval(struct conf *c, struct err *e)
 	buf_free(&json);
 	buf_free(&text);
 	free(path);
+	heldout_batches_free(&b);
 	score_ledger_close(&l);
 	heldout_close(&h);
 	engine_close(&g);
@@ -221,14 +247,23 @@ void heldout_records(const struct heldout *h, double dev_nll, double train_nll, 
 /* start: seconds of the clock when the evaluation began. */
 static int evaluate_dev_set(struct heldout *h, const void *start, struct buf *out, struct err *e)
 {
-	double dev_nll, train_nll;
+	const struct heldout_slice all = { 0, 1 };
+	struct heldout_batches dev = { 0 }, train = { 0 };
 	int64_t tokens;
+	int rc = heldout_decode(h, false, e);
 
-	if (heldout_decode(h, false, e) || heldout_nll(h, "dev.shard", 0, &dev_nll, &tokens, e) ||
-	    heldout_nll(h, "train.shard", HELDOUT_TRAIN_SAMPLE, &train_nll, &tokens, e))
-		return e->code;
-	heldout_records(h, dev_nll, train_nll, clock_mono_s() - *(const double *)start, out);
-	return 0;
+	if (!rc)
+		rc = heldout_measure(h, "dev.shard", 0, all, &dev, e);
+	if (!rc)
+		rc = heldout_measure(h, "train.shard", HELDOUT_TRAIN_SAMPLE, all, &train, e);
+	if (!rc) {
+		heldout_tags_nll(h, &dev);
+		heldout_records(h, heldout_mean(&dev, &tokens), heldout_mean(&train, &tokens),
+				clock_mono_s() - *(const double *)start, out);
+	}
+	heldout_batches_free(&dev);
+	heldout_batches_free(&train);
+	return rc;
 }
 
 int heldout_open_engine(struct engine *g, struct conf *c, struct err *e)

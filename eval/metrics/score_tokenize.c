@@ -48,11 +48,16 @@ enum score_tokenizer score_tokenizer_for(const char *language)
 	return SCORE_13A;
 }
 
-enum score_tokenizer score_tokenizer_of(const struct conf *c)
+enum score_tokenizer score_tokenizer_of_language(const struct conf *c, const char *language)
 {
 	const enum score_tokenizer t = (enum score_tokenizer)c->tokenizer;
 
-	return t == SCORE_AUTO ? score_tokenizer_for(c->target_language) : t;
+	return t == SCORE_AUTO ? score_tokenizer_for(language) : t;
+}
+
+enum score_tokenizer score_tokenizer_of(const struct conf *c)
+{
+	return score_tokenizer_of_language(c, c->target_language);
 }
 
 void score_scratch_free(struct score_scratch *s)

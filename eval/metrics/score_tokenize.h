@@ -31,7 +31,9 @@ enum score_tokenizer {
 
 /* The tokenizer that fits a language, by its code: "zh", "zh-TW", "jpn" … */
 enum score_tokenizer score_tokenizer_for(const char *language);
-/* The tokenizer of the options; auto: that of the target language. */
+/* The tokenizer of the options; auto: that of the language. */
+enum score_tokenizer score_tokenizer_of_language(const struct conf *c, const char *language);
+/* The same for the target language. */
 enum score_tokenizer score_tokenizer_of(const struct conf *c);
 
 /* The name of the tokenizer in options.def; a constant. */

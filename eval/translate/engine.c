@@ -436,9 +436,32 @@ void engine_translations_free(struct engine_translation *translations, size_t n)
 			free(t->texts[h]);
 		free(t->texts);
 		free(t->source);
+		free(t->is_added_tag);
 		decode_results_free(&t->result, 1);
 		memset(t, 0, sizeof(*t));
 	}
+}
+
+/* Encode tag and line. The tag is encoded alone first, to count its tokens. */
+static int encode_tagged_line(struct engine *g, const struct engine_line *line,
+			      struct engine_translation *t, size_t *n, size_t *cap, struct err *e)
+{
+	struct buf tagged = { 0 };
+	int rc = pipeline_encode(g->pipeline, SIDE_SOURCE, line->tag, line->n_tag, &t->source, n,
+				 cap, e);
+
+	t->n_tag = (int32_t)*n;
+	*n = 0;
+	buf_add(&tagged, line->tag, line->n_tag);
+	buf_add_char(&tagged, ' ');
+	buf_add(&tagged, line->text, line->n);
+	if (!rc)
+		rc = buf_check(&tagged, e);
+	if (!rc)
+		rc = pipeline_encode(g->pipeline, SIDE_SOURCE, tagged.data, tagged.len, &t->source,
+				     n, cap, e);
+	buf_free(&tagged);
+	return rc;
 }
 
 static int encode_source_line(struct engine *g, const struct engine_line *line,
@@ -446,7 +469,9 @@ static int encode_source_line(struct engine *g, const struct engine_line *line,
 {
 	size_t n = 0, cap = 0;
 
-	if (pipeline_encode(g->pipeline, SIDE_SOURCE, line->text, line->n, &t->source, &n, &cap, e))
+	if (line->n_tag ? encode_tagged_line(g, line, t, &n, &cap, e)
+			: pipeline_encode(g->pipeline, SIDE_SOURCE, line->text, line->n, &t->source,
+					  &n, &cap, e))
 		return e->code;
 	if (n > INT32_MAX)
 		return err_set(e, ERR_DATA, "a line of %zu tokens is too long", n);
@@ -497,12 +522,20 @@ static void free_constraints(struct constraint_list *w)
 	free(w->all);
 }
 
+/* What comes next is the target of this line. */
+static void follow_line(struct engine *g, const struct engine_line *line)
+{
+	pipeline_follow_line(g->pipeline, line->n_tag ? line->tag : line->text,
+			     line->n_tag ? line->n_tag : line->n);
+}
+
 static int make_constraint(struct engine *g, const struct engine_line *line,
 			   struct decode_constraint *constraint, int32_t **prefix, struct err *e)
 {
 	size_t n = 0, cap = 0;
 
 	constraint->number = line->number;
+	follow_line(g, line);
 	if (line->n_prefix && pipeline_encode(g->pipeline, SIDE_TARGET, line->prefix,
 					      line->n_prefix, prefix, &n, &cap, e))
 		return e->code;
@@ -565,8 +598,10 @@ int engine_translate(struct engine *g, const struct decode_options *options,
 		rc = decoder_run(g->decoder, &o, sources, n, results, e);
 	for (size_t i = 0; i < n && !rc; i++)
 		translations[i].result = results[i];
-	for (size_t i = 0; i < n && !rc; i++)
+	for (size_t i = 0; i < n && !rc; i++) {
+		follow_line(g, &lines[i]);
 		rc = write_texts(g, &translations[i], e);
+	}
 	if (rc)
 		engine_translations_free(translations, n);
 	free_constraints(&constraints);
@@ -584,13 +619,19 @@ static bool word_continues(const struct engine *g, const int32_t *tokens, int32_
 	return i + 1 < n && !g->starts_word[tokens[i + 1]];
 }
 
-/* The number of the word that source token n belongs to, from 0. */
+/*
+ * The number of the word of the line that source token n belongs to, from 0. A tag that was added to a sentence counts as
+ * the tag of the line, its first word.
+ */
 static int32_t source_word(const struct engine *g, const struct engine_translation *t, int32_t n)
 {
+	const bool *added = t->is_added_tag;
 	int32_t word = 0;
 
+	if (added && n < t->n_source && added[n])
+		return 0;
 	for (int32_t i = 0; i < n && i < t->n_source; i++)
-		word += !word_continues(g, t->source, t->n_source, i);
+		word += !(added && added[i]) && !word_continues(g, t->source, t->n_source, i);
 	return word;
 }
 

@@ -80,6 +80,8 @@ struct engine_line {
 	size_t n;
 	const char *prefix; /* (n_prefix) borrowed: the translation begins with it; NULL: none */
 	size_t n_prefix;
+	const char *tag; /* (n_tag) borrowed: the model reads it before the text; NULL: none */
+	size_t n_tag;
 	const struct decode_phrase *phrases; /* (n_phrases) borrowed: the translation has them */
 	int32_t n_phrases;
 	uint64_t number; /* selects the random numbers of sampling */
@@ -90,6 +92,8 @@ struct engine_translation {
 	char **texts;		     /* (result.n) owned: the hypotheses as raw text */
 	int32_t *source;	     /* (n_source) owned: token ids of the line */
 	int32_t n_source;
+	int32_t n_tag;	    /* tokens at the start of source that engine_line.tag gave */
+	bool *is_added_tag; /* (n_source) owned: tokens of tags that the line lacks; NULL: none */
 };
 
 /*
@@ -101,7 +105,10 @@ int engine_translate(struct engine *g, const struct decode_options *o,
 		     struct engine_translation *translations, struct err *e);
 void engine_translations_free(struct engine_translation *translations, size_t n);
 
-/* The raw text of n target tokens, which the caller frees; NULL: failure. */
+/*
+ * The raw text of n target tokens, in the language of the line that was translated last. The caller frees it; NULL:
+ * failure.
+ */
 char *engine_text_of(const struct engine *g, const int32_t *tokens, int32_t n, struct err *e);
 
 /*

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "data/subword/line_tags.h"
 #include "data/text/sentences.h"
 #include "share/base/mem.h"
 #include "share/base/util.h"
@@ -12,9 +13,16 @@
 #define SEVERAL_MAX                                                                                \
 	0.3 /* models whose training lines had several sentences more often keep lines whole */
 
+/* The splitters of a pair of languages. */
+struct pair_splitters {
+	struct pair_languages languages;
+	struct sentence_splitter *source, *target; /* owned */
+};
+
 struct passages {
-	struct engine *engine;			   /* borrowed */
-	struct sentence_splitter *source, *target; /* owned; NULL: lines are translated whole */
+	struct engine *engine;	      /* borrowed */
+	struct pair_splitters *pairs; /* (n_pairs) owned, opened at their first line */
+	size_t n_pairs, cap_pairs;    /* 0: lines are translated whole */
 	/* of one call: the sentences of all lines */
 	struct engine_line *units; /* (n_units) owned */
 	struct phrases *phrases;   /* (n_units) owned; NULL: no line has terms */
@@ -29,6 +37,26 @@ static bool splits_lines(const struct engine *g, const struct conf *c)
 	return g->state.several <= SEVERAL_MAX;
 }
 
+/* The splitters for lines with this tag; NULL: failure. */
+static const struct pair_splitters *find_splitters(struct passages *p, const char *tag,
+						   struct err *e)
+{
+	const struct pair_languages l = line_tag_languages(p->engine->conf, tag);
+	struct pair_splitters *s;
+
+	for (size_t i = 0; i < p->n_pairs; i++)
+		if (!strcmp(p->pairs[i].languages.source, l.source) &&
+		    !strcmp(p->pairs[i].languages.target, l.target))
+			return &p->pairs[i];
+	if (mem_grow(&p->pairs, &p->cap_pairs, p->n_pairs + 1, sizeof(*p->pairs), e))
+		return NULL;
+	s = &p->pairs[p->n_pairs++];
+	*s = (struct pair_splitters){ .languages = l,
+				      .source = sentence_splitter_new(l.source, e) };
+	s->target = s->source ? sentence_splitter_new(l.target, e) : NULL;
+	return s->target ? s : NULL;
+}
+
 struct passages *passages_new(struct engine *g, const struct conf *c, struct err *e)
 {
 	struct passages *p = mem_alloc(1, sizeof(*p), e);
@@ -38,9 +66,7 @@ struct passages *passages_new(struct engine *g, const struct conf *c, struct err
 	p->engine = g;
 	if (!splits_lines(g, c))
 		return p;
-	p->source = sentence_splitter_new(c->source_language, e);
-	p->target = p->source ? sentence_splitter_new(c->target_language, e) : NULL;
-	if (p->target)
+	if (find_splitters(p, "", e))
 		return p;
 	passages_free(p);
 	return NULL;
@@ -48,15 +74,18 @@ struct passages *passages_new(struct engine *g, const struct conf *c, struct err
 
 bool passages_keep_lines(const struct passages *p)
 {
-	return !p->source;
+	return !p->n_pairs;
 }
 
 void passages_free(struct passages *p)
 {
 	if (!p)
 		return;
-	sentence_splitter_free(p->source);
-	sentence_splitter_free(p->target);
+	for (size_t i = 0; i < p->n_pairs; i++) {
+		sentence_splitter_free(p->pairs[i].source);
+		sentence_splitter_free(p->pairs[i].target);
+	}
+	free(p->pairs);
 	free(p->units);
 	free(p);
 }
@@ -83,7 +112,7 @@ const struct passage_part *passage_part_at(const struct passage_result *r, int32
 
 bool passages_split(const struct passages *p, const struct passage_line *l)
 {
-	return p->source && !l->is_whole && l->line.n_phrases == 0;
+	return p->n_pairs && !l->is_whole && l->line.n_phrases == 0;
 }
 
 static int add_unit(struct passages *p, const struct engine_line *unit, struct err *e)
@@ -95,14 +124,14 @@ static int add_unit(struct passages *p, const struct engine_line *unit, struct e
 }
 
 /* Give the sentences of the prefix to the units from `first` on; the last unit gets what is left. */
-static int split_prefix(struct passages *p, const struct engine_line *line, size_t first,
-			struct err *e)
+static int split_prefix(struct passages *p, struct sentence_splitter *splitter,
+			const struct engine_line *line, size_t first, struct err *e)
 {
 	const struct sentence_range *r;
 	const size_t n_units = p->n_units - first;
 	size_t n;
 
-	if (sentences_find(p->target, line->prefix, line->n_prefix, &r, &n, e))
+	if (sentences_find(splitter, line->prefix, line->n_prefix, &r, &n, e))
 		return e->code;
 	for (size_t i = 0; i < n && i < n_units; i++) {
 		const bool is_rest = i + 1 == n_units || i + 1 == n;
@@ -120,9 +149,13 @@ static int split_passage_line(struct passages *p, const struct passage_line *l, 
 	const bool is_whole = !passages_split(p, l);
 	const struct sentence_range *r = NULL;
 	const size_t first = p->n_units;
-	size_t n = 0;
+	size_t n = 0, n_tag;
+	const char *tag = line_tag_find(p->engine->conf, line->text, line->n, &n_tag);
+	const struct pair_splitters *splitters = NULL;
 
-	if (!is_whole && sentences_find(p->source, line->text, line->n, &r, &n, e))
+	if (!is_whole && !(splitters = find_splitters(p, tag, e)))
+		return e->code;
+	if (!is_whole && sentences_find(splitters->source, line->text, line->n, &r, &n, e))
 		return e->code;
 	if (is_whole || n <= 1) {
 		struct engine_line unit = *line;
@@ -137,10 +170,14 @@ static int split_passage_line(struct passages *p, const struct passage_line *l, 
 		struct engine_line unit = { .text = line->text + r[i].from, .n = r[i].n };
 
 		unit.number = line->number + ((uint64_t)i << 40); /* draws of its own */
+		if (i) { /* the first sentence has the tag in its text */
+			unit.tag = tag;
+			unit.n_tag = strlen(tag);
+		}
 		if (add_unit(p, &unit, e))
 			return e->code;
 	}
-	return line->n_prefix ? split_prefix(p, line, first, e) : 0;
+	return line->n_prefix ? split_prefix(p, splitters->target, line, first, e) : 0;
 }
 
 /* Find the terms of each unit; they become phrases of it. */
@@ -241,6 +278,21 @@ static int join_hypothesis(const struct passages *p, const struct engine_transla
 	return to->texts[h] ? 0 : e->code;
 }
 
+/* The n source tokens from `at` on are a tag that the line has not. */
+static int mark_added_tag(struct engine_translation *to, size_t at, int32_t n, struct err *e)
+{
+	if (!n)
+		return 0;
+	if (!to->is_added_tag)
+		to->is_added_tag =
+			mem_alloc((size_t)to->n_source + 1, sizeof(*to->is_added_tag), e);
+	if (!to->is_added_tag)
+		return e->code;
+	for (int32_t i = 0; i < n; i++)
+		to->is_added_tag[at + (size_t)i] = true;
+	return 0;
+}
+
 /* Join the units first .. end - 1 of a line into one translation. */
 static int join_units(const struct passages *p, const struct engine_translation *parts,
 		      size_t first, size_t end, const struct engine_line *line,
@@ -259,9 +311,12 @@ static int join_units(const struct passages *p, const struct engine_translation 
 	to->texts = mem_alloc((size_t)hypotheses, sizeof(*to->texts), e);
 	if (!to->source || !to->result.hypotheses || !to->texts)
 		return e->code;
-	for (size_t u = first, at = 0; u < end; at += (size_t)parts[u++].n_source)
+	for (size_t u = first, at = 0; u < end; at += (size_t)parts[u++].n_source) {
 		memcpy(to->source + at, parts[u].source,
 		       (size_t)parts[u].n_source * sizeof(*to->source));
+		if (mark_added_tag(to, at, parts[u].n_tag, e))
+			return e->code;
+	}
 	for (int32_t h = 0; h < hypotheses && !rc; h++)
 		rc = join_hypothesis(p, parts, first, end, line, h, to, e);
 	return rc;

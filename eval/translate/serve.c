@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "data/subword/line_tags.h"
 #include "eval/translate/suggest.h"
 #include "share/base/file.h"
 #include "share/base/lines.h"
@@ -524,7 +525,9 @@ static void write_ready_line(const struct serve_context *s, struct buf *out)
 	const struct engine *g = s->engine;
 	const struct decode_options *o = &s->default_options;
 	struct json_writer w = { .out = out };
+	struct buf tags = { 0 };
 
+	line_tags_list(g->conf, &tags);
 	json_open(&w, '{');
 	json_put_bool(&w, "ready", true);
 	json_put_str(&w, "source_language", g->conf->source_language);
@@ -535,7 +538,10 @@ static void write_ready_line(const struct serve_context *s, struct buf *out)
 	json_put_bool(&w, "keeps_lines", passages_keep_lines(s->passages));
 	json_put_int(&w, "decoder_layers", model_get_shape(g->models[0].model)->decoder_layers);
 	json_put_int(&w, "heads", model_heads(model_get_shape(g->models[0].model), STACK_DECODER));
+	if (tags.len)
+		json_put_str(&w, "tags", buf_text(&tags) + 1);
 	json_close(&w, '}');
+	buf_free_part(&tags, out);
 	buf_add_char(out, '\n');
 }
 

@@ -6,7 +6,7 @@
  * service is ready:
  *
  *	{"ready":true,"source_language":"en","target_language":"de","step":N,"beam":4,"alpha":0.6,
- *	 "keeps_lines":false,"decoder_layers":6,"heads":8}
+ *	 "keeps_lines":false,"decoder_layers":6,"heads":8,"tags":"<2de> <2en>"}		tags: if the model has some
  *
  * A request that fails gets {"id":...,"error":"a sentence"}; id is null if the line is not JSON object. So
  * does a request with an unknown member, or with invalid UTF-8. SIGTERM ends the service after the answer

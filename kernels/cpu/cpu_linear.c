@@ -4,8 +4,8 @@
  *
  *	out (M, N) = a (M, K) packed (N, K)^T + bias, then max(0, out) if relu
  *
- * 1. Each row of a is converted once to units of the weights' type (float, bf16 pairs, 4 x int8), with
- *    a scale for int8.
+ * 1. Each row of a is converted once to units of the weights' type (float, bf16 pairs, 4 x int8; with
+ *    AVX2 alone int8 are stored as 16 bits), with a scale for int8.
  * 2. Tasks go to the team's threads (cpu_team.h). A task is some panels of 32 outputs times a block of
  *    rows that fits into the L2 cache. In it a tile of up to TILE_ROWS rows x 2 vectors of outputs is
  *    summed over all of K in registers (cpu_linear_tile.h); the units of a panel are read as whole
@@ -43,7 +43,7 @@
 /* A tile; the pointers are to its first row and column. */
 struct tile {
 	const int32_t *a, *b;	/* units */
-	int64_t pitch, n_units; /* units from one row of a to the next; units along K */
+	int64_t pitch, n_units; /* int32 from one row of a to the next; units along K */
 	int64_t ahead;		/* prefetch distance in b, in units */
 	float *out;
 	int64_t stride, n_cols; /* columns up to the edge of out; a tile stores its width at most */
@@ -96,6 +96,25 @@ static void to_bytes(int8_t *to, const float *from, int64_t n, float amax, int f
 #endif
 	for (; k < n; k++)
 		to[k] = (int8_t)((int)fminf(fmaxf(rintf(from[k] * factor), -127), 127) ^ flip);
+}
+
+/* The same as 16-bit words. */
+static void to_words(int16_t *to, const float *from, int64_t n, float amax)
+{
+	float factor = amax > 0 ? 127 / amax : 0;
+	int64_t k = 0;
+
+#if defined(__AVX2__) && !defined(__AVX512F__)
+	for (; k + VEC_LANES <= n; k += VEC_LANES) {
+		__m256i q = _mm256_cvtps_epi32((__m256)(vec_load(from + k) * factor));
+		__m128i words =
+			_mm_packs_epi32(_mm256_castsi256_si128(q), _mm256_extracti128_si256(q, 1));
+
+		_mm_storeu_si128((__m128i *)(void *)(to + k), words);
+	}
+#endif
+	for (; k < n; k++)
+		to[k] = (int16_t)fminf(fmaxf(rintf(from[k] * factor), -127), 127);
 }
 
 static void to_halves(uint16_t *to, const float *from, int64_t n)
@@ -191,7 +210,7 @@ struct linear {
 	bool relu;
 	struct tile_kind tile;
 	int64_t n_units, pitch;
-	int32_t *units; /* (M, pitch) rows of a as units; tiles: units up to pitch, and rows up to a
+	int32_t *units; /* (M, pitch) rows of a as units; tiles: those up to pitch, and rows up to a
 			   multiple of 16, are 0 */
 	float *scales;	/* (M) int8: scales of the rows of a */
 	int64_t block_rows, n_blocks, task_panels, n_tasks;
@@ -201,12 +220,17 @@ static void prepare_row(const struct linear *l, int64_t row)
 {
 	const float *from = cpu_row(l->a, row);
 	float amax = l->packed.dtype == DTYPE_PACKED_INT8 ? vector_max_abs(from, l->a.cols) : 0;
+	int32_t *to = l->units + row * l->pitch;
 
 	l->scales[row] = amax / 127;
-	to_units(l->units + row * l->pitch, from, l->a.cols, l->packed.dtype, amax, l->tile.flip);
+	if (l->tile.spread == 2) {
+		memset(to + 2 * ((l->a.cols - 1) / 4), 0, 2 * sizeof(*to));
+		to_words((int16_t *)(void *)to, from, l->a.cols, amax);
+	} else {
+		to_units(to, from, l->a.cols, l->packed.dtype, amax, l->tile.flip);
+	}
 	if (l->tile.uses_tiles)
-		memset(l->units + row * l->pitch + l->n_units, 0,
-		       (size_t)(l->pitch - l->n_units) * sizeof(*l->units));
+		memset(to + l->n_units, 0, (size_t)(l->pitch - l->n_units) * sizeof(*l->units));
 }
 
 static void prepare_rows(const void *context, int thread, int64_t part)
@@ -277,7 +301,7 @@ static bool linear_prepare(struct dev *d, struct linear *l)
 	l->tile = choose_tile(d, l->packed.dtype);
 	l->n_units = panel_units(l->packed);
 	/* no multiple of 4 KiB, so that rows use different cache sets */
-	l->pitch = CEIL_DIV(l->n_units, 16) * 16 + 16;
+	l->pitch = CEIL_DIV(l->n_units * l->tile.spread, 16) * 16 + 16;
 	l->block_rows = MAX(2, BLOCK_BYTES / (l->pitch * 4 * l->tile.rows)) * l->tile.rows;
 	l->units =
 		cpu_scratch(d, CPU_SCRATCH_A, (size_t)n_rows, (size_t)l->pitch * sizeof(*l->units));

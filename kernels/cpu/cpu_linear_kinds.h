@@ -2,10 +2,10 @@
  * cpu_linear_kinds.h - the tile functions of cpu_linear.c, one for each type of unit and instruction
  * set, and the choice among them. Included only there.
  *
- *	units		any machine	AVX-VNNI	AVX-512 BF16, VNNI	AMX
+ *	units		any machine	AVX2		AVX-VNNI	AVX-512 BF16, VNNI	AMX
  *	float		tile_floats
- *	pair of bf16	tile_pairs			tile_pairs_native	tile_amx_pairs
- *	4 x int8	tile_bytes	tile_bytes_native	tile_bytes_native	tile_amx_bytes
+ *	pair of bf16	tile_pairs					tile_pairs_native	tile_amx_pairs
+ *	4 x int8	tile_bytes	tile_words	tile_bytes_native	tile_bytes_native	tile_amx_bytes
  *
  * All sums of integers are exact, so every kind of int8 gives the same bits.
  */
@@ -97,6 +97,7 @@ VEC_INLINE vec multiply_pairs(vec sum, vec_int x, vec_int y)
 #define TILE_SHIFT		 0
 #include "kernels/cpu/cpu_linear_tile.h"
 
+#if !defined(__AVX2__) || defined(__AVX512F__)
 /*
  * Dot product of 4 x int8 in each lane. The instruction multiplies unsigned by signed bytes, so |x|
  * is multiplied by y with the sign of x. Its 16-bit sums of two products do not overflow, because
@@ -111,11 +112,6 @@ VEC_INLINE vec_int multiply_bytes(vec_int sum, vec_int x, vec_int y)
 	__m512i pairs = _mm512_maddubs_epi16(_mm512_abs_epi8(a), with_sign);
 
 	return sum + (vec_int)_mm512_madd_epi16(pairs, _mm512_set1_epi16(1));
-#elif defined(__AVX2__)
-	__m256i a = (__m256i)x, with_sign = _mm256_sign_epi8((__m256i)y, a);
-	__m256i pairs = _mm256_maddubs_epi16(_mm256_abs_epi8(a), with_sign);
-
-	return sum + (vec_int)_mm256_madd_epi16(pairs, _mm256_set1_epi16(1));
 #else
 	return sum + (x << 24 >> 24) * (y << 24 >> 24) + (x << 16 >> 24) * (y << 16 >> 24) +
 	       (x << 8 >> 24) * (y << 8 >> 24) + (x >> 24) * (y >> 24);
@@ -131,6 +127,82 @@ VEC_INLINE vec_int multiply_bytes(vec_int sum, vec_int x, vec_int y)
 #define TILE_INTEGERS		 1
 #define TILE_SHIFT		 0
 #include "kernels/cpu/cpu_linear_tile.h"
+#define TILE_OF_BYTES tile_bytes
+#define BYTES_ROWS    SLOW_ROWS
+#define BYTES_SPREAD  1
+#else
+/*
+ * AVX2 alone: bytes are multiplied as 16-bit words, of a stored so, of b widened here. That takes two
+ * instructions for 16 products; byte products, whose first operand is unsigned, take four for 32, of
+ * which three (not two) run on the few ports of multiplications. A vector has the sums of four columns, two for
+ * each: of the first and of the last two elements of a unit. Eight columns of all rows fill the registers.
+ */
+VEC_INLINE void tile_words_rows(const struct tile *t, const int half, const int rows)
+{
+	const int64_t *a = (const int64_t *)(const void *)t->a, pitch = t->pitch / 2;
+	const int32_t *b = t->b + half * VEC_LANES;
+	struct output_columns c;
+	__m256i sum[TILE_ROWS][2];
+
+	if (!load_columns(&c, t, half * VEC_LANES, true, 0))
+		return;
+	VEC_UNROLL
+	for (int i = 0; i < rows; i++)
+		sum[i][0] = sum[i][1] = _mm256_setzero_si256();
+	for (int64_t u = 0; u < t->n_units; u++, b += PANEL_WIDTH) {
+		const __m128i *columns = (const __m128i *)(const void *)b;
+		__m256i y0 = _mm256_cvtepi8_epi16(_mm_loadu_si128(columns));
+		__m256i y1 = _mm256_cvtepi8_epi16(_mm_loadu_si128(columns + 1));
+
+		if (rows > 4)
+			__builtin_prefetch(b + t->ahead);
+		VEC_UNROLL
+		for (int i = 0; i < rows; i++) {
+			__m256i x = _mm256_set1_epi64x(a[i * pitch + u]);
+
+			sum[i][0] = _mm256_add_epi32(sum[i][0], _mm256_madd_epi16(x, y0));
+			sum[i][1] = _mm256_add_epi32(sum[i][1], _mm256_madd_epi16(x, y1));
+			/* one row after the other, else gcc keeps six of x and spills sums */
+			__asm__ volatile("" : "+x"(sum[i][0]), "+x"(sum[i][1]) : : "memory");
+		}
+	}
+	VEC_UNROLL
+	for (int i = 0; i < rows; i++) {
+		/* columns 0 1 4 5 2 3 6 7 */
+		__m256i both = _mm256_hadd_epi32(sum[i][0], sum[i][1]);
+
+		store_output(t, &c, i, (vec)_mm256_permute4x64_epi64(both, 0xD8), true);
+	}
+}
+
+static void tile_words(const struct tile *t)
+{
+	for (int half = 0; half < 2; half++)
+		switch (t->n_rows) {
+		case 1:
+			tile_words_rows(t, half, 1);
+			break;
+		case 2:
+			tile_words_rows(t, half, 2);
+			break;
+		case 3:
+			tile_words_rows(t, half, 3);
+			break;
+		case 4:
+			tile_words_rows(t, half, 4);
+			break;
+		case 5:
+			tile_words_rows(t, half, 5);
+			break;
+		case 6:
+			tile_words_rows(t, half, 6);
+			break;
+		}
+}
+#define TILE_OF_BYTES tile_words
+#define BYTES_ROWS    TILE_ROWS
+#define BYTES_SPREAD  2
+#endif
 
 #if defined(__AVX512F__)
 #define TILE_NAME		 tile_pairs_native
@@ -172,7 +244,7 @@ VEC_INLINE vec_int multiply_bytes(vec_int sum, vec_int x, vec_int y)
 #define TILE_SHIFT		 128
 #include "kernels/cpu/cpu_linear_tile.h"
 #else
-#define tile_bytes_native tile_bytes
+#define tile_bytes_native TILE_OF_BYTES
 #endif
 
 #if HAVE_TILES
@@ -223,6 +295,7 @@ struct tile_kind {
 	int rows, cols;	 /* of one call, at most */
 	bool uses_tiles; /* the tile unit */
 	int flip;	 /* int8: bytes of a are stored XOR flip */
+	int spread;	 /* int32 for each unit of a; 2: four int8 as 16-bit words */
 };
 
 static bool has_native_pairs(void)
@@ -252,15 +325,21 @@ static struct tile_kind choose_tile(const struct dev *d, enum dtype units)
 	const bool bytes = units == DTYPE_PACKED_INT8;
 
 	if (units != DTYPE_PACKED_F32 && tiles_are_used(d))
-		return (struct tile_kind){ bytes ? tile_amx_bytes : tile_amx_pairs, TILES_SIDE,
-					   TILES_SIDE, true, 0 };
+		return (struct tile_kind){
+			bytes ? tile_amx_bytes : tile_amx_pairs, TILES_SIDE, TILES_SIDE, true, 0, 1
+		};
 	if (units == DTYPE_PACKED_F32)
-		return (struct tile_kind){ tile_floats, TILE_ROWS, 2 * VEC_LANES, false, 0 };
+		return (struct tile_kind){ tile_floats, TILE_ROWS, 2 * VEC_LANES, false, 0, 1 };
 	if (bytes && has_native_bytes(d))
-		return (struct tile_kind){ tile_bytes_native, TILE_ROWS, 2 * VEC_LANES, false,
-					   -128 };
-	if (!bytes && has_native_pairs())
-		return (struct tile_kind){ tile_pairs_native, TILE_ROWS, 2 * VEC_LANES, false, 0 };
-	return (struct tile_kind){ bytes ? tile_bytes : tile_pairs, SLOW_ROWS, 2 * VEC_LANES, false,
-				   0 };
+		return (struct tile_kind){
+			tile_bytes_native, TILE_ROWS, 2 * VEC_LANES, false, -128, 1
+		};
+	if (bytes)
+		return (struct tile_kind){ TILE_OF_BYTES, BYTES_ROWS, 2 * VEC_LANES,
+					   false,	  0,	      BYTES_SPREAD };
+	if (has_native_pairs())
+		return (struct tile_kind){
+			tile_pairs_native, TILE_ROWS, 2 * VEC_LANES, false, 0, 1
+		};
+	return (struct tile_kind){ tile_pairs, SLOW_ROWS, 2 * VEC_LANES, false, 0, 1 };
 }

@@ -248,9 +248,13 @@ static int recipe_set_key(struct recipe *r, const char *key, const char *value, 
 		return unknown_key(r, key, e);
 	former = alias_old_name(ALIAS_OPTION, o->name, 0);
 	if (r->seen[o - conf_options])
-		return err_set(e, ERR_CONFIG, "%s:%d: %s is set twice, first in line %d%s%s",
-			       r->path, r->line, o->name, r->seen[o - conf_options],
-			       former ? "; its former name is " : "", former ? former : "");
+		return err_set(
+			e, ERR_CONFIG, "%s:%d: %s is set twice, first in line %d%s%s%s", r->path,
+			r->line, o->name, r->seen[o - conf_options],
+			former ? "; its former name is " : "", former ? former : "",
+			o->kind == CONF_LIST
+				? ": write all of its values in one line, with blanks between them"
+				: "");
 	r->seen[o - conf_options] = r->line;
 	snprintf(label, sizeof(label), "%s:%d: %s", r->path, r->line, key);
 	r->is_unset = false;

@@ -13,11 +13,12 @@
  *	start     program (version of Werkbank), run, attempt, trained_s (seconds of training before this attempt; steps after the
  *	          checkpoint that it resumes from do not count), host, pid, ranks, hosts (how
  *	          many), parameters, precision, backend, device (a sentence: the device and why),
- *	          threads (of a rank), memory (bytes a rank allocates there), options…
+ *	          threads (of a rank), memory (bytes a rank allocates there), vocabulary, pairs,
+ *	          tags (with pair_temperature: tag ("": none), pairs, share (of an epoch), passes (an epoch) of each), options…
  *	train     loss (nats per target token, label-smoothed as trained),
  *	          nll (the same without smoothing), lr, grad_norm,
  *	          source_tps, target_tps (tokens per second of the whole step, all ranks),
- *	          step_s, epoch
+ *	          step_s, epoch (pairs seen, divided by the pairs of the corpus)
  *	          and of the first rank, seconds a step: input_s (waiting for a
  *	          batch), compute_s (forward and backward), exposed_s (waiting for
  *	          reductions that backward did not hide), wait_s (of that, waiting for
@@ -47,7 +48,7 @@
  *	          dev_nll, train_nll (no dropout, no smoothing, nats per token),
  *	          dev_ppl, seconds, weights ("average": the moving average; absent: the raw weights),
  *	          best (bool: by best-metric), shares (number of ranks that took part),
- *	          tags (of a development set with several tags: tag ("": none), sentences, bleu, chrf2 of each)
+ *	          tags (of a development set with several tags: tag ("": none), sentences, bleu, chrf2, nll of each)
  *	          of an imported log (start: imported): dev_loss and pseudo_bleu instead, see
  *	          train/record/openseq2seq.h
  *	weights   since (step), and by weight matrix: moved (norm of its change since that

@@ -35,6 +35,14 @@ same "sp-learn: symbols after the special tokens" "$(sed -n 5,6p "$tmp/sp.vocab"
 same "sp-apply" "$(echo 'aa<num> <2de>' | "$data" sp-apply -m "$tmp/sp.model")" '▁aa <num> ▁ <2de>'
 same "sp-undo" "$(echo '▁aa <num> ▁ <2de>' | "$data" sp-undo -m "$tmp/sp.model")" 'aa<num> <2de>'
 
+printf '<a|b> y\n<a|b>\n<a|b> x|y <a|b> z\n' >"$tmp/c1"
+printf 'u v\nu v\nu v w x\n' >"$tmp/c2"
+clean() { "$data" clean "$@" "$tmp/c1" "$tmp/c2" "$tmp/o1" "$tmp/o2"; }
+says "clean takes a | for factors" 0 '3 pairs kept' clean
+same "and keeps them" "$(tail -n 1 "$tmp/o1")" '<a|b> x|y <a|b> z'
+says "clean with symbols" 0 '2 pairs kept, 1 dropped, short 1' clean --protect '<a|b>' --min-words 2
+same "clean keeps symbols, and no other |" "$(tail -n 1 "$tmp/o1")" '<a|b> xy <a|b> z'
+
 says "a symbol with a blank" 78 'symbol "a b" has a blank' "$data" tokenize --protect 'a b' "$tmp/words"
 says "a name of the vocabulary" 78 'symbol "</s>" is a name' "$data" tokenize --protect '</s>' "$tmp/words"
 says "a symbol twice" 78 'given twice' "$data" tokenize --protect a --protect a "$tmp/words"
@@ -83,6 +91,9 @@ same "data split" "$(echo "$split" | grep '<.*[^w]>$' | sed -n '/num/,$p')" '<nu
 same "no unknown tokens" "$(grep -c '"unknown_tokens": *0' "$corpus/stats.json")" "$(grep -c unknown_tokens "$corpus/stats.json")"
 says "other tags need another preparation" 78 'train_tags = - <BT>' prep --train-tags - --train-tags -
 says "a tag for each file" 78 'train_tags names 1 tag and train_source 2 files' prep --force --train-tags '<BT>'
+printf '[data]\ntrain_source = a\ntrain_source = b\n' >"$tmp/twice.ini"
+says "two lines of files" 78 'twice.ini:3: train_source is set twice, first in line 2: write all of its values in one line' \
+	"$data" prep -C "$tmp/ws" "$tmp/twice.ini"
 says "a tag with a blank" 78 'has a blank' prep --corpus bad --train-tags - --train-tags 'a b'
 says "an entity as a symbol" 78 'tokenizer writes "&amp;"' prep --corpus bad --protect '&amp;'
 cp "$tmp/my.ini" "$tmp/plain.ini"

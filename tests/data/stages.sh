@@ -75,7 +75,8 @@ same "and nothing else changes" "$(sha train.shard)" "$first"
 # ---- what each option repeats ----------------------------------------------------
 find "$corpus" -type f -newer "$corpus/manifest.json" >"$tmp/newer"
 for o in --normalize --no-tokenize --no-escape --aggressive "--protect <n>" "--dev-tags <2de>" "--test-tags <2de>" \
-    "--train-tags - --train-tags <BT>" "--source-language de --target-language en"; do
+    "--train-tags - --train-tags <BT>" \
+    "--dev-tags <2de> --tag-languages <2de>=fr-de" "--source-language de --target-language en"; do
 	# shellcheck disable=SC2086 # a list of options
 	same "$o redoes all" "$(would_run $o)" "$all"
 done
@@ -144,6 +145,7 @@ source-merges
 source-segmentation
 source-tokenize
 source-vocabulary-size
+tag-languages
 target-language
 test-source
 test-tags

@@ -450,7 +450,7 @@ static bool fixture_open(struct fixture *f, double p, int32_t batch_tokens)
 	if (!small_open(&f->s, p, LETTERS "ab@@ abc abab@@ de@@ def@@ defg ab"))
 		return false;
 	f->shard = make_shard(&f->s, PAIRS);
-	f->o = (struct loader_options){ 3, batch_tokens, 0, 1, f->s.dropout, NULL };
+	f->o = (struct loader_options){ 3, batch_tokens, 0, 1, f->s.dropout, NULL, NULL };
 	return f->shard && !batch_alloc(&f->batch, batch_tokens, batch_tokens, &e);
 }
 

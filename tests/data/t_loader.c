@@ -167,7 +167,7 @@ TEST(loader_gives_every_pair_once_an_epoch_within_the_budget)
 	int seen[PAIRS] = { 0 };
 	int64_t sentences = 0, batches = 0, tokens = 0;
 
-	if (!fixture_open(&f, PAIRS, (struct loader_options){ 3, 500, 0, 1, NULL, NULL }))
+	if (!fixture_open(&f, PAIRS, (struct loader_options){ 3, 500, 0, 1, NULL, NULL, NULL }))
 		goto out;
 	for (int epoch = 1; epoch <= 3; epoch++) {
 		for (; sentences < (int64_t)PAIRS * epoch; batches++) {
@@ -207,7 +207,7 @@ TEST(loader_same_sequence_for_any_number_of_ranks)
 	struct fixture f;
 	struct err e;
 
-	if (fixture_open(&f, PAIRS, (struct loader_options){ 3, 500, 0, 1, NULL, NULL }))
+	if (fixture_open(&f, PAIRS, (struct loader_options){ 3, 500, 0, 1, NULL, NULL, NULL }))
 		for (int i = 0; i < STEPS; i++) {
 			check_int(loader_next(f.loader, &f.batch, &e), 0);
 			single[i] = hash_of(&f.batch);
@@ -215,7 +215,7 @@ TEST(loader_same_sequence_for_any_number_of_ranks)
 	check(loader_epoch(f.loader) > 2);
 	for (size_t w = 0; w < sizeof(worlds) / sizeof(worlds[0]); w++)
 		for (int32_t rank = 0; rank < worlds[w]; rank++) {
-			struct loader_options o = { 3, 500, rank, worlds[w], NULL, NULL };
+			struct loader_options o = { 3, 500, rank, worlds[w], NULL, NULL, NULL };
 			struct loader *l = loader_new(f.shard, &o, &e);
 
 			for (int i = rank; l && i < STEPS; i += worlds[w]) {
@@ -238,7 +238,7 @@ TEST(loader_seek_equals_walking)
 	struct fixture f;
 	struct err e;
 
-	if (!fixture_open(&f, PAIRS, (struct loader_options){ 4, 600, 0, 1, NULL, NULL }))
+	if (!fixture_open(&f, PAIRS, (struct loader_options){ 4, 600, 0, 1, NULL, NULL, NULL }))
 		goto out;
 	for (int i = 0; i < STEPS; i++) {
 		epochs[i] = loader_epoch(f.loader);
@@ -248,7 +248,7 @@ TEST(loader_seek_equals_walking)
 	}
 	for (int fresh = 0; fresh < 2; fresh++)
 		for (size_t k = 0; k < sizeof(places) / sizeof(places[0]); k++) {
-			struct loader_options o = { 4, 600, 0, 1, NULL, NULL };
+			struct loader_options o = { 4, 600, 0, 1, NULL, NULL, NULL };
 			struct loader *l = fresh ? loader_new(f.shard, &o, &e) : f.loader;
 
 			check_int(loader_seek(l, places[k], &e), 0);
@@ -260,7 +260,7 @@ TEST(loader_seek_equals_walking)
 		}
 	/* Of 3 ranks, micro-batch 5 belongs to rank 2; rank 1 continues with 7. */
 	{
-		struct loader_options o = { 4, 600, 1, 3, NULL, NULL };
+		struct loader_options o = { 4, 600, 1, 3, NULL, NULL, NULL };
 		struct loader *l = loader_new(f.shard, &o, &e);
 
 		check_int(loader_seek(l, 5, &e), 0);
@@ -276,10 +276,11 @@ out:
 TEST(loader_epochs_and_seeds_differ)
 {
 	struct fixture f;
+	struct loader_options o;
 	struct err e;
 	uint64_t hash[3];
 
-	if (!fixture_open(&f, PAIRS, (struct loader_options){ 4, 100000, 0, 1, NULL, NULL }))
+	if (!fixture_open(&f, PAIRS, (struct loader_options){ 4, 100000, 0, 1, NULL, NULL, NULL }))
 		goto out;
 	for (int i = 0; i < 2; i++) { /* one micro-batch an epoch */
 		check_int(loader_next(f.loader, &f.batch, &e), 0);
@@ -287,7 +288,8 @@ TEST(loader_epochs_and_seeds_differ)
 		hash[i] = hash_of(&f.batch);
 	}
 	loader_free(f.loader);
-	f.loader = loader_new(f.shard, &(struct loader_options){ 5, 100000, 0, 1, NULL, NULL }, &e);
+	o = (struct loader_options){ 5, 100000, 0, 1, NULL, NULL, NULL };
+	f.loader = loader_new(f.shard, &o, &e);
 	check_int(loader_next(f.loader, &f.batch, &e), 0);
 	hash[2] = hash_of(&f.batch);
 	check(hash[0] != hash[1] && hash[0] != hash[2] && hash[1] != hash[2]);
@@ -303,7 +305,8 @@ TEST(loader_many_windows)
 	char *seen = calloc(MANY, 1);
 	int64_t sentences = 0, small = 0;
 
-	if (!seen || !fixture_open(&f, MANY, (struct loader_options){ 1, 4096, 0, 1, NULL, NULL }))
+	if (!seen ||
+	    !fixture_open(&f, MANY, (struct loader_options){ 1, 4096, 0, 1, NULL, NULL, NULL }))
 		goto out;
 	while (sentences < MANY) {
 		if (!check_int(loader_next(f.loader, &f.batch, &e), 0))
@@ -325,14 +328,14 @@ TEST(loader_refuses_what_cannot_fit)
 	struct shard *s = make_shard(100, 39), *none;
 	struct err e;
 
-	check(!loader_new(s, &(struct loader_options){ 1, 39, 0, 1, NULL, NULL }, &e));
+	check(!loader_new(s, &(struct loader_options){ 1, 39, 0, 1, NULL, NULL, NULL }, &e));
 	check_int(e.code, ERR_CONFIG);
 	check(strstr(e.text, "batch-tokens is 39") != NULL);
-	check(!loader_new(s, &(struct loader_options){ 1, 40, 2, 2, NULL, NULL }, &e));
+	check(!loader_new(s, &(struct loader_options){ 1, 40, 2, 2, NULL, NULL, NULL }, &e));
 	check_int(e.code, ERR_INTERNAL);
 	shard_close(s);
 	none = make_shard(0, 39);
-	check(!loader_new(none, &(struct loader_options){ 1, 40, 0, 1, NULL, NULL }, &e));
+	check(!loader_new(none, &(struct loader_options){ 1, 40, 0, 1, NULL, NULL, NULL }, &e));
 	check_int(e.code, ERR_DATA);
 	shard_close(none);
 }

@@ -12,7 +12,7 @@ own two precisions for comparison.
 --all: a line for each fact of share/conf/arch.def and for combinations that people have, in fp32: the
 largest difference of a step's loss, and the time of a step: ours, PyTorch's and PyTorch's divided by ours. Both
 programs take turns, step by step, so that other load slows both; a time is the median of the steps after
-the third. Fails if a difference is above 1e-4. --rows: only those whose name or options contain TEXT. --double:
+the third, of all threads. Fails if a difference is above 1e-4. --rows: only those whose name or options contain TEXT. --double:
 PyTorch computes in double precision.
 
 ReLU and Adam together amplify rounding: a unit that hardly ever opens has gradients near Adam's epsilon, and
@@ -141,10 +141,10 @@ def take_turns(o, words):
                 step = json.loads(line)
                 training = training or Training(load_file(folder + "/initial.safetensors"), sizes,
                                                 o.rate * 1e-6, double=o.double)
-                begin = time.monotonic()
+                begin = time.process_time()
                 loss = training.step(step)
-                seconds[1].append(time.monotonic() - begin)
-                seconds[0].append(step["seconds"])
+                seconds[1].append(time.process_time() - begin)
+                seconds[0].append(step["cpu_seconds"])
                 losses[0].append(step["loss"])
                 losses[1].append(loss)
     return losses, seconds
@@ -153,7 +153,7 @@ def take_turns(o, words):
 def compare_all(o):
     failed = 0
     print(f"{o.steps} steps, {o.threads} threads, rate {o.rate / 1e6}, {sizes_of(o.options)}")
-    print("largest difference of a loss | ms of a step: ours, PyTorch's | PyTorch / ours | row")
+    print("largest difference of a loss | CPU ms of a step: ours, PyTorch's | PyTorch / ours | row")
     for name, words in ROWS:
         if o.rows not in f"{name} {words}":
             continue

@@ -7,6 +7,8 @@ dist_check_SCRIPTS += %D%/neighbours.sh %D%/damage.sh %D%/vocabularies.sh
 TESTS += %D%/neighbours.sh %D%/damage.sh %D%/vocabularies.sh
 dist_check_SCRIPTS += %D%/hardening.sh %D%/sandbox.sh %D%/sbom.sh
 TESTS += %D%/hardening.sh %D%/sandbox.sh %D%/sbom.sh
+# By hand: it needs a build of an older release.
+EXTRA_DIST += %D%/older_build.sh
 
 # Preloaded into the programs by sandbox.sh.
 check_PROGRAMS += tests/sandbox_probe.so

@@ -86,6 +86,8 @@ static void write_tag_scores(struct json_writer *w, const struct json *tags)
 		json_put_int(w, "sentences", json_integer(json_get(t, "sentences"), 0));
 		json_put_real(w, "bleu", json_number(json_get(t, "bleu"), -1));
 		json_put_real(w, "chrf2", json_number(json_get(t, "chrf2"), -1));
+		if (json_get(t, "nll"))
+			json_put_real(w, "nll", json_number(json_get(t, "nll"), NAN));
 		json_close(w, '}');
 	}
 	json_close(w, ']');

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "share/base/clock.h"
+#include "train/trainer/tag_shares.h"
 #include "train/trainer/trainer_internal.h"
 
 /* ---- the loop ---------------------------------------------------------- */
@@ -174,8 +175,11 @@ static int open_watch(struct trainer *t, struct err *e)
 		.pairs = (double)shard_pairs(t->shard),
 		.target_tokens = (double)(shard_target_tokens(t->shard) + shard_pairs(t->shard)),
 	};
+	const struct tag_mix *mix = loader_tag_mix(t->loader);
 	bool *lacks = &t->time.lacks_evaluation;
 
+	if (mix)
+		facts.target_tokens = tag_shares_target_tokens(mix);
 	t->watch.records = &t->records;
 	if (trainer_is_first(t) &&
 	    run_watch_open(&t->watch, t->folder, t->corpus, &t->state.shape, &facts, e))

@@ -18,6 +18,7 @@
 #include "share/workspace/model_files.h"
 #include "share/workspace/paths.h"
 #include "train/model/arena.h"
+#include "train/trainer/tag_shares.h"
 #include "train/trainer/trainer_gpu.h"
 #include "train/trainer/trainer_internal.h"
 
@@ -341,6 +342,7 @@ int trainer_open(struct trainer *t, struct err *e)
 		.rank = t->comm->rank,
 		.ranks = t->comm->size,
 	};
+	struct tag_mix_options tags;
 	struct product_format format;
 
 	lend_to_parts(t);
@@ -362,7 +364,11 @@ int trainer_open(struct trainer *t, struct err *e)
 	t->stopping.heartbeat = t->heartbeat;
 	if ((resplit_is_wanted(c) && open_resplit(t, &options, e)) || check_same_corpus(t, e))
 		return e->code;
+	if (tag_shares_options(&tags, c, t->vocabs.source, e))
+		return e->code;
+	options.tags = &tags;
 	t->loader = loader_new(t->shard, &options, e);
+	free(tags.tags);
 	if (!t->loader || trainer_choose_gpu(t->comm, c->gpu, &t->gpu, e))
 		return e->code;
 	format = trainer_format(t);

@@ -19,6 +19,7 @@
 #include "share/base/text.h"
 #include "share/guard/terminal_text.h"
 #include "share/workspace/paths.h"
+#include "train/trainer/tag_shares.h"
 
 #define SHOW_TERMINAL_S 0.5 /* between progress lines */
 #define SHOW_PIPE_S	10.0
@@ -76,6 +77,20 @@ static int64_t own_product_threads(const struct trainer *t)
 	return flow_threads(trainer_threads(t));
 }
 
+static int print_tag_shares(const struct trainer *t, struct err *e)
+{
+	struct buf text = { 0 };
+	int rc;
+
+	tag_shares_describe(loader_tag_mix(t->loader), t->vocabs.source, &text);
+	rc = buf_check(&text, e);
+	if (!rc)
+		fprintf(stderr, "pair_temperature %g: %s\n", t->conf->pair_temperature,
+			buf_text(&text));
+	buf_free(&text);
+	return rc;
+}
+
 int report_start(struct trainer *t, struct err *e)
 {
 	const struct product_format format = trainer_format(t);
@@ -99,6 +114,8 @@ int report_start(struct trainer *t, struct err *e)
 						       : ", products in fp32",
 			c->precision == PRECISION_AUTO ? " (precision auto)" : "",
 			t->memory_bytes / (1 << 30), t->comm->size > 1 ? " for each rank" : "");
+	if (!c->quiet && loader_tag_mix(t->loader) && print_tag_shares(t, e))
+		return e->code;
 	w = run_records_begin(&t->records, "start");
 	json_put_str(w, "program", PACKAGE_VERSION);
 	json_put_str(w, "run", c->run);
@@ -118,6 +135,7 @@ int report_start(struct trainer *t, struct err *e)
 	if (t->state.shape.source_vocabulary)
 		json_put_int(w, "source_vocabulary", t->state.shape.source_vocabulary);
 	json_put_int(w, "pairs", shard_pairs(t->shard));
+	tag_shares_put_json(loader_tag_mix(t->loader), t->vocabs.source, w);
 	put_options(w, c);
 	if (journal_end(t->records.journal, e))
 		return e->code;

@@ -36,14 +36,16 @@ struct document_reader {
 	struct document *d;
 	struct sentence_splitter *splitter; /* owned; NULL: lines stay whole */
 	struct buf gap;			    /* since the last sentence */
+	const char *tags;		    /* borrowed */
 	size_t cap_sources, cap_before;
 };
 
-/* Adds a sentence: n bytes of text, after the gap. */
-static int add_source(struct document_reader *r, const char *text, size_t n, struct err *e)
+/* Adds a sentence: the tag, and n bytes of text, after the gap. */
+static int add_source(struct document_reader *r, const char *tag, size_t n_tag, const char *text,
+		      size_t n, struct err *e)
 {
 	struct document *d = r->d;
-	char *copy = file_path(e, "%.*s", (int)n, text);
+	char *copy = file_path(e, "%.*s%.*s", (int)n_tag, tag, (int)n, text);
 
 	if (!copy || mem_grow(&d->sources, &r->cap_sources, d->n + 1, sizeof(*d->sources), e) ||
 	    mem_grow(&d->before, &r->cap_before, d->n + 1, sizeof(*d->before), e) ||
@@ -62,20 +64,32 @@ static int add_source(struct document_reader *r, const char *text, size_t n, str
 	return 0;
 }
 
+/* Bytes of the tag that begins the line, with the blank after it; 0: none. */
+static size_t count_tag_bytes(const char *tags, const char *line)
+{
+	const size_t n = strcspn(line, " ");
+
+	for (const char *at = tags; n && *at; at += strcspn(at, " "), at += *at == ' ')
+		if (line[n] == ' ' && strcspn(at, " ") == n && !strncmp(at, line, n))
+			return n + 1;
+	return 0;
+}
+
 /* Adds the sentences of a line. A blank line counts as one, which needs no translation. */
 static int add_source_line(struct document_reader *r, const char *text, size_t n, struct err *e)
 {
 	const struct sentence_range whole = { 0, n }, *ranges = &whole;
+	const size_t n_tag = count_tag_bytes(r->tags, text);
 	size_t count = 1, at = 0;
 
 	if (r->splitter && sentences_find(r->splitter, text, n, &ranges, &count, e))
 		return e->code;
-	if (!count && add_source(r, "", 0, e))
+	if (!count && add_source(r, "", 0, "", 0, e))
 		return e->code;
 	for (size_t i = 0; i < count; i++) {
 		buf_add(&r->gap, text + at, ranges[i].from - at);
 		at = ranges[i].from + ranges[i].n;
-		if (add_source(r, text + ranges[i].from, ranges[i].n, e))
+		if (add_source(r, text, i ? n_tag : 0, text + ranges[i].from, ranges[i].n, e))
 			return e->code;
 	}
 	buf_add(&r->gap, text + at, n - at);
@@ -106,9 +120,9 @@ static int read_source_lines(struct document_reader *r, struct lines *in, struct
 }
 
 /* Reads all sentences of a file. */
-static int read_sources(struct document *d, const char *language, struct err *e)
+static int read_sources(struct document *d, const char *language, const char *tags, struct err *e)
 {
-	struct document_reader r = { .d = d };
+	struct document_reader r = { .d = d, .tags = tags };
 	struct lines in;
 	int rc;
 
@@ -221,7 +235,8 @@ static void show_first_open(struct document *d)
 	d->at = MIN(d->n_chosen, d->n - 1);
 }
 
-struct document *document_open(const char *in, const char *out, const char *language, struct err *e)
+struct document *document_open(const char *in, const char *out, const char *language,
+			       const char *tags, struct err *e)
 {
 	struct document *d = mem_alloc(1, sizeof(*d), e);
 
@@ -234,8 +249,9 @@ struct document *document_open(const char *in, const char *out, const char *lang
 		err_set(e, ERR_CANTCREAT, "%s: already exists; choose another name", out);
 		goto fail_document;
 	}
-	if (read_sources(d, language, e) || !(d->chosen = mem_alloc(d->n, sizeof(*d->chosen), e)) ||
-	    read_part(d, e) || rewrite_part(d, e) || choose_empty_lines(d, e))
+	if (read_sources(d, language, tags, e) ||
+	    !(d->chosen = mem_alloc(d->n, sizeof(*d->chosen), e)) || read_part(d, e) ||
+	    rewrite_part(d, e) || choose_empty_lines(d, e))
 		goto fail_document;
 	show_first_open(d);
 	return d;

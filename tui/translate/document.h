@@ -36,11 +36,11 @@ struct document {
 };
 
 /*
- * language: of in; NULL: lines stay whole. Returns NULL with ERR_NOINPUT: in cannot be read; ERR_DATA: it is empty or too long, or OUT.part belongs to
+ * language: of in; NULL: lines stay whole. tags: with blanks between them; one that begins a line is put before each of its sentences. Returns NULL with ERR_NOINPUT: in cannot be read; ERR_DATA: it is empty or too long, or OUT.part belongs to
  * another text; ERR_CANTCREAT: out exists or cannot be written.
  */
 struct document *document_open(const char *in, const char *out, const char *language,
-			       struct err *e);
+			       const char *tags, struct err *e);
 void document_free(struct document *d);
 
 /*

@@ -59,7 +59,7 @@ void document_start(struct console *c, struct app_context *w, const char *in, co
 					   !m		    ? ""
 					   : m->keeps_lines ? NULL
 							    : m->source_language,
-					   &e);
+					   m ? m->tags : "", &e);
 
 	if (!d) {
 		context_notify(w, STYLE_BAD, "%s", e.text);

@@ -309,6 +309,8 @@ static void read_ready_line(struct service *s, const char *line, size_t n)
 		s->model.beam =
 			(int)MIN(MAX(json_integer(json_get(j, "beam"), 4), 1), SERVICE_MAX_BEAM);
 		s->model.alpha = json_number(json_get(j, "alpha"), NAN);
+		snprintf(s->model.tags, sizeof(s->model.tags), "%.1023s",
+			 json_text(json_get(j, "tags"), ""));
 		s->model.keeps_lines = json_boolean(json_get(j, "keeps_lines"), false);
 		s->model.decoder_layers =
 			(int)MIN(MAX(json_integer(json_get(j, "decoder_layers"), 0), 0), 1000);

@@ -103,6 +103,7 @@ struct service_model {
 	double alpha;		   /* NaN: not sent */
 	int decoder_layers, heads; /* 0: the translator has no maps of attention */
 	bool keeps_lines;	   /* lines of several sentences are translated whole */
+	char tags[1024];	   /* that may begin a line, with blanks between them */
 };
 
 struct service;

@@ -171,7 +171,7 @@ void rundir_close(struct rundir *r)
 static bool is_fixed_option(const char *section, const char *name)
 {
 	static const char *const order[] = { "seed", "batch_tokens", "micro_batches",
-					     "start_from" };
+					     "pair_temperature", "start_from" };
 
 	if (!strcmp(section, "data") || !strcmp(section, "model"))
 		return true;
