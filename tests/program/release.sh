@@ -106,7 +106,7 @@ unchanged "a version of a journal: train"
 says "a version of a journal: verify" 78 "$refusal" wb verify newer
 newer "s/^WB\(.\{0,14\}\)$/WB\1/" corpora/newer/recipe.ini
 printf '\011' | dd of="$w/corpora/newer/train.shard" bs=1 seek=12 conv=notrunc 2>/dev/null
-says "a version of a shard" 65 'shard version 9, this Werkbank reads versions up to 2: use the Werkbank that wrote it, or a newer one' \
+says "a version of a shard" 65 'shard version 9, this Werkbank reads versions up to 3: use the Werkbank that wrote it, or a newer one' \
 	wb train "$old/old.ini" --corpus newer --run fresh2 --steps 3
 newer 's/^1\(.*\)$/1\1/' corpora/newer/vocab.tsv
 echo '{"v":99,"program":"9.1.0","evaluations":[]}' >"$w/runs/newer/checkpoints/evaluated.json"
