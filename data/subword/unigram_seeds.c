@@ -111,16 +111,17 @@ static void sort_suffixes(struct suffix *r, struct suffix *scratch, size_t n)
 /* May a piece go on with character c? *script: updated as SentencePiece compares scripts. */
 static bool may_extend(const struct group *g, uint32_t c, int *script)
 {
+	const int before = g->script; /* script may point to it */
 	int own;
 
-	*script = g->script;
+	*script = before;
 	if (c == SPACE)
 		return !g->chars;
 	own = icu_piece_script(c);
 	if (own < 0)
 		return true;
 	*script = own;
-	return g->script == ANY_SCRIPT || g->script == own;
+	return before == ANY_SCRIPT || before == own;
 }
 
 static int64_t group_frequency(const struct seed_search *s, const struct group *g)

@@ -85,6 +85,11 @@ bool icu_is_white_space(uint32_t c)
 	return u_isUWhiteSpace((UChar32)c);
 }
 
+bool icu_is_punctuation(uint32_t c)
+{
+	return u_ispunct((UChar32)c);
+}
+
 bool icu_is_closing_mark(uint32_t c)
 {
 	return c == '"' || c == '\'' ||

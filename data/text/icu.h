@@ -31,6 +31,7 @@ bool icu_is_lower(uint32_t c);
 uint32_t icu_to_lower(uint32_t c); /* the lower-case letter; c itself if there is none */
 bool icu_is_digit(uint32_t c);
 bool icu_is_white_space(uint32_t c);
+bool icu_is_punctuation(uint32_t c);
 /* A quotation mark, or a bracket that closes. */
 bool icu_is_closing_mark(uint32_t c);
 

@@ -48,7 +48,8 @@ int phrases_check_banned(const struct phrases *p, const struct engine *g,
 			 const struct banned_phrases *f, struct err *e)
 {
 	for (int32_t i = 0; f && i < p->n; i++)
-		if (banned_phrases_contain(f, g->joins_next, p->all[i].tokens, p->all[i].n))
+		if (banned_phrases_contain(f, g->words[SIDE_TARGET].joins_next, p->all[i].tokens,
+					   p->all[i].n))
 			return err_set(e, ERR_DATA, "a forced phrase contains a forbidden phrase");
 	return 0;
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "data/subword/line_tags.h"
 #include "share/base/file.h"
 #include "share/base/flow.h"
 #include "share/base/hash.h"
@@ -262,20 +263,21 @@ static bool begins_word(const char *piece)
 	       (*piece > ' ' && *piece <= '~' && !isalnum((unsigned char)*piece));
 }
 
-/* Fills joins_next (BPE) or starts_word (SentencePiece). */
-static int find_word_boundaries(struct engine *g, struct err *e)
+/* Fills joins_next (BPE) or starts_word (SentencePiece) of a side. */
+static int find_word_boundaries(struct engine *g, enum pipeline_side side, struct err *e)
 {
-	const struct vocab *v = pipeline_vocab(g->pipeline, SIDE_TARGET);
-	const bool marks_begin = pipeline_is_sentencepiece(g->pipeline, SIDE_TARGET);
+	const struct vocab *v = pipeline_vocab(g->pipeline, side);
+	const bool marks_begin = pipeline_is_sentencepiece(g->pipeline, side);
+	struct word_marks *marks = &g->words[side];
 	const int32_t n = vocab_real_size(v);
 	bool *flags = mem_alloc((size_t)n, sizeof(*flags), e);
 
 	if (!flags)
 		return e->code;
 	if (marks_begin)
-		g->starts_word = flags;
+		marks->starts_word = flags;
 	else
-		g->joins_next = flags;
+		marks->joins_next = flags;
 	for (int32_t i = 0; i < n; i++)
 		flags[i] = marks_begin ? begins_word(vocab_piece(v, i))
 				       : text_ends_with(vocab_piece(v, i), "@@");
@@ -403,7 +405,8 @@ int engine_open(struct engine *g, struct conf *c, enum engine_use use, struct er
 	g->capacity = (int32_t)MAX(c->decode_tokens / c->beam, MIN_CAPACITY);
 	assert(g->capacity >= MIN_CAPACITY);
 	g->pipeline = pipeline_open(g->models[0].folder, c, e);
-	if (!g->pipeline || engine_check_vocabulary(g, e) || find_word_boundaries(g, e) ||
+	if (!g->pipeline || engine_check_vocabulary(g, e) ||
+	    find_word_boundaries(g, SIDE_SOURCE, e) || find_word_boundaries(g, SIDE_TARGET, e) ||
 	    open_shortlist(g, c, e) || open_models(g, c, use, e))
 		return report_damage_first(g, e);
 	return 0;
@@ -421,8 +424,10 @@ void engine_close(struct engine *g)
 		free(m->folder);
 	}
 	shortlist_close(g->shortlist);
-	free(g->joins_next);
-	free(g->starts_word);
+	for (int side = 0; side < N_SIDES; side++) {
+		free(g->words[side].joins_next);
+		free(g->words[side].starts_word);
+	}
 	pipeline_close(g->pipeline);
 	memset(g, 0, sizeof(*g));
 }
@@ -464,6 +469,17 @@ static int encode_tagged_line(struct engine *g, const struct engine_line *line,
 	return rc;
 }
 
+/* Is there anything but a tag and blanks? A tag alone is as an empty line. */
+static bool has_text(const struct engine *g, const struct engine_line *line)
+{
+	size_t i;
+
+	line_tag_find(g->conf, line->text, line->n, &i);
+	while (i < line->n && isspace((unsigned char)line->text[i]))
+		i++;
+	return i < line->n;
+}
+
 static int encode_source_line(struct engine *g, const struct engine_line *line,
 			      struct engine_translation *t, struct err *e)
 {
@@ -475,7 +491,7 @@ static int encode_source_line(struct engine *g, const struct engine_line *line,
 		return e->code;
 	if (n > INT32_MAX)
 		return err_set(e, ERR_DATA, "a line of %zu tokens is too long", n);
-	t->n_source = (int32_t)n;
+	t->n_source = has_text(g, line) ? (int32_t)n : 0;
 	return 0;
 }
 
@@ -591,8 +607,8 @@ int engine_translate(struct engine *g, const struct decode_options *options,
 	if (!rc)
 		rc = make_constraints(g, &o, lines, n, &constraints, e);
 	o.constraints = constraints.all;
-	o.joins_next = g->joins_next;
-	o.starts_word = g->starts_word;
+	o.joins_next = g->words[SIDE_TARGET].joins_next;
+	o.starts_word = g->words[SIDE_TARGET].starts_word;
 	o.shortlist = g->shortlist;
 	if (!rc)
 		rc = decoder_run(g->decoder, &o, sources, n, results, e);
@@ -610,13 +626,16 @@ int engine_translate(struct engine *g, const struct decode_options *options,
 	return rc;
 }
 
-/* Does the word of token i continue in token i + 1? */
-static bool word_continues(const struct engine *g, const int32_t *tokens, int32_t n, int32_t i)
+/* Does the word of token i of this side continue in token i + 1? */
+static bool word_continues(const struct engine *g, enum pipeline_side side, const int32_t *tokens,
+			   int32_t n, int32_t i)
 {
-	assert(i >= 0 && i < n && (g->joins_next || g->starts_word));
-	if (g->joins_next)
-		return g->joins_next[tokens[i]];
-	return i + 1 < n && !g->starts_word[tokens[i + 1]];
+	const struct word_marks *marks = &g->words[side];
+
+	assert(i >= 0 && i < n && (marks->joins_next || marks->starts_word));
+	if (marks->joins_next)
+		return marks->joins_next[tokens[i]];
+	return i + 1 < n && !marks->starts_word[tokens[i + 1]];
 }
 
 /*
@@ -631,7 +650,8 @@ static int32_t source_word(const struct engine *g, const struct engine_translati
 	if (added && n < t->n_source && added[n])
 		return 0;
 	for (int32_t i = 0; i < n && i < t->n_source; i++)
-		word += !(added && added[i]) && !word_continues(g, t->source, t->n_source, i);
+		word += !(added && added[i]) &&
+			!word_continues(g, SIDE_SOURCE, t->source, t->n_source, i);
 	return word;
 }
 
@@ -652,7 +672,7 @@ void engine_word_alignment(const struct engine *g, const struct engine_translati
 			is_listed |= source_word(g, t, h->aligned[j]) == word;
 		if (!is_listed)
 			buf_printf(out, "%s%d-%d", out->len > start ? " " : "", word, target);
-		if (!word_continues(g, h->tokens, h->n, i)) {
+		if (!word_continues(g, SIDE_TARGET, h->tokens, h->n, i)) {
 			target++;
 			begin = i + 1;
 		}

@@ -28,14 +28,19 @@ struct engine_model {
 	struct ckpt_check *check;    /* owned: hash check of the folder; NULL: it has ended */
 };
 
+/* Where words begin and end, by the tokens of a side: see struct decode_options. One of both is NULL. */
+struct word_marks {
+	bool *joins_next;  /* (real vocabulary) owned, BPE */
+	bool *starts_word; /* (real vocabulary) owned, SentencePiece */
+};
+
 struct engine {
 	struct conf *conf;			       /* borrowed */
 	struct engine_model models[DECODE_MAX_MODELS]; /* (n_models); several: an ensemble */
 	int32_t n_models;
-	struct ckpt_state state;     /* of the first model */
-	struct pipeline *pipeline;   /* owned */
-	bool *joins_next;	     /* (real vocabulary) owned, BPE; see struct decode_options */
-	bool *starts_word;	     /* (real vocabulary) owned, SentencePiece; the other is NULL */
+	struct ckpt_state state;   /* of the first model */
+	struct pipeline *pipeline; /* owned */
+	struct word_marks words[N_SIDES];
 	struct shortlist *shortlist; /* owned; NULL: none */
 	struct decoder *decoder;     /* owned */
 	struct err fault;	     /* result of the ended hash checks */

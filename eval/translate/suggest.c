@@ -20,7 +20,8 @@ static int write_suggestion(struct engine *g, int32_t *row, int32_t at, int32_t 
 
 	*s = (struct word_suggestion){ .token = a->tokens[0], .log_prob = a->log_prob };
 	memcpy(row + at, a->tokens, (size_t)a->n * sizeof(*row));
-	if (g->starts_word && !ends && g->starts_word[a->tokens[0]])
+	if (g->words[SIDE_TARGET].starts_word && !ends &&
+	    g->words[SIDE_TARGET].starts_word[a->tokens[0]])
 		word = at;
 	s->word = ends ? mem_strdup("", e) : engine_text_of(g, row + word, n - word, e);
 	s->prefix = s->word ? engine_text_of(g, row, n, e) : NULL;
@@ -42,8 +43,8 @@ int suggest_words(struct engine *g, const struct engine_translation *t,
 		  const struct decode_hypothesis *h, int32_t at, struct word_suggestion *list,
 		  int32_t *n, struct err *e)
 {
-	const struct decode_options o = { .joins_next = g->joins_next,
-					  .starts_word = g->starts_word };
+	const struct decode_options o = { .joins_next = g->words[SIDE_TARGET].joins_next,
+					  .starts_word = g->words[SIDE_TARGET].starts_word };
 	const struct decode_source source = { t->source, t->n_source };
 	struct decode_alternative found[DECODE_MAX_ALTERNATIVES];
 	int32_t n_found = *n, word = at, longest = 0;
@@ -55,8 +56,10 @@ int suggest_words(struct engine *g, const struct engine_translation *t,
 	rc = decoder_alternatives(g->decoder, &o, &source, h->tokens, at, found, &n_found, e);
 	if (rc)
 		return rc;
-	while (word > 0 && (g->joins_next ? g->joins_next[h->tokens[word - 1]]
-					  : word == at || !g->starts_word[h->tokens[word]]))
+	while (word > 0 &&
+	       (g->words[SIDE_TARGET].joins_next
+			? g->words[SIDE_TARGET].joins_next[h->tokens[word - 1]]
+			: word == at || !g->words[SIDE_TARGET].starts_word[h->tokens[word]]))
 		word--;
 	for (int32_t i = 0; i < n_found; i++)
 		longest = MAX(longest, found[i].n);

@@ -4,11 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "data/text/icu.h"
 #include "eval/metrics/unicode.h"
 #include "eval/translate/constraint_options.h"
 #include "share/base/lines.h"
 #include "share/base/mem.h"
 #include "share/base/text.h"
+#include "share/conf/text_sides.h"
 
 struct term {
 	char *source;		     /* owned: tokens joined by one blank */
@@ -62,21 +64,36 @@ static int tokens_of(struct terms *t, const char *text, size_t n, struct err *e)
 	return 0;
 }
 
-/* Does this byte separate words? In text that is not tokenised, punctuation does too. */
-static bool is_border(const struct terms *t, char c)
+/* Hyphens and apostrophes, which stand inside of words. */
+static bool is_inside_word(uint32_t c)
 {
-	return c == ' ' || c == '\0' ||
-	       (!t->engine->conf->tokenize && ispunct((unsigned char)c) && c != '-' && c != '\'');
+	return c == '-' || c == '\'' || c == 0x2010 || c == 0x2011 || c == 0x2019;
+}
+
+/*
+ * Does the character at text separate words? In text that is not tokenised, punctuation does too. *n: its
+ * bytes, 1 at the end of the text.
+ */
+static bool is_border(const struct terms *t, const char *text, size_t *n)
+{
+	uint32_t c;
+
+	*n = 1;
+	if (*text == ' ' || *text == '\0')
+		return true;
+	*n = utf8_decode(text, strnlen(text, 4), &c);
+	return !text_is_tokenized(t->engine->conf, SIDE_SOURCE) && !is_inside_word(c) &&
+	       (c < 0x80 ? ispunct((int)c) != 0 : icu_is_punctuation(c));
 }
 
 /* Bytes of the word at text. */
 static size_t word_length(const struct terms *t, const char *text)
 {
-	size_t n = 0;
+	size_t length = 0, n;
 
-	while (!is_border(t, text[n]))
-		n++;
-	return n;
+	while (!is_border(t, text + length, &n))
+		length += n;
+	return length;
 }
 
 int terms_add(struct terms *t, const char *source, size_t n_source, const char *target,
@@ -84,6 +101,7 @@ int terms_add(struct terms *t, const char *source, size_t n_source, const char *
 {
 	struct term *x;
 	int32_t words = 1;
+	size_t n;
 
 	if (tokens_of(t, source, n_source, e))
 		return e->code;
@@ -101,8 +119,8 @@ int terms_add(struct terms *t, const char *source, size_t n_source, const char *
 		return e->code;
 	}
 	t->n++;
-	for (const char *at = x->source; *at; at++)
-		words += is_border(t, *at);
+	for (const char *at = x->source; *at; at += n)
+		words += is_border(t, at, &n);
 	t->longest = MAX(t->longest, words);
 	return 0;
 }
@@ -157,8 +175,8 @@ int terms_finish(struct terms *t, const struct banned_phrases *f, struct err *e)
 			return err_set(e, ERR_DATA,
 				       "the term \"%s\" has two translations: remove one",
 				       x->source);
-		if (f &&
-		    banned_phrases_contain(f, t->engine->joins_next, x->target.tokens, x->target.n))
+		if (f && banned_phrases_contain(f, t->engine->words[SIDE_TARGET].joins_next,
+						x->target.tokens, x->target.n))
 			return err_set(e, ERR_DATA,
 				       "the translation of the term \"%s\" contains a forbidden "
 				       "phrase",
@@ -193,7 +211,7 @@ static const struct term *find_term(const struct terms *t, const char *text, siz
 static const struct term *longest_at(const struct terms *t, const char *text, size_t *n)
 {
 	const struct term *best = NULL;
-	size_t at = 0;
+	size_t at = 0, border;
 
 	for (int32_t words = 0; words < t->longest; words++) {
 		const struct term *x;
@@ -206,7 +224,8 @@ static const struct term *longest_at(const struct terms *t, const char *text, si
 		}
 		if (!text[at])
 			break;
-		at++;
+		is_border(t, text + at, &border);
+		at += border;
 	}
 	return best;
 }
@@ -239,7 +258,7 @@ int terms_find(struct terms *t, const char *line, size_t n, struct phrases *p, i
 		return 0;
 	small = small_beginning(t);
 	for (at = t->text.data; *at;) {
-		size_t length = 0;
+		size_t length = 0, border;
 		const struct term *x = longest_at(t, at, &length);
 
 		if (!x && small && at == t->text.data)
@@ -250,7 +269,8 @@ int terms_find(struct terms *t, const char *line, size_t n, struct phrases *p, i
 			++*left;
 		assert(!x || length > 0);
 		at += x ? length : word_length(t, at);
-		at += *at != '\0';
+		is_border(t, at, &border);
+		at += *at ? border : 0;
 	}
 	return 0;
 }
