@@ -176,7 +176,8 @@ def compare(a, name, model, folder, imported, lines, generate):
         forced = torch.tensor([[model.config.decoder_start_token_id] + tokens])
         logits = model(input_ids=ids, decoder_input_ids=forced).logits[0].log_softmax(-1)
         want = [logits[i, t].item() for i, t in enumerate(tokens + [0])]
-        ended = len(x["token_log_probs"]) > len(tokens)        # else it is cut at the maximum length
+        end = x["log_prob"] - sum(x["token_log_probs"])        # of </s>; 0: it is cut at the maximum length
+        ended = end < -1e-5
         logits[:, [target["<pad>"], target["<unk>"]]] = -math.inf
         best = logits.argmax(-1).tolist()
         if n_generated < generate:
@@ -185,7 +186,7 @@ def compare(a, name, model, folder, imported, lines, generate):
             best = got if ended else got[:len(tokens)] + [best[-1]]
             n_generated += 1
         same_tokens += best[:len(tokens) + ended] == tokens + [0] * ended
-        for p, q in zip(x["token_log_probs"], want):
+        for p, q in zip(x["token_log_probs"] + [end] * ended, want):
             worst, n = max(worst, abs(p - q)), n + 1
     say(name + ": source pieces", same_pieces, len(lines))
     say(name + ": greedy output", same_tokens, len(lines))
@@ -266,7 +267,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("build", nargs="?")
     parser.add_argument("data", nargs="?")
-    parser.add_argument("--golden")
+    parser.add_argument("--golden", metavar="FOLDER", help="write the small model of tests/eval/import.sh")
     parser.add_argument("--lines", default=200, type=int)
     parser.add_argument("--models", default=12, type=int)
     parser.add_argument("--train", default=0, type=float)
