@@ -457,14 +457,15 @@ static int find_vocabulary_files(const struct import_job *m, struct vocabulary_f
 	if (read_decoder_options(m, v, e) || *v->source)
 		return e->code;
 	d = opendir(m->folder);
-	while (d && (f = readdir(d)) != NULL)
+	if (!d)
+		return err_set_errno(e, ERR_NOINPUT, "cannot list the folder %s", m->folder);
+	while ((f = readdir(d)) != NULL)
 		if (is_marian_vocabulary(f->d_name)) {
 			n++;
 			base_name(f->d_name, v->source);
 			base_name(f->d_name, v->target);
 		}
-	if (d)
-		closedir(d);
+	closedir(d);
 	if (n != 1)
 		return err_set(e, ERR_NOINPUT,
 			       "%s has %d vocabularies (*vocab.yml, vocab*.spm): one is needed, or "

@@ -50,7 +50,8 @@ says 65 'not a log of OpenSeq2Seq' import "$here/tests/eval/interop.sh" --run x
 says 64 'is neither a file nor a folder with model.bin' import "$tmp" --run x
 corpus=$here/tests/fuzz/corpus
 says 65 'has no embedding table' import "$corpus/npz/pickle" -o "$tmp/none"
-says 66 'has 0 vocabularies' import "$corpus/npz/marian" -o "$tmp/none"
+mkdir "$tmp/npz" && cp "$corpus/npz/marian" "$tmp/npz/model.npz"
+says 66 'has 0 vocabularies' import "$tmp/npz" -o "$tmp/none"
 says 64 'either --run NAME .*or --output' import "$corpus/weights/ct2-int8"
 says 66 'the token of each row is unknown' import "$corpus/weights/ct2-int8" -o "$tmp/none"
 printf '<pad>\n</s>\n<s>\n<unk>\na\nb\nc\nd\n' >"$tmp/tokens"

@@ -2,19 +2,22 @@
 """import_hugging_face.py - compare imported MarianMT models with transformers.
 
 Usage: import_hugging_face.py BUILD DATA [--lines 200] [--models 12] [--train SECONDS]
+       import_hugging_face.py --golden FOLDER
 
 BUILD is the folder in which Werkbank was built, DATA a folder with multi30k/train.{en,de} and test_2016_flickr.en.
 Folders as OPUS-MT's are made by transformers and sentencepiece: two unigram models, vocab.json in another order
 than theirs, without some of their pieces; config.json with random sizes and options; safetensors or
 pytorch_model.bin. Each folder is imported; then the pieces of real lines, greedy output and the log-probability of
 each token of the output are compared with MarianTokenizer and MarianMTModel. --train: the first model is trained by
-transformers before. Needs Python with torch, transformers and sentencepiece.
+transformers before. --golden: writes the small model of tests/eval/import.sh, which is in tests/golden/import, with
+random text, and its translations by transformers. Needs Python with torch, transformers and sentencepiece.
 """
 import argparse
 import json
 import math
 import os
 import random
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -32,9 +35,8 @@ failures = 0
 FINE = 1e-4
 
 
-def learn(texts, prefix, size, **options):
-    sentencepiece.SentencePieceTrainer.train(input=texts, model_prefix=prefix, vocab_size=size, model_type="unigram",
-                                             minloglevel=2, **options)
+def learn(size, **options):
+    sentencepiece.SentencePieceTrainer.train(vocab_size=size, model_type="unigram", minloglevel=2, **options)
 
 
 def pieces_of(path):
@@ -174,7 +176,8 @@ def compare(a, name, model, folder, imported, lines, generate):
         forced = torch.tensor([[model.config.decoder_start_token_id] + tokens])
         logits = model(input_ids=ids, decoder_input_ids=forced).logits[0].log_softmax(-1)
         want = [logits[i, t].item() for i, t in enumerate(tokens + [0])]
-        ended = len(x["token_log_probs"]) > len(tokens)        # else it is cut at the maximum length
+        end = x["log_prob"] - sum(x["token_log_probs"])        # of </s>; 0: it is cut at the maximum length
+        ended = end < -1e-5
         logits[:, [target["<pad>"], target["<unk>"]]] = -math.inf
         best = logits.argmax(-1).tolist()
         if n_generated < generate:
@@ -183,12 +186,72 @@ def compare(a, name, model, folder, imported, lines, generate):
             best = got if ended else got[:len(tokens)] + [best[-1]]
             n_generated += 1
         same_tokens += best[:len(tokens) + ended] == tokens + [0] * ended
-        for p, q in zip(x["token_log_probs"], want):
+        for p, q in zip(x["token_log_probs"] + [end] * ended, want):
             worst, n = max(worst, abs(p - q)), n + 1
     say(name + ": source pieces", same_pieces, len(lines))
     say(name + ": greedy output", same_tokens, len(lines))
     say(name + ": log-probabilities, worst %.2g" % worst, n if worst < FINE else 0, n)
     return answers
+
+
+def golden_words(seed, letters, n):
+    """Lines of random words."""
+    draw = random.Random(seed)
+    words = ["".join(draw.choices(letters, k=draw.randint(2, 6))) for _ in range(60)]
+    return [" ".join(draw.choices(words, k=draw.randint(2, 7))) for _ in range(n)]
+
+
+def golden_line(model, ids, target):
+    """Greedy output of generate(), at most 12 tokens: its pieces, log-probabilities, and the least distance of the best two."""
+    bad = [[target["<pad>"]], [target["<unk>"]]]
+    out = model.generate(ids, num_beams=1, do_sample=False, max_new_tokens=12, forced_eos_token_id=None, bad_words_ids=bad)
+    tokens = out[0, 1:].tolist()
+    logits = model(input_ids=ids, decoder_input_ids=out[:, :-1]).logits[0].log_softmax(-1)
+    scores = [logits[i, t].item() for i, t in enumerate(tokens)]
+    logits[:, sum(bad, [])] = -math.inf
+    best = logits.topk(2).values
+    names = {i: piece for piece, i in target.items()}
+    return [names[t] for t in tokens if t], scores, (best[:, 0] - best[:, 1]).min().item()
+
+
+@torch.no_grad()
+def write_golden(folder):
+    with tempfile.TemporaryDirectory() as scratch:
+        os.chdir(scratch)                                           # the .spm names the rules' path
+        with open("rules.tsv", "w", encoding="utf-8") as f:
+            f.write("".join("%X\t%X\n" % (ord(x), ord(x.lower())) for x in "ABEIKÖ") + "2026\t2E 2E 2E\n")
+        for language, letters in (("en", "abeiknorst"), ("de", "aeikmnrtuö")):
+            with open(language + ".model", "wb") as f:
+                learn(48, sentence_iterator=iter(golden_words(language, letters, 400)), model_writer=f,
+                      normalization_rule_tsv="rules.tsv", character_coverage=1.0)
+        words = golden_words("en", "abeiknorst", 20)
+        lines = [">>deu<< " + x for x in words[:8]] + [">>nld<<" + x for x in words[:4]] + words[8:12]
+        lines += [words[12].upper(), words[13] + "…", ">>deu<< ab zzz  ok ", words[14] + " >>nld<< " + words[15]]
+        for seed in range(20):
+            model = make_model("model%d" % seed, ".", seed, tags=[">>deu<<", ">>nld<<"], d_model=16, encoder_layers=2,
+                               decoder_layers=2, encoder_attention_heads=4, decoder_attention_heads=2, encoder_ffn_dim=24,
+                               decoder_ffn_dim=32, activation_function="swish", scale_embedding=True)
+            for name, p in model.named_parameters():
+                if p.dim() == 2 and "positions" not in name:
+                    p.mul_(2)
+                elif "norm.weight" in name:             # else the tied table would repeat its input
+                    p.mul_(torch.randint(2, p.shape) * 2 - 1)
+            model.final_logits_bias[0, 0] = 3
+            tokenizer, target = tokenizer_of("model%d" % seed), json.load(open("model%d/vocab.json" % seed, encoding="utf-8"))
+            told = [golden_line(model, tokenizer(x, return_tensors="pt")["input_ids"], target) for x in lines]
+            rows = [(x, *y[:2]) for x, y in zip(lines, told) if y[2] > 0.01]        # no near ties
+            kinds = len({" ".join(tokens) for _, tokens, _ in rows})
+            n_ended = sum(1 < len(tokens) < len(scores) for _, tokens, scores in rows)
+            print("seed %d: %d sentences, %d translations, %d with an end" % (seed, len(rows), kinds, n_ended), flush=True)
+            if kinds >= 10 and n_ended >= 2:
+                break
+        save(model, "model%d" % seed, "safetensors")
+        os.makedirs(folder, exist_ok=True)
+        for name in os.listdir("model%d" % seed):
+            shutil.copyfile(os.path.join("model%d" % seed, name), os.path.join(folder, name))
+    with open(folder + ".tsv", "w", encoding="utf-8") as f:
+        for line, tokens, scores in rows:
+            f.write("\t".join([line, " ".join(tokens), " ".join("%.6f" % x for x in scores)]) + "\n")
 
 
 def import_one(a, folder, to):
@@ -202,14 +265,19 @@ def import_one(a, folder, to):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("build")
-    parser.add_argument("data")
+    parser.add_argument("build", nargs="?")
+    parser.add_argument("data", nargs="?")
+    parser.add_argument("--golden", metavar="FOLDER", help="write the small model of tests/eval/import.sh")
     parser.add_argument("--lines", default=200, type=int)
     parser.add_argument("--models", default=12, type=int)
     parser.add_argument("--train", default=0, type=float)
     parser.add_argument("--keep", help="folder for the models (default: a temporary one)")
     a = parser.parse_args()
     torch.set_num_threads(1)
+    if a.golden:
+        return write_golden(os.path.abspath(a.golden))
+    if not a.data:
+        parser.error("give BUILD and DATA")
     lines = open(os.path.join(a.data, "multi30k/test_2016_flickr.en"), encoding="utf-8").read().splitlines()[:a.lines]
     lines[1:1] = ["", "Zażółć 漢字 naïve 🙂 & <b>", "  two  blanks ", "a" * 150]
     few = lines[:max(4, a.lines // 10)]
@@ -217,7 +285,7 @@ def main():
         at = lambda *name: os.path.join(a.keep or scratch, *name)
         os.makedirs(at(), exist_ok=True)
         for language in ("en", "de"):
-            learn(os.path.join(a.data, "multi30k/train." + language), at(language), 2000)
+            learn(2000, input=os.path.join(a.data, "multi30k/train." + language), model_prefix=at(language))
         kinds = [dict(), dict(form="zip"), dict(form="old"), dict(is_separate=True), dict(tags=[">>deu<<", ">>nld<<"]),
                  dict(bias=False, pad_row=True)]
         for i in range(a.models):

@@ -2,6 +2,7 @@
 """marian_run.py - compare models with Marian (pymarian from pip): probabilities of tokens, and speed of decoding.
 
 usage: marian_run.py score BUILD PYMARIAN
+       marian_run.py golden BUILD PYMARIAN FOLDER
        marian_run.py speed BUILD PYMARIAN CORPUS SOURCE [--size student,base] [--lines 500] [--rounds 3] [--beam 1]
 
 Needs numpy and safetensors; score also torch. BUILD is the folder in which Werkbank was built, PYMARIAN the program
@@ -10,6 +11,9 @@ pymarian (1.12; of another Python, if need be).
 score: random weights of several architectures, norms and biases included, as a model folder, as Marian's .npz and for
 pytorch_family.py. The targets are random: Werkbank has them as prefixes, Marian scores them. Prints for each architecture the
 largest difference of a token's log-probability from Marian's; fails if one is above 1e-4.
+
+golden: writes FOLDER/marian and FOLDER/marian.tsv, a small model of tests/eval/import.sh with an SSRU decoder, its translations
+and their scores by Marian. It has the text files of FOLDER/marianmt, which import_hugging_face.py --golden writes.
 
 speed: random weights with the vocabulary of CORPUS, a prepared corpus with a shortlist (werkbank prep, werkbank
 shortlist), int8 in both, the same shortlist, one thread. The first lines of SOURCE, raw text, are translated, in
@@ -67,7 +71,7 @@ def facts_of(words):
 
 # ---- a model folder of random weights -------------------------------------------------------------------
 
-def random_tensors(build, facts, vocabulary, spread):
+def random_tensors(build, facts, vocabulary, spread, seed=1):
     """Our tensors of this architecture by name; norms near 1, biases near 0, both within 0.1 * spread."""
     options = []
     for name, value in facts.items():
@@ -77,7 +81,7 @@ def random_tensors(build, facts, vocabulary, spread):
     listed = json.loads(subprocess.run(
         [os.path.join(build, "werkbank-train"), "model", "--json", "--vocabulary", str(vocabulary), *options],
         capture_output=True, text=True, check=True).stdout)["tensors"]
-    draw, tensors = np.random.default_rng(1), {}
+    draw, tensors = np.random.default_rng(seed), {}
     for t in listed:
         name, shape = t["name"], t["shape"]
         if name.endswith((".scale", ".shift", ".bias")):
@@ -189,6 +193,46 @@ def compare_scores(o, scratch):
     return 1 if failed else 0
 
 
+def write_golden(o, scratch):
+    from sentencepiece import SentencePieceProcessor
+
+    with open(os.path.join(o.corpus, "marianmt", "vocab.json"), encoding="utf-8") as f:
+        numbers = json.load(f)
+    pieces = sorted(numbers, key=numbers.get)[:-1]           # without <pad>
+    del pieces[len(pieces) // 8 * 8:]
+    to = os.path.join(o.corpus, "marian")
+    os.makedirs(to, exist_ok=True)
+    npz, vocabulary = os.path.join(to, "model.npz"), os.path.join(to, "vocab.yml")
+    write_lines(vocabulary, [f"{json.dumps(piece, ensure_ascii=False)}: {i}" for i, piece in enumerate(pieces)])
+    with open(os.path.join(o.corpus, "marianmt.tsv"), encoding="utf-8") as f:
+        lines = [line.split("\t")[0].replace(">>nld<<", ">>nld<< ") for line in f]
+    sp = SentencePieceProcessor(model_file=os.path.join(o.corpus, "marianmt", "source.spm"))
+    text = ["".join(w + " " for w in line.split() if w[:2] == ">>") + " ".join(
+        sp.encode(" ".join(w for w in line.split() if w[:2] != ">>"), out_type=str)) for line in lines]
+    facts = facts_of("d_model=8 d_ff=16 heads=2 encoder_layers=1 decoder_layers=2 decoder_self=ssru " + MARIAN)
+    for seed in range(20):
+        tensors = random_tensors(o.build, facts, len(pieces), 2, seed)
+        for name in tensors:                                 # else the tied table would repeat its input
+            if name.endswith("norm.scale"):
+                tensors[name] *= np.random.default_rng(seed).choice([-1, 1], tensors[name].shape).astype(np.float32)
+        tensors["output.bias"].reshape(-1)[0] = 2.5          # </s>
+        tensors["embed"] *= 2
+        write_npz(npz, facts, tensors, len(pieces))
+        write_lines(os.path.join(scratch, "in"), text)
+        out = subprocess.run([o.pymarian, "decode", "-m", npz, "-v", vocabulary, vocabulary, "--beam-size", "1", "--cpu-threads", "1",
+                              "--max-length-factor", "10", "--input", os.path.join(scratch, "in"), "--quiet"],
+                             capture_output=True, text=True, check=True).stdout.splitlines()
+        rows = [(line, source, y.split()[:12]) for line, source, y in zip(lines, text, out, strict=True)]
+        kinds, n_ended = len({" ".join(y) for _, _, y in rows}), sum(1 < len(y) < 12 for _, _, y in rows)
+        print(f"seed {seed}: {len(rows)} sentences, {kinds} translations, {n_ended} with an end", flush=True)
+        if kinds >= 8 and n_ended >= 2:
+            break
+    scores = marian_scores(o.pymarian, npz, vocabulary, [x[1] for x in rows], [" ".join(x[2]) for x in rows], scratch)
+    write_lines(to + ".tsv", ["\t".join([line, " ".join(y), " ".join(f"{p:.6f}" for p in score[:12])])
+                              for (line, _, y), score in zip(rows, scores)])
+    return 0
+
+
 # ---- speed ----------------------------------------------------------------------------------------------------
 
 def write_lex(path, shortlist):
@@ -294,7 +338,7 @@ def compare_speed(o, scratch):
 
 def main():
     p = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    p.add_argument("what", choices=("score", "speed"))
+    p.add_argument("what", choices=("score", "golden", "speed"))
     p.add_argument("build")
     p.add_argument("pymarian")
     p.add_argument("corpus", nargs="?")
@@ -308,7 +352,7 @@ def main():
     if o.what == "speed" and not o.source:
         sys.exit("speed needs BUILD PYMARIAN CORPUS SOURCE")
     with tempfile.TemporaryDirectory() as scratch:
-        return (compare_scores if o.what == "score" else compare_speed)(o, scratch)
+        return {"score": compare_scores, "golden": write_golden, "speed": compare_speed}[o.what](o, scratch)
 
 
 sys.exit(main())

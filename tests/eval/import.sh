@@ -1,0 +1,167 @@
+#!/bin/sh
+# import.sh - imports models of other programs: translations and log-probabilities, training on from them, refusals.
+# tests/golden/import has a MarianMT folder of transformers 5.24 and an .npz for Marian 1.12 (SSRU decoder), with random
+# weights and text, and what those programs translate and score; written by tests/peers/import_hugging_face.py --golden
+# and marian_run.py golden. Last line: the tally, which tests/tally.sh counts.
+set -u
+top=$PWD
+golden=$(cd "${srcdir:-.}" && pwd)/tests/golden/import
+tmp=$(mktemp -d "${TMPDIR:-/tmp}/werkbank-import-XXXXXX")
+wb=$top/werkbank
+data=$top/werkbank-data
+w=$tmp/w
+trap 'rm -rf "$tmp"' EXIT
+trap 'exit 1' INT TERM HUP
+unset WERKBANK_HOME WERKBANK_RUN WERKBANK_BEAM WERKBANK_STEPS
+. "$(dirname "$0")/../helpers.sh"
+
+# folder TO : a copy of the MarianMT folder, which a test may damage.
+folder() { mkdir "$tmp/$1" && cp "$golden/marianmt/"* "$tmp/$1/" && chmod u+w "$tmp/$1/"*; }
+# serve MODEL OPTIONS... : greedy translations of the lines of the MODEL's table, at least 12 tokens
+serve() {
+	model=$1
+	shift
+	awk -F '\t' '{ printf "{\"id\":%d,\"text\":\"%s\",\"beam\":1,\"whole\":true}\n", NR, $1 }' "$golden/$model.tsv" |
+		"$wb" translate -m "$tmp/$model.model" --serve --one-a-line --threads 1 --max-length-factor 0.1 --max-length-extra 12 "$@" |
+		sed -n 's/^{"id":\([0-9]*\),.*"log_prob":\([^,]*\),"tokens":\[\([^]]*\)\],"token_log_probs":\[\([^]]*\)\].*/\1	\3	\4	\2/p' |
+		sort -n | tr -d '"' >"$tmp/served"
+}
+# compare MODEL ALLOWED : lines whose tokens are those of the table; the largest difference of a log-probability, within ALLOWED?
+# A translation with an end has one log-probability more than tokens: here it is the total less those of the tokens.
+compare() {
+	cut -f 2- "$golden/$1.tsv" | paste "$tmp/served" - | awk -F '\t' -v allowed="$2" '
+		function off(a, b) { a = a < b ? b - a : a - b; if (!(a <= worst)) worst = a; n++ }
+		{
+			n_want = split($5, want, " "); n_got = split($2, got, ","); n_p = split($6, p, " "); split($3, q, ",")
+			is_same = n_want <= n_got && (n_p == n_want || n_got == n_want)
+			for (i = 1; i <= n_want; i++) is_same = is_same && want[i] == got[i]
+			same += is_same
+			total = $4
+			for (i = 1; i <= n_want; i++) { off(p[i], q[i]); total -= q[i] }
+			if (n_p > n_want) off(p[n_p], total)
+		}
+		END { printf "%d of %d, %d log-probabilities %s\n", same, NR, n, worst <= allowed ? "agree" : "differ by " worst }'
+}
+
+# ---- translations and log-probabilities of the other programs ----------------------
+folder marianmt
+mkdir "$tmp/marian"
+cp "$golden/marian/"* "$golden/marianmt/"*.spm "$tmp/marian/"
+chmod u+w "$tmp/marian/"*
+says "a MarianMT folder" 0 'MarianMT of Hugging Face: d_model 16, d_ff 24, 4 heads, 2 and 2 layers' \
+	"$wb" import "$tmp/marianmt" -o "$tmp/marianmt.model"
+says "an .npz of Marian" 0 'Marian: d_model 8, d_ff 16, 2 heads, 1 and 2 layers' "$wb" import "$tmp/marian" --protect '>>deu<<' --protect '>>nld<<' -o "$tmp/marian.model"
+for model in marianmt marian; do
+	n=$(wc -l <"$golden/$model.tsv")
+	n_probs=$(cut -f 3 "$golden/$model.tsv" | wc -w)
+	for backend in cpu ref; do
+		serve $model --precision fp32 --backend $backend
+		same "$model, $backend: tokens and log-probabilities" "$(compare $model 1e-4)" \
+			"$n of $n, $((n_probs)) log-probabilities agree"
+	done
+	serve $model --precision int8
+	same "$model: int8 translates all lines" "$(cut -f 1 "$tmp/served" | tr '\n' ' ')" "$(seq -s ' ' "$n") "
+	cp "$tmp/served" "$tmp/$model.int8"
+	cut -f 1 "$golden/$model.tsv" >"$tmp/in"
+	says "$model: translate" 0 '' "$wb" translate -q -m "$tmp/$model.model" --one-a-line "$tmp/in"
+	same "$model: a line of output for each" "$(wc -l <"$tmp/out")" "$n"
+	holds "$model: unigram pieces" '^segmentation *= unigram' "$tmp/$model.model/recipe.ini"
+	holds "$model: its tags" '^protect *= >>deu<< >>nld<<' "$tmp/$model.model/recipe.ini"
+done
+
+# ---- training on ---------------------------------------------------------------------
+cut -f 1 "$golden/marianmt.tsv" >"$tmp/in"
+awk '{ line[NR] = $0 } END { for (i = 1; i <= NR; i++) for (k = 1; k <= 6; k++) print line[i], "a" line[(i * k) % NR + 1] }' "$tmp/in" >"$tmp/a.en"
+tr 'aei' 'eia' <"$tmp/a.en" | sed 's/>>[a-z]*<<//g' >"$tmp/a.de"
+for side in en de; do sed -n 1,8p "$tmp/a.$side" >"$tmp/d.$side"; done
+cat >"$tmp/on.ini" <<END
+[data]
+train_source = $tmp/a.en
+train_target = $tmp/a.de
+dev_source = $tmp/d.en
+dev_target = $tmp/d.de
+tokenize = no
+normalize = no
+segmentation = unigram
+vocabularies = merged
+protect = >>deu<< >>nld<<
+[train]
+steps = 1
+batch_tokens = 200
+warmup = 2
+eval_every = 1
+save_every = 1
+keep = 10
+threads = 1
+backend = cpu
+END
+for model in marianmt marian; do
+	options="-C $w $tmp/on.ini --corpus $model"
+	# shellcheck disable=SC2086 # lists of options
+	{
+		says "$model: prep with its pieces" 0 'taken from' "$data" prep $options --pieces-from "$tmp/$model.model"
+		says "$model: a step from it" 0 'started with the weights of' "$wb" train $options --start-from "$tmp/$model.model" --run $model
+		says "$model: resumed" 0 'finished: step 2' "$wb" train $options --start-from "$tmp/$model.model" --run $model --steps 2
+	}
+	equal "$model: the run begins with its weights" "$tmp/$model.model/model.safetensors" "$w/runs/$model/checkpoints/0/model.safetensors"
+	holds "$model: the second step follows the first" '"kind":"train",.*"step":2,"loss":[0-9.]+,' "$w/runs/$model/journal.jsonl"
+	if cmp -s "$w/runs/$model/checkpoints/1/model.safetensors" "$w/runs/$model/checkpoints/2/model.safetensors"; then
+		not_ok "$model: and changes the weights" "they are as before"
+	else
+		ok "$model: and changes the weights"
+	fi
+done
+
+# ---- refusals; nothing is left behind ----------------------------------------------------
+before=$(ls -A "$tmp")
+# refuses NAME STATUS WORDS : the import of the damaged folder $tmp/bad
+refuses() {
+	says "$1" "$2" "$3" "$wb" import "$tmp/bad" -o "$tmp/none"
+	rm -rf "$tmp/bad"
+	same "$1: nothing is left" "$(ls -A "$tmp")" "$before"
+}
+# edit NAME STATUS WORDS FILE SCRIPT : the import with a file changed by sed
+edit() {
+	folder bad
+	sed "$5" "$golden/marianmt/$4" >"$tmp/bad/$4"
+	refuses "$1" "$2" "$3"
+}
+for name in vocab.json source.spm target.spm; do
+	folder bad
+	rm "$tmp/bad/$name"
+	refuses "without $name" 66 "$name"
+done
+folder bad
+rm "$tmp/bad/model.safetensors"
+refuses "without weights" 64 'is neither a file nor a folder with model.bin'
+for n in 100 5000 50000; do
+	folder bad
+	head -c $n "$golden/marianmt/model.safetensors" >"$tmp/bad/model.safetensors"
+	refuses "the first $n bytes of the weights" 65 'model.safetensors'
+done
+edit "another type of model" 65 '"m2m_100" cannot be imported: M2M100 and NLLB choose' config.json 's/"marian"/"m2m_100"/'
+edit "an unknown type" 65 '"xyz" cannot be imported: its architecture is not known' config.json 's/"marian"/"xyz"/'
+edit "an unknown activation" 65 'config.json: the activation "mish" is not known' config.json 's/"swish"/"mish"/'
+edit "a norm that MarianMT lacks" 65 '"add_final_layer_norm" is true' config.json 's/^{/{"add_final_layer_norm": true,/'
+edit "a width of 20" 65 'q_proj.weight" is 16 x 16, but 20 x 20 was expected' config.json 's/"d_model": 16/"d_model": 20/'
+edit "another feed-forward width" 65 'fc1.weight" is 32 x 16, but 40 x 16 was expected' config.json 's/"decoder_ffn_dim": 32/"decoder_ffn_dim": 40/'
+edit "a layer too many" 65 'layers' config.json 's/"encoder_layers": 2/"encoder_layers": 3/'
+edit "heads that do not divide" 78 'heads' config.json 's/"encoder_attention_heads": 4/"encoder_attention_heads": 3/'
+edit "no size" 65 '"d_model" must be a number from 1 to 65536' config.json 's/"d_model": 16/"d_model": "x"/'
+edit "config.json ends early" 65 '' config.json '$d'
+edit "the decoder starts elsewhere" 65 "decoder_start_token_id is 0, but MarianMT's decoder starts from padding" \
+	generation_config.json 's/"decoder_start_token_id": [0-9]*/"decoder_start_token_id": 0/'
+edit "a number twice" 65 'vocab.json: the token ".*" has the number 5, which is no row, or that of another' vocab.json 's/: 6,/: 5,/'
+edit "a token without a row" 65 'vocab|row' vocab.json 's/: 6,/: 600,/'
+cp -R "$tmp/marian" "$tmp/bad"
+rm "$tmp/bad/vocab.yml"
+refuses "an .npz without vocabulary" 66 'has 0 vocabularies'
+cp -R "$tmp/marian" "$tmp/bad"
+head -c 12000 "$golden/marian/model.npz" >"$tmp/bad/model.npz"
+refuses "half an .npz" 65 "an archive without Marian's special:model.yml"
+cp -R "$tmp/marian" "$tmp/bad"
+LC_ALL=C sed 's/dec-cell: ssru/dec-cell: gruu/' "$golden/marian/model.npz" >"$tmp/bad/model.npz"
+refuses "another cell" 65 'transformer-decoder-autoreg = "rnn" of Marian'
+# the sandbox lets import read what its arguments name: a file, but not the vocabulary beside it
+says "a file, without sandbox" 0 'Marian: d_model 8' env WERKBANK_SANDBOX=off "$wb" import "$tmp/marian/model.npz" -o "$tmp/alone"
+tally
