@@ -146,6 +146,12 @@ printf X | dd of="$tmp/broken/training.safetensors" bs=1 seek=3000 conv=notrunc 
 says "damage in what is not read" 0 '' "$wb" translate --model "$tmp/broken" -q "$tmp/three"
 says "damage in what is read" 65 'training.safetensors is damaged' "$wb" translate --model "$tmp/broken" --unaveraged -q "$tmp/three"
 
+# ---- a refused option of a resumed run does not stay in its recipe -----------------------------
+cp "$r/six/recipe.ini" "$tmp/six.ini"
+says "another optimizer" 78 'adafactor' "$wb" train "$tmp/special.ini" --start-from general:6 --run six --steps 2 --optimizer adafactor
+equal "the recipe is as before" "$r/six/recipe.ini" "$tmp/six.ini"
+says "the run goes on without it" 0 '' "$wb" train -q "$tmp/special.ini" --start-from general:6 --run six --steps 2
+
 # ---- refused combinations ---------------------------------------------------------------------
 says "no such run" 66 'none: there is no such run' "$wb" train "$tmp/special.ini" --start-from none --run bad
 says "no such checkpoint" 66 'has no checkpoint "99"' "$wb" train "$tmp/special.ini" --start-from general:99 --run bad

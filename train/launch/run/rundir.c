@@ -25,9 +25,10 @@
 #include "train/common/leftover.h"
 #include "train/common/run_versions.h"
 
-#define STATE_MAX_BYTES 65536
-#define LOCK_TRIES	10 /* "werkbank status" tests the lock by locking it briefly */
-#define LOCK_PAUSE_US	50000
+#define STATE_MAX_BYTES	 65536
+#define RECIPE_MAX_BYTES ((size_t)1 << 20)
+#define LOCK_TRIES	 10 /* "werkbank status" tests the lock by locking it briefly */
+#define LOCK_PAUSE_US	 50000
 
 char *rundir_file_path(const struct rundir *r, const char *name, struct err *e)
 {
@@ -160,6 +161,7 @@ void rundir_close(struct rundir *r)
 	if (r->lock >= 0)
 		close(r->lock);
 	free(r->path);
+	free(r->former_recipe);
 	*r = (struct rundir){ .lock = -1 };
 }
 
@@ -301,6 +303,17 @@ static bool is_run_trained(const struct rundir *r, struct err *e)
 	return found || !journal || got < 0; /* unreadable: nothing may be lost */
 }
 
+static int keep_former_recipe(struct rundir *r, const char *path, struct err *e)
+{
+	struct buf text = { 0 };
+	int rc = file_read_all(path, RECIPE_MAX_BYTES, &text, e);
+
+	if (!rc && !(r->former_recipe = buf_detach(&text, e)))
+		rc = e->code;
+	buf_free(&text);
+	return rc;
+}
+
 int rundir_merge_recipe(struct rundir *r, struct conf *c, struct err *e)
 {
 	char *path = rundir_file_path(r, "recipe.ini", e);
@@ -310,7 +323,10 @@ int rundir_merge_recipe(struct rundir *r, struct conf *c, struct err *e)
 	if (!path)
 		return e->code;
 	r->resumed = file_exists(path) && is_run_trained(r, &(struct err){ 0 });
+	r->resumed_from = rundir_last_checkpoint(r);
 	if (r->resumed)
+		rc = keep_former_recipe(r, path, e);
+	if (!rc && r->resumed)
 		rc = merge_old_recipe(r, c, path, e);
 	if (!rc && r->resumed)
 		rc = check_planned_steps(r, c, e);
@@ -321,6 +337,23 @@ int rundir_merge_recipe(struct rundir *r, struct conf *c, struct err *e)
 	if (!rc)
 		rc = file_write_all(path, text.data, text.len, e);
 	buf_free(&text);
+	free(path);
+	return rc;
+}
+
+int rundir_restore_recipe(const struct rundir *r, int status, struct err *e)
+{
+	static const enum err_code refusals[] = { ERR_USAGE, ERR_CONFIG, ERR_UNAVAILABLE };
+	bool is_refused = false;
+	char *path;
+	int rc;
+
+	for (size_t i = 0; i < ARRAY_LEN(refusals); i++)
+		is_refused |= status == err_exit_status(refusals[i]);
+	if (!is_refused || !r->former_recipe || rundir_last_checkpoint(r) != r->resumed_from)
+		return 0;
+	path = rundir_file_path(r, "recipe.ini", e);
+	rc = path ? file_write_all(path, r->former_recipe, strlen(r->former_recipe), e) : e->code;
 	free(path);
 	return rc;
 }

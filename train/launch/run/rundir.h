@@ -18,11 +18,13 @@
 #include "train/launch/remote/hosts.h"
 
 struct rundir {
-	char *path;	 /* owned: WORKSPACE/runs/NAME */
-	int lock;	 /* descriptor that holds the flock; inherited by the ranks; -1: none */
-	bool resumed;	 /* the run has made a step before */
-	int64_t attempt; /* from 1; of the ranks, restarts counted */
-	double started;	 /* unix seconds, of this attempt */
+	char *path;	     /* owned: WORKSPACE/runs/NAME */
+	int lock;	     /* descriptor that holds the flock; inherited by the ranks; -1: none */
+	bool resumed;	     /* the run has made a step before */
+	int64_t attempt;     /* from 1; of the ranks, restarts counted */
+	double started;	     /* unix seconds, of this attempt */
+	char *former_recipe; /* owned: of a resumed run, before rundir_merge_recipe(); NULL: none */
+	int64_t resumed_from; /* its last checkpoint then */
 };
 
 /* ERR_TEMPFAIL: the run is being trained already. Call rundir_close() in any case. */
@@ -34,6 +36,12 @@ int rundir_open(struct rundir *r, const char *workspace, const char *name, struc
  * ERR_CONFIG, and so are fewer steps than the run has made; then nothing is written.
  */
 int rundir_merge_recipe(struct rundir *r, struct conf *c, struct err *e);
+
+/*
+ * After a training that ended with this exit status: if it refused the options before it made a checkpoint,
+ * a resumed run gets its former recipe.ini back, so that a refused option does not stay in it.
+ */
+int rundir_restore_recipe(const struct rundir *r, int status, struct err *e);
 
 /*
  * ERR_TEMPFAIL: PATH is not the folder any more that was locked: it was removed, moved or replaced, for

@@ -405,6 +405,8 @@ static int supervise_in_process(struct training *t, int *status, struct err *e)
 
 	t->record = leftover_record(t->dir.path, t->run, LEFTOVER_LAUNCHER, &ignored);
 	rc = attempts_run(&t->attempts, status, e);
+	if (!rc)
+		rc = rundir_restore_recipe(&t->dir, *status, e);
 	leftover_remove_record(t->record);
 	t->record = NULL;
 	return rc;
