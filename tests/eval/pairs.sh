@@ -90,6 +90,7 @@ for l in de en; do
 		"$(echo "$(chrf -r "$tmp/$set.$l" "$tmp/to.$l") $(chrf -r "$tmp/$set.$source" "$tmp/to.$l")" | awk '{ print ($1 > $2) }')" 1
 done
 one=$(sed -n 1p "$tmp/e.de") two=$(sed -n 2p "$tmp/e.de")
+same "a tag alone is an empty line" "$(echo '<2en>' | translate)" ""
 same "each sentence of a line has its tag" "$(echo "<2en> $one $two" | translate)" \
 	"$(printf '<2en> %s\n<2en> %s\n' "$one" "$two" | translate | paste -d ' ' - -)"
 words=$(echo "$one $two" | wc -w)

@@ -107,6 +107,10 @@ says "int8" 0 '' translate --precision int8
 says "int8 and a shortlist" 0 '' translate --precision int8 --shortlist list
 same "n-best" "$(translate --n-best 3 | wc -l | tr -d ' ')" 21
 says "alignments" 0 '0-' translate --alignments
+# Words of the source are counted by its own pieces: no number is beyond the end of the sentence.
+sed 6q in | werkbank tokenize -l en -q | awk '{ print NF }' >words
+translate --alignments | sed 6q | cut -f 2 | paste words - | awk '{ for (i = 2; i <= NF; i++) if ($i + 0 > $1) print }' >beyond
+same "alignments count words of the source" "$(cat beyond)" ""
 sed 's/$/	Der/' in >with
 same "a forced prefix" "$(werkbank translate -q -C ws --run my --prefix with | grep -vc '^Der')" 0
 word=$(tr ' ' '\n' <plain | sed 's/[.,]$//' | grep -v '^$' | sort | uniq -c | sort -rn | awk 'NR == 1 { print $2 }')
@@ -227,4 +231,10 @@ for o in "--unigram-sampling 0.2" "--bpe-dropout 0.2"; do
 done
 says "BPE-dropout without BPE" 78 'use unigram_sampling' run bad --corpus unitwo --steps 1 --bpe-dropout 0.1
 says "sampling without a unigram model" 78 'use bpe_dropout' run bad --corpus mixed --steps 1 --unigram-sampling 0.1
+# A piece has characters of one script: no word with its punctuation, even if it comes in one form alone.
+awk 'BEGIN { for (i = 0; i < 400; i++) { w = sprintf("%c%c%c%c", 97 + i % 26, 97 + int(i / 3) % 26, 97 + int(i / 7) % 26, 97 + int(i / 11) % 26)
+	print w w "."; print w w "." } }' >words
+werkbank sp-learn -q --segmentation unigram -s 300 words -o one 2>/dev/null || not_ok "sp-learn" "it failed"
+same "pieces of one script" "$(cut -f 1 one.vocab | grep -c '[a-z][.]')" 0
+
 tally
