@@ -93,12 +93,19 @@ static void warn_terms_left(const struct translate *t, size_t i, const struct pa
 
 static void warn_truncated(const struct translate *t, size_t i, const struct passage_result *x)
 {
-	if (x->joined.result.truncated && !t->conf->quiet)
-		fprintf(stderr,
-			"werkbank: line %lld has a sentence of %d tokens; only the first %d are "
-			"translated\n",
-			(long long)(t->chunk.first + (int64_t)i), x->longest,
-			t->engine.capacity - 1);
+	const int64_t capacity = t->engine.capacity;
+	char cure[80] = "";
+
+	if (!x->joined.result.truncated || t->conf->quiet)
+		return;
+	if (capacity == t->conf->decode_tokens / t->conf->beam) /* else the model's positions end */
+		snprintf(cure, sizeof(cure), ": give --decode-tokens %lld",
+			 (x->longest + 1LL) * (long long)t->conf->beam);
+	fprintf(stderr,
+		"werkbank: line %lld has a sentence of %d tokens; only the first %lld are "
+		"translated%s\n",
+		(long long)(t->chunk.first + (int64_t)i), x->longest, (long long)capacity - 1,
+		cure);
 }
 
 /* Sentences that are longer than all of the training text are often translated in part only. */
