@@ -2,10 +2,12 @@
 #include "eval/translate/translate.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "data/subword/line_tags.h"
 #include "eval/translate/constraint_options.h"
 #include "eval/translate/engine.h"
 #include "eval/translate/passages.h"
@@ -37,6 +39,8 @@ struct translate {
 	int64_t n_long,
 		first_long; /* lines with sentences longer than the training text's; the first */
 	int32_t longest;    /* tokens of the longest one */
+	int64_t n_untagged,
+		first_untagged; /* lines without a tag of the training text; the first */
 };
 
 static int cannot_write_translation(const struct translate *t, struct err *e)
@@ -131,6 +135,46 @@ static void warn_long(const struct translate *t)
 			t->engine.state.longest, (long long)t->first_long);
 }
 
+/* Does every line of the training text have a tag, and this line none of them? */
+static bool lacks_tag(const struct conf *c, const struct engine_line *line)
+{
+	const struct conf_list *tags = &c->train_tags;
+	size_t bytes;
+	const char *tag = line_tag_find(c, line->text, line->n, &bytes);
+	bool is_blank = true, is_known = false;
+
+	for (size_t i = 0; i < line->n; i++)
+		is_blank &= isspace((unsigned char)line->text[i]) != 0;
+	for (size_t i = 0; i < tags->n; i++) {
+		if (line_tag_is_none(tags->items[i]))
+			return false;
+		is_known |= !strcmp(tags->items[i], tag);
+	}
+	return tags->n > 0 && !is_known && !is_blank;
+}
+
+static void count_untagged_line(struct translate *t, size_t i, const struct engine_line *line)
+{
+	if (lacks_tag(t->engine.conf, line) && !t->n_untagged++)
+		t->first_untagged = t->chunk.first + (int64_t)i;
+}
+
+static void warn_untagged(const struct translate *t)
+{
+	struct buf tags = { 0 };
+
+	if (!t->n_untagged || t->conf->quiet)
+		return;
+	line_tags_list(t->engine.conf, &tags);
+	fprintf(stderr,
+		"werkbank: warning: %lld line%s without a tag of the training text, the first is "
+		"line %lld: begin each line with one of%s, or the language of its translation is "
+		"left to chance\n",
+		(long long)t->n_untagged, t->n_untagged == 1 ? "" : "s",
+		(long long)t->first_untagged, buf_text(&tags));
+	buf_free(&tags);
+}
+
 static int flush_chunk(struct translate *t, struct err *e)
 {
 	struct chunk *c = &t->chunk;
@@ -159,6 +203,7 @@ static int flush_chunk(struct translate *t, struct err *e)
 		warn_terms_left(t, i, &results[i]);
 		warn_truncated(t, i, &results[i]);
 		count_long_line(t, i, &results[i]);
+		count_untagged_line(t, i, &lines[i].line);
 		for (int32_t h = 0; h < r->n && !rc; h++)
 			rc = write_row(t, c->first + (int64_t)i, &results[i].joined, h, e);
 	}
@@ -260,6 +305,7 @@ int translate_run(struct conf *c, struct err *e)
 	if (!rc)
 		rc = run_translation(t, c, e);
 	warn_long(t);
+	warn_untagged(t);
 	if (!rc && !c->quiet && model_count_slow_products(t->engine.models[0].model))
 		fprintf(stderr, "werkbank: warning: " MODEL_SLOW_PRODUCTS "\n");
 	constraint_options_close(&t->constraints);

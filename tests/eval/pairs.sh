@@ -90,6 +90,8 @@ for l in de en; do
 		"$(echo "$(chrf -r "$tmp/$set.$l" "$tmp/to.$l") $(chrf -r "$tmp/$set.$source" "$tmp/to.$l")" | awk '{ print ($1 > $2) }')" 1
 done
 one=$(sed -n 1p "$tmp/e.de") two=$(sed -n 2p "$tmp/e.de")
+says "a line without a tag" 0 'warning: 2 lines without a tag of the training text, the first is line 2: begin each line with one of <' \
+	sh -c "printf '<2en> eins\n\nzwei\n<2xx> drei\n' | sed 2d | '$wb' translate -C '$w' --run r"
 same "a tag alone is an empty line" "$(echo '<2en>' | translate)" ""
 same "each sentence of a line has its tag" "$(echo "<2en> $one $two" | translate)" \
 	"$(printf '<2en> %s\n<2en> %s\n' "$one" "$two" | translate | paste -d ' ' - -)"
