@@ -470,7 +470,7 @@ static int encode_tagged_line(struct engine *g, const struct engine_line *line,
 }
 
 /* Is there anything but a tag and blanks? A tag alone is as an empty line. */
-static bool has_text(const struct engine *g, const struct engine_line *line)
+static bool has_source_text(const struct engine *g, const struct engine_line *line)
 {
 	size_t i;
 
@@ -491,7 +491,7 @@ static int encode_source_line(struct engine *g, const struct engine_line *line,
 		return e->code;
 	if (n > INT32_MAX)
 		return err_set(e, ERR_DATA, "a line of %zu tokens is too long", n);
-	t->n_source = has_text(g, line) ? (int32_t)n : 0;
+	t->n_source = has_source_text(g, line) ? (int32_t)n : 0;
 	return 0;
 }
 

@@ -308,6 +308,8 @@ static int keep_former_recipe(struct rundir *r, const char *path, struct err *e)
 	struct buf text = { 0 };
 	int rc = file_read_all(path, RECIPE_MAX_BYTES, &text, e);
 
+	free(r->former_recipe); /* of an earlier call */
+	r->former_recipe = NULL;
 	if (!rc && !(r->former_recipe = buf_detach(&text, e)))
 		rc = e->code;
 	buf_free(&text);
