@@ -54,7 +54,7 @@ static void put_verdict(struct json_writer *w, const struct corpus_verdict *v,
 	json_close(w, '}');
 }
 
-/* The mean over the judged lines; NaN: no judge knows it. */
+/* The mean over the judged lines; NaN: no judge has measured it. */
 static double mean_alignment(struct corpus_judge *const *judges, size_t n)
 {
 	double sum = 0, lines = 0;

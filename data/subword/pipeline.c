@@ -277,8 +277,8 @@ int pipeline_tokenize(struct pipeline *p, enum pipeline_side side, const char *l
 }
 
 /*
- * Bytes of a protected symbol that a line begins with, if it is no piece of the SentencePiece model: then the
- * symbol is a token that stands before the text of the model, as in OPUS-MT's models (">>deu<< Hello"). 0: none.
+ * Bytes of the protected symbol at the start of a line, if the SentencePiece model has no such piece: the symbol
+ * is then one token before the pieces of the text, as in OPUS-MT's models (">>deu<< Hello"). 0: there is none.
  */
 static size_t leading_symbol(const struct pipeline *p, const struct subword *s, const char *line,
 			     size_t n)

@@ -281,6 +281,15 @@ static int build_object(struct unpickler *u)
 								    : 0;
 }
 
+static int add_all_items(struct unpickler *u, struct pickle_node *to,
+			 const struct pickle_node *from)
+{
+	for (size_t i = 0; i < from->n; i++)
+		if (add_node_item(u, to, from->items[i]))
+			return u->e->code;
+	return 0;
+}
+
 static int add_to_list(struct unpickler *u, bool marked)
 {
 	struct pickle_node *some = new_node(u, PICKLE_TUPLE), *list;
@@ -290,10 +299,7 @@ static int add_to_list(struct unpickler *u, bool marked)
 	list = u->n ? u->stack[u->n - 1] : NULL;
 	if (!list || list->kind != PICKLE_LIST)
 		return pickle_damaged(u, "a list is missing");
-	for (size_t i = 0; i < some->n; i++)
-		if (add_node_item(u, list, some->items[i]))
-			return u->e->code;
-	return 0;
+	return add_all_items(u, list, some);
 }
 
 static int add_to_dict(struct unpickler *u, bool marked)
@@ -313,10 +319,7 @@ static int add_to_dict(struct unpickler *u, bool marked)
 	dict = u->n ? u->stack[u->n - 1] : NULL;
 	if (!dict || dict->kind != PICKLE_DICT || some->n % 2)
 		return pickle_damaged(u, "a dictionary is missing, or a value of it");
-	for (size_t i = 0; i < some->n; i++)
-		if (add_node_item(u, dict, some->items[i]))
-			return u->e->code;
-	return 0;
+	return add_all_items(u, dict, some);
 }
 
 static int put_memo(struct unpickler *u, int bytes)

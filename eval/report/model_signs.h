@@ -46,7 +46,7 @@ struct vocabulary_signs {
 	bool is_target;	      /* which side this is */
 	bool has_words;	      /* whether blanks separate the words of a side, see below */
 	double entries;	      /* of the vocabulary of this side */
-	double uses;	      /* pieces of the sides with this vocabulary for each entry */
+	double uses;	      /* mean occurrences of an entry in the training text of its sides */
 };
 
 /*

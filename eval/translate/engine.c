@@ -469,7 +469,7 @@ static int encode_tagged_line(struct engine *g, const struct engine_line *line,
 	return rc;
 }
 
-/* Is there anything but a tag and blanks? A tag alone is as an empty line. */
+/* Is there anything but a tag and blanks? A tag alone counts as an empty line. */
 static bool has_source_text(const struct engine *g, const struct engine_line *line)
 {
 	size_t i;
@@ -538,7 +538,7 @@ static void free_constraints(struct constraint_list *w)
 	free(w->all);
 }
 
-/* What comes next is the target of this line. */
+/* The target tools of this line decode what follows. */
 static void follow_line(struct engine *g, const struct engine_line *line)
 {
 	pipeline_follow_line(g->pipeline, line->n_tag ? line->tag : line->text,

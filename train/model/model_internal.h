@@ -124,7 +124,7 @@ struct model {
 	int64_t ready_at[MODEL_MAX_READY_CALLS]; /* their arguments, for the replay of graphs */
 	int64_t tokens;				 /* target tokens of the batches in acts.tally */
 	int32_t cap_tokens, cap_sentences; /* of one copy of a batch; 0: nothing reserved yet */
-	int32_t copies;			   /* of a batch that there is room for; 0 is 1 */
+	int32_t copies;			   /* of a batch, reserved; 0 means 1 */
 };
 
 /* Sizes of a batch as the backend sees it, with padding. */

@@ -308,7 +308,7 @@ static int keep_former_recipe(struct rundir *r, const char *path, struct err *e)
 	struct buf text = { 0 };
 	int rc = file_read_all(path, RECIPE_MAX_BYTES, &text, e);
 
-	free(r->former_recipe); /* of an earlier call */
+	free(r->former_recipe); /* rundir_merge_recipe() may be called again */
 	r->former_recipe = NULL;
 	if (!rc && !(r->former_recipe = buf_detach(&text, e)))
 		rc = e->code;
