@@ -9,7 +9,7 @@
 #include "data/inspect/origin.h"
 #include "data/shard/shard.h"
 #include "data/source/corpus.h"
-#include "data/subword/pipeline.h"
+#include "data/pipeline/pipeline.h"
 #include "data/text/clean.h"
 #include "share/base/file.h"
 #include "share/base/mem.h"

@@ -9,6 +9,8 @@ libdata_a_SOURCES = \
 include %D%/text/local.mk
 include %D%/words/local.mk
 include %D%/subword/local.mk
+include %D%/sentencepiece/local.mk
+include %D%/pipeline/local.mk
 include %D%/demo/local.mk
 include %D%/source/local.mk
 include %D%/shard/local.mk

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "data/subword/bpe.h"
-#include "data/subword/sp.h"
+#include "data/sentencepiece/sp.h"
 #include "data/text/clean.h"
 #include "data/text/tokenize.h"
 #include "share/base/file.h"

@@ -69,12 +69,14 @@ room data/demo                share/base share/workspace share/conf
 room data/text                share/base
 room data/source              share/... data/demo data/text
 room data/words               share/base
-room data/subword             share/base share/format share/workspace share/conf data/text data/words
-room data/shard               share/base share/conf data/words data/subword
+room data/subword             share/base data/text data/words
+room data/sentencepiece       share/base share/format share/workspace share/conf data/text data/words data/subword
+room data/pipeline            share/base share/workspace share/conf data/text data/words data/subword data/sentencepiece
+room data/shard               share/base share/conf data/words data/subword data/sentencepiece data/pipeline
 room data/judge               share/base share/format data/text data/words
-room data/prep                share/... data/text data/source data/words data/subword data/shard data/judge
+room data/prep                share/... data/text data/source data/words data/subword data/sentencepiece data/pipeline data/shard data/judge
 room data/inspect             share/base share/format share/workspace share/conf data/text data/words data/shard data/prep
-room data                     share/... data/demo data/text data/source data/words data/subword data/shard data/judge data/prep data/inspect
+room data                     share/... data/demo data/text data/source data/words data/subword data/sentencepiece data/pipeline data/shard data/judge data/prep data/inspect
 
 room train/common             share/base share/format share/workspace share/conf
 room train/host               share/base
@@ -92,25 +94,25 @@ room train/optim              share/base share/conf kernels/ops train/comm train
 room train/ckpt               share/... data/shard train/model train/optim
 room train/record             share/... data/words train/common train/optim
 room train/watch              share/base share/format share/guard share/workspace train/common train/host train/comm
-room train/trainer            share/... kernels/ops kernels data/source data/words data/subword data/shard train/common train/comm train/model train/optim train/ckpt train/record train/watch
+room train/trainer            share/... kernels/ops kernels data/source data/words data/subword data/sentencepiece data/pipeline data/shard train/common train/comm train/model train/optim train/ckpt train/record train/watch
 room train                    share/... kernels/ops kernels train/common train/host train/comm train/model train/ckpt train/trainer
 
-room eval/decode              share/base share/conf kernels/ops data/words data/subword data/shard train/model
-room eval/exchange            share/... kernels/ops data/words data/subword data/shard train/model train/ckpt train/record
+room eval/decode              share/base share/conf kernels/ops data/words data/subword data/sentencepiece data/pipeline data/shard train/model
+room eval/exchange            share/... kernels/ops data/words data/subword data/sentencepiece data/pipeline data/shard train/model train/ckpt train/record
 room eval/metrics             share/base share/conf
 room eval/report              share/... data/source train/common train/model train/optim train/ckpt train/record eval/metrics
 room eval/verify              share/... train/common train/ckpt train/record
-room eval/translate           share/... kernels/ops data/text data/words data/subword data/shard train/model train/ckpt eval/decode eval/metrics
-room eval/evaluate            share/... data/text data/source data/subword data/shard train/model train/ckpt eval/decode eval/metrics eval/translate
+room eval/translate           share/... kernels/ops data/text data/words data/subword data/sentencepiece data/pipeline data/shard train/model train/ckpt eval/decode eval/metrics
+room eval/evaluate            share/... data/text data/source data/subword data/sentencepiece data/pipeline data/shard train/model train/ckpt eval/decode eval/metrics eval/translate
 room eval                     share/base share/guard share/conf share/help eval/exchange eval/report eval/verify eval/translate eval/evaluate
 
 room tui/term                 share/base share/guard
 room tui/plot                 share/base tui/term
-room tui/run                  share/... data/text data/words data/subword data/judge data/inspect eval/metrics eval/report tui/term tui/plot
+room tui/run                  share/... data/text data/words data/subword data/sentencepiece data/pipeline data/judge data/inspect eval/metrics eval/report tui/term tui/plot
 room tui/context              share/... data/text tui/term tui/run
 room tui/overlay              share/... data/text tui/term tui/context
 room tui/translate            share/base share/format share/workspace data/text tui/term tui/run tui/context
-room tui/views                share/... data/text data/words data/subword data/inspect tui/term tui/plot tui/run tui/context tui/translate
+room tui/views                share/... data/text data/words data/subword data/sentencepiece data/pipeline data/inspect tui/term tui/plot tui/run tui/context tui/translate
 room tui/app                  share/... data/text tui/term tui/run tui/context tui/overlay tui/translate tui/views
 room tui/commands             share/... tui/run tui/context tui/app
 room tui                      share/base share/guard share/conf share/help tui/commands

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/subword/line_tags.h"
-#include "data/subword/pipeline.h"
+#include "data/pipeline/line_tags.h"
+#include "data/pipeline/pipeline.h"
 #include "data/text/chars.h"
 #include "data/text/clean.h"
 #include "data/words/word_cache.h"

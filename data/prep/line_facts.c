@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "data/shard/shard.h"
-#include "data/subword/pipeline.h"
+#include "data/pipeline/pipeline.h"
 #include "data/text/sentences.h"
 #include "share/base/file.h"
 #include "share/base/mem.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "data/prep/parallel.h"
-#include "data/subword/line_tags.h"
+#include "data/pipeline/line_tags.h"
 #include "share/base/hash.h"
 #include "share/base/mem.h"
 

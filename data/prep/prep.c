@@ -14,7 +14,7 @@
 #include "data/prep/prep_verdicts.h"
 #include "data/prep/round_trip.h"
 #include "data/source/corpus.h"
-#include "data/subword/line_tags.h"
+#include "data/pipeline/line_tags.h"
 #include "data/text/tokenize.h"
 #include "share/base/clock.h"
 #include "share/base/file.h"

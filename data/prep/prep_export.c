@@ -19,7 +19,7 @@
 
 #include "data/prep/parallel.h"
 #include "data/prep/prep_pairs.h"
-#include "data/subword/pipeline.h"
+#include "data/pipeline/pipeline.h"
 #include "share/base/file.h"
 #include "share/base/mem.h"
 

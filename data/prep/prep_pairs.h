@@ -12,7 +12,7 @@
 #include "data/prep/external_shuffle.h"
 #include "data/prep/prep_stages.h"
 #include "data/shard/shuffle.h"
-#include "data/subword/pipeline.h"
+#include "data/pipeline/pipeline.h"
 #include "share/base/buf.h"
 
 struct pair_words {

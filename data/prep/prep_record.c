@@ -6,7 +6,7 @@
 
 #include "data/prep/prep_plan.h"
 #include "data/source/manifest.h"
-#include "data/subword/pipeline.h"
+#include "data/pipeline/pipeline.h"
 #include "data/text/chars.h"
 #include "share/base/file.h"
 #include "share/base/flow.h"

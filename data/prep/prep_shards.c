@@ -8,7 +8,7 @@
 #include "data/prep/prep_pairs.h"
 #include "data/prep/word_ids.h"
 #include "data/shard/shard.h"
-#include "data/subword/pipeline.h"
+#include "data/pipeline/pipeline.h"
 #include "share/base/file.h"
 #include "share/base/mem.h"
 #include "share/base/number_format.h"

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "data/prep/prep_pairs.h"
-#include "data/subword/pipeline.h"
+#include "data/pipeline/pipeline.h"
 #include "share/base/flow.h"
 #include "share/base/mem.h"
 

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "data/prep/parallel.h"
-#include "data/subword/pair_tools.h"
-#include "data/subword/pipeline.h"
+#include "data/pipeline/pair_tools.h"
+#include "data/pipeline/pipeline.h"
 #include "data/text/chars.h"
 #include "share/base/file.h"
 #include "share/base/text.h"

@@ -25,7 +25,7 @@
 #include "data/shard/shard.h"
 #include "data/shard/tag_mix.h"
 #include "data/shard/token_batch.h"
-#include "data/subword/resplit.h"
+#include "data/pipeline/resplit.h"
 
 struct loader;
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/subword/vocabs.h"
+#include "data/pipeline/vocabs.h"
 #include "share/base/file.h"
 #include "share/base/mem.h"
 

@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "data/subword/pipeline.h"
+#include "data/pipeline/pipeline.h"
 #include "share/base/err.h"
 
 struct banned_phrases;

@@ -1,6 +1,6 @@
 # eval/decode: decoding of token ids: beam search, sampling, incremental decoding, constraints.
 # Enter at decode.h; beam.c, banned_phrases.c and incremental.c explain the algorithms.
-# May use: data/subword, data/shard, kernels/ops, train/model, share.
+# May use: data/subword, data/sentencepiece, data/pipeline, data/shard, kernels/ops, train/model, share.
 libeval_a_SOURCES += \
 	%D%/alternatives.c %D%/banned_phrases.c %D%/banned_phrases.h %D%/beam.c %D%/beam.h %D%/beam_constrain.c \
 	%D%/beam_internal.h %D%/decode.c %D%/decode.h %D%/decode_attention.c %D%/decode_internal.h %D%/decode_result.c %D%/decode_worker.c \

@@ -10,7 +10,7 @@
 
 #include "data/shard/shard.h"
 #include "data/source/corpus.h"
-#include "data/subword/line_tags.h"
+#include "data/pipeline/line_tags.h"
 #include "eval/metrics/chrf.h"
 #include "share/base/clock.h"
 #include "share/base/file.h"

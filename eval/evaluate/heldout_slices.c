@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/subword/line_tags.h"
+#include "data/pipeline/line_tags.h"
 #include "share/base/clock.h"
 #include "share/base/file.h"
 #include "share/base/lines.h"

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/subword/line_tags.h"
+#include "data/pipeline/line_tags.h"
 #include "eval/evaluate/heldout.h"
 #include "eval/evaluate/score_tools.h"
 #include "eval/metrics/chrf.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "data/subword/sp.h"
+#include "data/sentencepiece/sp.h"
 #include "eval/exchange/import_format.h"
 #include "share/base/mem.h"
 #include "share/base/text.h"

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/subword/sp.h"
+#include "data/sentencepiece/sp.h"
 #include "eval/exchange/import_format.h"
 #include "eval/exchange/yaml_subset.h"
 #include "share/base/mem.h"

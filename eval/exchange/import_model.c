@@ -8,8 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "data/subword/pipeline.h"
-#include "data/subword/vocabs.h"
+#include "data/pipeline/pipeline.h"
+#include "data/pipeline/vocabs.h"
 #include "eval/exchange/model_export.h"
 #include "share/base/mem.h"
 #include "share/conf/text_facts.h"

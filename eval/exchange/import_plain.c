@@ -8,7 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "data/subword/pipeline.h"
+#include "data/pipeline/pipeline.h"
 #include "eval/exchange/import_format.h"
 #include "share/base/mem.h"
 #include "share/base/text.h"

@@ -1,6 +1,6 @@
 # eval/exchange: import of weights and logs of other programs, export of models and records.
 # Enter at import.h and model_export.h.
-# May use: data/words, data/subword, data/shard, kernels/ops, train/model, train/ckpt, train/record, share.
+# May use: data/words, data/subword, data/sentencepiece, data/pipeline, data/shard, kernels/ops, train/model, train/ckpt, train/record, share.
 libeval_a_SOURCES += \
 	%D%/ct2.c %D%/ct2.def %D%/ct2.h %D%/ct2_read.c %D%/import.c %D%/import.h \
 	%D%/import_format.h %D%/import_formats.c %D%/import_hugging_face.c %D%/import_marian.c \

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/subword/line_tags.h"
+#include "data/pipeline/line_tags.h"
 #include "share/base/file.h"
 #include "share/base/flow.h"
 #include "share/base/hash.h"

@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "data/subword/pipeline.h"
+#include "data/pipeline/pipeline.h"
 #include "eval/decode/decode.h"
 #include "share/base/err.h"
 #include "share/conf/conf.h"

@@ -1,6 +1,6 @@
 # eval/translate: the command translate, the translation service, and constraints of users.
 # Enter at engine.h (a loaded model) and translate.h (the command).
-# May use: data/text, data/subword, train/model, train/ckpt, eval/decode, eval/metrics, share.
+# May use: data/text, data/subword, data/sentencepiece, data/pipeline, train/model, train/ckpt, eval/decode, eval/metrics, share.
 libeval_a_SOURCES += \
 	%D%/constraint_options.c %D%/constraint_options.h \
 	%D%/engine.c %D%/engine.h \

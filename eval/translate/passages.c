@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/subword/line_tags.h"
+#include "data/pipeline/line_tags.h"
 #include "data/text/sentences.h"
 #include "share/base/mem.h"
 #include "share/base/util.h"

@@ -12,7 +12,7 @@
  * and alignments one after the other; hypothesis h joins the h-th ones (the last one where a sentence
  * has fewer). Its log-probability is the sum; its score is the mean, weighted by tokens.
  *
- * The tag of a line (data/subword/line_tags.h) is the tag of each of its sentences: the model reads it in front of all of
+ * The tag of a line (data/pipeline/line_tags.h) is the tag of each of its sentences: the model reads it in front of all of
  * them. So the source of the joined translation has tags that the line has not, which alignments of words do not count.
  *
  * The prefix of a line is split too, by the rules of the target language: its sentences are prefixes

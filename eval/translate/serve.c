@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/subword/line_tags.h"
+#include "data/pipeline/line_tags.h"
 #include "eval/translate/suggest.h"
 #include "share/base/file.h"
 #include "share/base/lines.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "data/subword/line_tags.h"
+#include "data/pipeline/line_tags.h"
 #include "eval/translate/constraint_options.h"
 #include "eval/translate/engine.h"
 #include "eval/translate/passages.h"

@@ -11,7 +11,7 @@
 #include "data/shard/shard.h"
 #include "data/shard/shuffle.h"
 #include "data/subword/bpe.h"
-#include "data/subword/pipeline.h"
+#include "data/pipeline/pipeline.h"
 #include "share/base/file.h"
 #include "share/base/mem.h"
 #include "share/base/text.h"

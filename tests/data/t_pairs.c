@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
-#include "data/subword/line_tags.h"
-#include "data/subword/pipeline.h"
+#include "data/pipeline/line_tags.h"
+#include "data/pipeline/pipeline.h"
 #include "share/base/file.h"
 #include "share/base/util.h"
 

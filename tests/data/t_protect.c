@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "data/subword/bpe.h"
-#include "data/subword/pipeline.h"
-#include "data/subword/resplit.h"
-#include "data/subword/sp.h"
+#include "data/pipeline/pipeline.h"
+#include "data/pipeline/resplit.h"
+#include "data/sentencepiece/sp.h"
 #include "data/text/chars.h"
 #include "data/text/protect.h"
 #include "share/base/file.h"

@@ -7,7 +7,7 @@
 #include "data/prep/blocks.h"
 #include "data/prep/prep_stages.h"
 #include "data/prep/token_column.h"
-#include "data/subword/pipeline.h"
+#include "data/pipeline/pipeline.h"
 #include "data/text/clean.h"
 #include "share/base/file.h"
 #include "share/base/hash.h"

@@ -10,7 +10,7 @@
 #include "data/source/archive.h"
 #include "data/source/corpus.h"
 #include "data/source/manifest.h"
-#include "data/subword/pipeline.h"
+#include "data/pipeline/pipeline.h"
 #include "share/base/file.h"
 #include "share/base/text.h"
 

@@ -12,12 +12,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "data/subword/pipeline.h"
-#include "data/subword/sp.h"
-#include "data/subword/sp_charsmap.h"
-#include "data/subword/sp_model.h"
-#include "data/subword/sp_normalize.h"
-#include "data/subword/sp_rules.h"
+#include "data/pipeline/pipeline.h"
+#include "data/sentencepiece/sp.h"
+#include "data/sentencepiece/sp_charsmap.h"
+#include "data/sentencepiece/sp_model.h"
+#include "data/sentencepiece/sp_normalize.h"
+#include "data/sentencepiece/sp_rules.h"
 #include "data/words/vocab.h"
 #include "share/base/file.h"
 #include "share/base/hash.h"

@@ -10,10 +10,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "data/subword/piece_trie.h"
-#include "data/subword/resplit.h"
-#include "data/subword/sp.h"
-#include "data/subword/sp_lattice.h"
+#include "data/sentencepiece/piece_trie.h"
+#include "data/pipeline/resplit.h"
+#include "data/sentencepiece/sp.h"
+#include "data/sentencepiece/sp_lattice.h"
 #include "data/words/vocab.h"
 #include "share/base/file.h"
 #include "share/base/rng.h"

@@ -6,7 +6,7 @@
 
 #include "data/shard/shard.h"
 #include "data/shard/shortlist.h"
-#include "data/subword/vocabs.h"
+#include "data/pipeline/vocabs.h"
 #include "share/base/file.h"
 #include "share/base/util.h"
 #include "share/conf/text_facts.h"

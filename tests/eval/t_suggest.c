@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "data/subword/pipeline.h"
+#include "data/pipeline/pipeline.h"
 #include "eval/decode/banned_phrases.h"
 #include "share/base/file.h"
 

@@ -9,7 +9,7 @@
 #include "data/source/archive.h"
 #include "data/source/manifest_internal.h"
 #include "data/subword/bpe.h"
-#include "data/subword/sp.h"
+#include "data/sentencepiece/sp.h"
 #include "data/text/encoding.h"
 #include "data/text/protect.h"
 #include "data/text/sgm.h"

@@ -22,7 +22,7 @@ shortlist	data/shard/shortlist.c
 side	data/prep/token_column.c	
 words	data/words/intern.c	
 archive	data/source/archive.c	ustar \x1F\x8B\x08 BZh91AY \xFD7zXZ PK\x03\x04 path= size= GNU.sparse.
-sp	data/subword/sp_model.c	\xE2\x96\x81 <unk> \x0A\x0B \x12 \x18\x02
+sp	data/sentencepiece/sp_model.c	\xE2\x96\x81 <unk> \x0A\x0B \x12 \x18\x02
 safetensors	train/ckpt/safetensors.c	F32 F16 BF16 I64 U8 __metadata__ "data_offsets":[0,4]
 weights	eval/exchange/ct2_read.c eval/exchange/weight_map.def eval/exchange/ct2.def train/ckpt/safetensors.c	TransformerSpec
 npz	eval/exchange/import_marian.c eval/exchange/weight_map.def	\x93NUMPY PK\x05\x06 PK\x01\x02

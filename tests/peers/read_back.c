@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "data/source/archive.h"
-#include "data/subword/sp_model.h"
+#include "data/sentencepiece/sp_model.h"
 #include "data/text/sgm.h"
 #include "share/base/hash.h"
 #include "share/base/text.h"

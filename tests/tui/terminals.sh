@@ -34,6 +34,7 @@ waiting() {
 	done
 }
 shows() { $tmux capture-pane -p | grep -qF -- "$1"; }
+shell_has_terminal() { test "$($tmux display -p '#{pane_current_command}')" = sh; }
 hides() { ! shows "$1"; }
 until_shown() { waiting "\"$1\" did not appear" shows "$1"; }
 until_gone() { waiting "\"$1\" did not go away" hides "$1"; }
@@ -161,7 +162,8 @@ waiting "after fg it shows something else" is_as_dumped
 kill -STOP "$pid"
 $tmux resize-window -x 100 -y 30
 $tmux resize-window -x 80 -y 24
-until_shown "ready-"	# the shell has noticed, and has the terminal, with our modes: no Enter
+# The shell has the terminal again, with our modes, so C-j ends the line. Its prompt may be wrapped at the edge of the screen.
+waiting "the shell did not notice SIGSTOP" shell_has_terminal
 keys "fg" C-j
 waiting "after SIGSTOP and SIGCONT it shows something else" is_as_dumped
 keys C-z

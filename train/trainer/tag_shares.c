@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "data/subword/line_tags.h"
+#include "data/pipeline/line_tags.h"
 #include "share/base/mem.h"
 #include "share/base/number_format.h"
 #include "share/base/text.h"

@@ -39,7 +39,7 @@
 #include "data/shard/loader.h"
 #include "data/shard/shard.h"
 #include "data/shard/token_batch.h"
-#include "data/subword/vocabs.h"
+#include "data/pipeline/vocabs.h"
 #include "kernels/profile.h"
 #include "share/base/err.h"
 #include "share/base/statistics.h"

@@ -15,7 +15,7 @@
 #include "data/inspect/drop_ledger_read.h"
 #include "data/inspect/pair_texts.h"
 #include "data/inspect/pair_trial.h"
-#include "data/subword/piece_trace.h"
+#include "data/pipeline/piece_trace.h"
 #include "data/words/vocab.h"
 #include "share/format/json.h"
 #include "tui/run/workspace_index.h"
