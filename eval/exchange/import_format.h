@@ -76,6 +76,11 @@ int import_set_options(struct import_job *m, const char *const *options, struct 
 int import_set_text_options(struct import_job *m, const char *vocabularies, struct err *e);
 /* Sets the segmentation of each side to the kind of its SentencePiece model in the staging folder. */
 int import_find_segmentations(struct import_job *m, struct err *e);
+/*
+ * Copies source.spm and target.spm to the staging folder and sets the options of the text: vocabularies is separate,
+ * else merged, or joint if recipe.ini of the folder says so and both are equal, as an export writes them.
+ */
+int import_stage_pair(struct import_job *m, bool is_separate, struct err *e);
 /* Sets t.shape to the architecture that the options of c describe. */
 int import_shape_of_options(struct import_job *m, struct err *e);
 /* *path: a file of m->pieces, freed by the caller; NULL if it does not exist. */

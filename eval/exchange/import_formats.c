@@ -236,3 +236,43 @@ int import_stage_file(const struct import_job *m, const char *name, const char *
 	free(at);
 	return rc;
 }
+
+/* Are two files of the folder equal? */
+static int compare_files(const struct import_job *m, const char *a, const char *b, bool *are_equal,
+			 struct err *e)
+{
+	char *paths[] = { file_path(e, "%s/%s", m->folder, a),
+			  file_path(e, "%s/%s", m->folder, b) };
+	struct map x = { 0 }, y = { 0 };
+	int rc = paths[0] && paths[1] ? 0 : e->code;
+
+	*are_equal = false;
+	if (!rc && file_exists(paths[0]) && file_exists(paths[1])) {
+		rc = map_open(&x, paths[0], e);
+		if (!rc)
+			rc = map_open(&y, paths[1], e);
+		*are_equal = !rc && x.len == y.len && x.len && !memcmp(x.data, y.data, x.len);
+	}
+	map_close(&x);
+	map_close(&y);
+	free(paths[0]);
+	free(paths[1]);
+	return rc;
+}
+
+int import_stage_pair(struct import_job *m, bool is_separate, struct err *e)
+{
+	bool is_joint = !is_separate && import_option_given(m->c, "vocabularies") &&
+			m->c->vocabularies == VOCABULARIES_JOINT;
+
+	if (is_joint && compare_files(m, "source.spm", "target.spm", &is_joint, e))
+		return e->code;
+	if (import_set_text_options(m, is_separate ? "separate" : is_joint ? "joint" : "merged", e))
+		return e->code;
+	if (is_joint)
+		return import_stage_file(m, "source.spm", SENTENCEPIECE_FILE, e);
+	return import_stage_file(m, "source.spm", SOURCE_SENTENCEPIECE_FILE, e) ||
+			       import_stage_file(m, "target.spm", TARGET_SENTENCEPIECE_FILE, e)
+		       ? e->code
+		       : 0;
+}

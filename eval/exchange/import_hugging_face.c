@@ -270,8 +270,6 @@ static int read_languages(struct import_job *m, struct err *e)
 
 static int open_hugging_face(struct import_job *m, struct err *e)
 {
-	static const char *const tables[] = { "shared.weight", "decoder.embed_tokens.weight",
-					      "lm_head.weight", NULL };
 	char *path = file_path(e, "%s/config.json", m->folder);
 	int rc = path ? json_read_optional(&m->config, path, MAX_CONFIG, e) : e->code;
 
@@ -283,7 +281,7 @@ static int open_hugging_face(struct import_job *m, struct err *e)
 			     ? import_open_safetensors(&m->f, m->file, e)
 			     : import_open_torch(&m->f, m->file, e);
 	if (!rc)
-		rc = weight_map_begin(&m->t, &m->f, NAMING_layers, tables, e);
+		rc = weight_map_begin(&m->t, &m->f, NAMING_layers, NULL, e);
 	if (!rc)
 		rc = read_architecture(m, e);
 	if (!rc)
@@ -350,7 +348,7 @@ static int stage_hugging_face(struct import_job *m, struct err *e)
 	int rc;
 
 	m->special = (struct special_token_names){ "</s>", "<s>", "<unk>", .may_lack = true };
-	rc = import_set_text_options(m, is_separate ? "separate" : "merged", e);
+	rc = import_stage_pair(m, is_separate, e);
 	if (!rc && is_separate)
 		rc = stage_vocabulary(m, "vocab.json", SOURCE_VOCABULARY_FILE, &m->rows.source, e);
 	if (!rc && is_separate)
@@ -360,10 +358,6 @@ static int stage_hugging_face(struct import_job *m, struct err *e)
 		rc = stage_vocabulary(m, "vocab.json", VOCABULARY_FILE, &m->rows.target, e);
 	if (!rc && m->t.shape.decoder_start == DECODER_START)
 		m->rows.target[TOKEN_START] = m->rows.target[TOKEN_PAD];
-	if (!rc)
-		rc = import_stage_file(m, "source.spm", SOURCE_SENTENCEPIECE_FILE, e);
-	if (!rc)
-		rc = import_stage_file(m, "target.spm", TARGET_SENTENCEPIECE_FILE, e);
 	return rc ? rc : import_find_segmentations(m, e);
 }
 
