@@ -78,7 +78,7 @@ static void put_marian_config(const struct export_job *x, const struct token_row
 	buf_printf(b, "transformer-ffn-activation: %s\n", marian_activation(s));
 	buf_printf(b, "transformer-preprocess: \"%s\"\ntransformer-postprocess: da%s\n",
 		   is_pre ? norm : "", is_pre ? "" : norm);
-	buf_printf(b, "transformer-postprocess-emb: d%s\ntransformer-postprocess-top: \"%s\"\n",
+	buf_printf(b, "transformer-postprocess-emb: %sd\ntransformer-postprocess-top: \"%s\"\n",
 		   s->embedding_norm ? norm : "", is_pre && s->final_norm == ARCH_YES ? norm : "");
 	buf_printf(b, "transformer-decoder-autoreg: %s\ndec-cell: ssru\n",
 		   s->decoder_self == DECODER_SSRU ? "rnn" : "self-attention");

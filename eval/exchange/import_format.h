@@ -4,7 +4,7 @@
  * import_find_format() finds the weights in a folder and the format that recognises them. An import then
  * calls, in this order (import_model.c):
  *
- *	open	lists the tensors in job->f; decides naming, embedding table and architecture in job->t; sets the
+ *	open	may unpack files below job->staging; lists the tensors in job->f; decides naming, embedding table and architecture in job->t; sets the
  *		options of section [data] in job->c that follow from the files
  *	stage	writes the vocabularies and subword models to job->staging, and fills job->rows
  *
@@ -47,6 +47,7 @@ struct import_job {
 	struct special_token_names special; /* point into config */
 	struct json *config;		    /* owned: a file of the format; NULL: none */
 	struct weight_rows rows;	    /* the rows of each token id */
+	char *unpacked, *unpacked_file; /* owned: folder and weights of an archive; NULL: none */
 };
 
 struct import_format {
@@ -57,7 +58,7 @@ struct import_format {
 };
 
 extern const struct import_format import_hugging_face, import_marian, import_ctranslate2,
-	import_safetensors, import_pickle;
+	import_safetensors, import_pickle, import_argos;
 
 /*
  * Finds the weights that path names, a file or a folder, and their format. *format NULL: no format

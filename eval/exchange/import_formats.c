@@ -16,7 +16,7 @@
 /* In the order in which they are tried. */
 static const struct import_format *const formats[] = {
 	&import_hugging_face, &import_ctranslate2, &import_safetensors,
-	&import_marian,	      &import_pickle,
+	&import_marian,	      &import_argos,	   &import_pickle,
 };
 
 /* Names of weights in a folder, then the ends of names of which it may have one. */
@@ -113,10 +113,11 @@ int import_find_format(const char *path, struct import_source *s,
 		if (formats[i]->recognise(s))
 			*format = formats[i];
 	if (!rc && !*format && s->n > 4 && !memcmp(s->bytes, "PK\3\4", 4))
-		rc = err_set(e, ERR_DATA,
-			     "%s: an archive without Marian's special:model.yml or PyTorch's "
-			     "data.pkl: expected weights of a known program",
-			     path);
+		rc = err_set(
+			e, ERR_DATA,
+			"%s: an archive without Marian's special:model.yml, PyTorch's data.pkl or "
+			"Argos Translate's metadata.json: expected weights of a known program",
+			path);
 	s->bytes = NULL;
 	map_close(&map);
 	return rc;

@@ -497,18 +497,25 @@ static int list_yaml_tokens(struct token_list *w, const struct yaml *y, const ch
 	return 0;
 }
 
+/* Copies the pieces, because those of the model do not end in NUL. */
 static int list_spm_tokens(struct token_list *w, const struct sp *s, struct err *e)
 {
 	const struct intern *all = sp_pieces(s);
+	const char *at;
+	size_t n;
 
-	w->items = mem_alloc((size_t)all->n, sizeof(*w->items), e);
+	for (int32_t i = 0; i < all->n; i++) {
+		const char *piece = intern_text(all, i, &n);
+
+		buf_add(&w->text, piece, n);
+		buf_add_char(&w->text, 0);
+	}
+	w->items = buf_check(&w->text, e) ? NULL : mem_alloc((size_t)all->n, sizeof(*w->items), e);
 	if (!w->items)
 		return e->code;
-	for (int32_t i = 0; i < all->n; i++) {
-		size_t n;
-
-		w->items[w->n++] = intern_text(all, i, &n);
-	}
+	at = buf_text(&w->text);
+	for (int32_t i = 0; i < all->n; i++, at += strlen(at) + 1)
+		w->items[w->n++] = at;
 	return 0;
 }
 
