@@ -4,8 +4,8 @@
  *
  * The decoder starts from <pad>, whose row becomes a zero vector, or the row of <s>. The model can predict <pad> in
  * softmax, so the bias of its logit is that of Werkbank's <pad> if the rows are the same, else it is silent. Rows of <s> and <pad>
- * that take part in Werkbank's softmax and have no such place follow the pieces as "<s>" and "<unused_pad>"; with them
- * probabilities are equal. None of these tokens is ever generated (bad_words_ids). Tables of positions are
+ * that take part in Werkbank's softmax and have no such place follow the pieces as "<s>" or "<unused_s>", and "<unused_pad>"; with
+ * them probabilities are equal. None of these tokens is ever generated (bad_words_ids). Tables of positions are
  * written unless they are those that MarianMT computes itself.
  */
 #include <math.h>
@@ -86,7 +86,8 @@ static int target_rows(const struct export_job *x, struct hf_rows *h, struct err
 	for (int32_t i = N_SPECIAL_TOKENS; i < vocab_real_size(v); i++)
 		add_hf_row(h, (struct token_row){ i, false }, vocab_piece(v, i), false);
 	if (!export_is_silent(x, TOKEN_START))
-		add_hf_row(h, (struct token_row){ TOKEN_START, false }, "<s>", true);
+		add_hf_row(h, (struct token_row){ TOKEN_START, false },
+			   x->shape->decoder_start == DECODER_ZERO ? "<s>" : "<unused_s>", true);
 	if (!is_pad_start(x) && !export_is_silent(x, TOKEN_PAD))
 		add_hf_row(h, (struct token_row){ TOKEN_PAD, false }, "<unused_pad>", true);
 	if (!is_separate) /* converters expect it at the end */
@@ -323,6 +324,14 @@ static int write_hf_weights(const struct export_job *x, const struct hf_rows *ro
 				     weight_store_add_positions(&h.store,
 								"decoder.embed_positions.weight",
 								POSITIONS, e)
+			     ? e->code
+			     : 0;
+	if (!rc &&
+	    s->tied_embeddings == TIED_SOURCE) /* transformers ties them only with the output */
+		rc = weight_store_add_copy(&h.store, "encoder.embed_tokens.weight", "shared.weight",
+					   e) ||
+				     weight_store_add_copy(&h.store, "decoder.embed_tokens.weight",
+							   "shared.weight", e)
 			     ? e->code
 			     : 0;
 	if (!rc)

@@ -82,6 +82,8 @@ int import_find_segmentations(struct import_job *m, struct err *e);
  * else merged, or joint if recipe.ini of the folder says so and both are equal, as an export writes them.
  */
 int import_stage_pair(struct import_job *m, bool is_separate, struct err *e);
+/* Sets the option protect to the pieces that choose a language, ">>xxx<<"; without any it stays. */
+int import_protect_tags(struct import_job *m, const struct token_list *w, struct err *e);
 /* Sets t.shape to the architecture that the options of c describe. */
 int import_shape_of_options(struct import_job *m, struct err *e);
 /* *path: a file of m->pieces, freed by the caller; NULL if it does not exist. */

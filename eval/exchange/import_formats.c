@@ -238,6 +238,26 @@ int import_stage_file(const struct import_job *m, const char *name, const char *
 	return rc;
 }
 
+int import_protect_tags(struct import_job *m, const struct token_list *w, struct err *e)
+{
+	struct buf all = { 0 };
+	int rc = 0;
+
+	for (size_t i = 0; i < w->n; i++)
+		if (w->items[i] && text_starts_with(w->items[i], ">>") &&
+		    text_ends_with(w->items[i], "<<") && strlen(w->items[i]) > 4)
+			buf_printf(&all, "%s%s", all.len ? " " : "", w->items[i]);
+	if (all.len) {
+		const char *const set[] = { "protect", buf_text(&all), NULL };
+
+		rc = buf_check(&all, e);
+		if (!rc)
+			rc = import_set_options(m, set, e);
+	}
+	buf_free(&all);
+	return rc;
+}
+
 /* Are two files of the folder equal? */
 static int compare_files(const struct import_job *m, const char *a, const char *b, bool *are_equal,
 			 struct err *e)

@@ -291,27 +291,6 @@ static int open_hugging_face(struct import_job *m, struct err *e)
 
 /* ---- text -------------------------------------------------------------- */
 
-/* Protects the pieces that choose a language, ">>xxx<<". */
-static int protect_languages(struct import_job *m, const struct token_list *w, struct err *e)
-{
-	struct buf all = { 0 };
-	int rc = 0;
-
-	for (size_t i = 0; i < w->n; i++)
-		if (w->items[i] && text_starts_with(w->items[i], ">>") &&
-		    text_ends_with(w->items[i], "<<") && strlen(w->items[i]) > 4)
-			buf_printf(&all, "%s%s", all.len ? " " : "", w->items[i]);
-	if (all.len) {
-		const char *const set[] = { "protect", buf_text(&all), NULL };
-
-		rc = buf_check(&all, e);
-		if (!rc)
-			rc = import_set_options(m, set, e);
-	}
-	buf_free(&all);
-	return rc;
-}
-
 /* Writes the vocabulary NAME of the folder as TO, and the rows of its ids. */
 static int stage_vocabulary(struct import_job *m, const char *name, const char *to, int32_t **rows,
 			    struct err *e)
@@ -325,7 +304,7 @@ static int stage_vocabulary(struct import_job *m, const char *name, const char *
 	if (!rc)
 		rc = token_list_write(&w, &m->special, out, rows, &n, e);
 	if (!rc)
-		rc = protect_languages(m, &w, e);
+		rc = import_protect_tags(m, &w, e);
 	token_list_close(&w);
 	free(path);
 	free(out);

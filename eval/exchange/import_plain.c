@@ -239,6 +239,8 @@ static int use_words(struct import_job *m, const struct plain_side *s, const cha
 				"%s has %zu tokens, but the embedding table \"%s\" has %lld rows",
 				path, w.n, s->table ? s->table->name : "",
 				s->table ? (long long)s->table->rows : 0);
+		if (!rc && m->t.scheme == NAMING_ctranslate2)
+			rc = import_protect_tags(m, &w, e);
 	}
 	vocab_close(v);
 	token_list_close(&w);

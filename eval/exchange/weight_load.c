@@ -90,7 +90,7 @@ static int load_tensor_part(struct weight_loader *k, const struct weight_rule *r
 				 .from = r->from * d,
 				 .n = r->rows ? r->rows * d : outputs,
 				 .to = r->to * d };
-	int64_t rows = a.outputs, cols = a.inputs;
+	int64_t rows, cols;
 
 	if (weight_rule_is_memory(r))
 		a.to += 2 * d * layer;
@@ -98,10 +98,8 @@ static int load_tensor_part(struct weight_loader *k, const struct weight_rule *r
 		a.outputs = a.n = outputs / 2;
 		a.to = r->half == 2 ? a.n : 0;
 	}
-	if (is_vector || is_transposed) {
-		rows = a.inputs;
-		cols = a.outputs;
-	}
+	rows = is_vector || is_transposed ? a.inputs : a.outputs;
+	cols = is_vector || is_transposed ? a.outputs : a.inputs;
 	if (x->rows != rows || x->cols != cols || a.to + a.n > outputs)
 		return wrong_shape(k, x, rows, cols, e);
 	assert(a.from + a.n <= a.outputs);

@@ -2,6 +2,7 @@
 #include "eval/exchange/weight_store.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -167,6 +168,19 @@ int weight_store_add_positions(struct weight_store *s, const char *name, int64_t
 	x->rows = rows;
 	x->cols = s->shape->d_model;
 	x->is_positions = true;
+	return 0;
+}
+
+int weight_store_add_copy(struct weight_store *s, const char *name, const char *of, struct err *e)
+{
+	const struct weight_item *from = weight_store_find(s, of);
+	const size_t i = from ? (size_t)(from - s->items) : 0; /* items may move */
+	struct weight_item *x = from ? add_weight_item(s, name, 0, e) : NULL;
+
+	if (!x)
+		return from ? e->code : 0;
+	*x = s->items[i];
+	snprintf(x->name, sizeof(x->name), "%s", name);
 	return 0;
 }
 

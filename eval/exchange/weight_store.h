@@ -55,6 +55,8 @@ int weight_store_open(struct weight_store *s, enum tensor_naming scheme,
 /* Appends a tensor of positions, computed from the shape. */
 int weight_store_add_positions(struct weight_store *s, const char *name, int64_t rows,
 			       struct err *e);
+/* Appends the tensor `of` once more, under another name; nothing if the model has no such tensor. */
+int weight_store_add_copy(struct weight_store *s, const char *name, const char *of, struct err *e);
 /* Row r of an item: cols floats. */
 void weight_store_row(const struct weight_store *s, const struct weight_item *x, int64_t r,
 		      float *out);
