@@ -62,6 +62,8 @@ int export_check_pieces(const struct export_job *x, const struct export_format *
 /* Copies NAME of the model's folder to job->out as TO; a file that is missing is left out if is_optional. */
 int export_copy_file(const struct export_job *x, const char *name, const char *to, bool is_optional,
 		     struct err *e);
+/* Copies recipe.ini and vocab.tsv, by which import finds options and frequencies again. */
+int export_copy_vocabularies(const struct export_job *x, struct err *e);
 /* Copies recipe.ini and the files that split text, by which import finds the same text pipeline again. */
 int export_copy_pipeline(const struct export_job *x, struct err *e);
 

@@ -107,6 +107,18 @@ int export_copy_file(const struct export_job *x, const char *name, const char *t
 	return rc;
 }
 
+int export_copy_vocabularies(const struct export_job *x, struct err *e)
+{
+	int rc = export_copy_file(x, "recipe.ini", "recipe.ini", true, e);
+
+	for (int side = text_vocabularies(x->text) > 1 ? 0 : 1; !rc && side < 2; side++) {
+		const char *name = text_vocabulary_file(x->text, side);
+
+		rc = export_copy_file(x, name, name, false, e);
+	}
+	return rc;
+}
+
 int export_copy_pipeline(const struct export_job *x, struct err *e)
 {
 	static const char *const names[] = { "recipe.ini", MODEL_FILE_NAMES };

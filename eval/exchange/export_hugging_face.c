@@ -395,7 +395,7 @@ static int write_hf_texts(const struct export_job *x, const struct hf_rows *h, s
 	     write_hf_vocabulary(x, h->target_names, h->rows.n_target, "target_vocab.json", e)) ||
 	    export_copy_file(x, text_codes_file(x->text, 0), "source.spm", false, e) ||
 	    export_copy_file(x, text_codes_file(x->text, 1), "target.spm", false, e) ||
-	    export_copy_file(x, "recipe.ini", "recipe.ini", true, e))
+	    export_copy_vocabularies(x, e))
 		return e->code;
 	return write_hf_tokenizer(x, e);
 }

@@ -7,7 +7,8 @@
  *	vocab.yml        else the numbers of the pieces, or vocab.source.yml and vocab.target.yml; Marian reads pieces
  *	source.spm target.spm, or bpe.codes
  *	                 what splits text into these pieces
- *	recipe.ini       the options of the text, for werkbank import
+ *	recipe.ini vocab.tsv
+ *	                 options of the text and frequencies of the pieces, for werkbank import
  *
  * Marian's tables have no rows for <pad> and <s>: its decoder starts from a zero vector. Rows of these tokens follow the
  * pieces if they are part of the model's predictions. All options of the model are written, because Marian takes the
@@ -354,7 +355,7 @@ static int write_marian(const struct export_job *x, struct err *e)
 	if (!rc)
 		rc = write_decoder_options(x, source, target, e);
 	if (!rc)
-		rc = export_copy_file(x, "recipe.ini", "recipe.ini", true, e);
+		rc = export_copy_vocabularies(x, e);
 	if (!rc)
 		rc = write_npz(x, &rows, e);
 	free(rows.target);

@@ -96,22 +96,22 @@ static int inflate_member(const char *path, const struct zip_member *m, unsigned
 	return rc == Z_STREAM_END && made == m->full ? 0 : damaged_member(path, m, e);
 }
 
-static int unpack_member(const struct import_job *m, const struct zip_member *from, const char *to,
-			 size_t most, struct err *e)
+static int unpack_member(const char *package, const struct zip_member *from, const char *folder,
+			 const char *to, size_t most, struct err *e)
 {
-	char *path = file_path(e, "%s/%s", m->unpacked, to);
+	char *path = file_path(e, "%s/%s", folder, to);
 	unsigned char *chunk = path ? mem_alloc(CHUNK, 1, e) : NULL;
 	struct outfile out = { 0 };
 	int rc = chunk ? 0 : e->code;
 
 	if (!rc && from->full > most)
-		rc = err_set(e, ERR_DATA, "%s: the member \"%s\" has more than %zu bytes", m->file,
+		rc = err_set(e, ERR_DATA, "%s: the member \"%s\" has more than %zu bytes", package,
 			     to, most);
 	if (!rc)
 		rc = outfile_open(&out, path, e);
 	out.is_volatile = true;
 	if (!rc && from->is_deflated)
-		rc = inflate_member(m->file, from, chunk, out.stream, e);
+		rc = inflate_member(package, from, chunk, out.stream, e);
 	else if (!rc)
 		(void)!fwrite(from->data, 1, from->n, out.stream);
 	if (!rc)
@@ -122,31 +122,28 @@ static int unpack_member(const struct import_job *m, const struct zip_member *fr
 	return rc;
 }
 
-static int unpack_package(struct import_job *m, struct err *e)
+int import_unpack_argos(const char *package, const char *folder, struct err *e)
 {
 	struct map map = { 0 };
 	struct zip z = { .n = 0 };
-	int rc;
+	int rc = map_open(&map, package, e);
 
-	m->unpacked = file_path(e, "%s/package", m->staging.temporary);
-	rc = m->unpacked ? file_make_folders(m->unpacked, e) : e->code;
 	if (!rc)
-		rc = map_open(&map, m->file, e);
-	if (!rc)
-		rc = zip_open(&z, m->file, map.data, map.len, e);
+		rc = zip_open(&z, package, map.data, map.len, e);
 	if (!rc && zip_find(&z, "bpe.model", true) && !zip_find(&z, SENTENCEPIECE_FILE, true))
 		rc = err_set(
 			e, ERR_DATA,
 			"%s: the text of the package is split by bpe.model; only packages with "
 			"sentencepiece.model can be imported",
-			m->file);
+			package);
 	for (size_t i = 0; !rc && i < ARRAY_LEN(members); i++) {
 		const struct zip_member *from = zip_find(&z, members[i].name, true);
 
 		if (from)
-			rc = unpack_member(m, from, members[i].to, members[i].most, e);
+			rc = unpack_member(package, from, folder, members[i].to, members[i].most,
+					   e);
 		else if (members[i].is_needed)
-			rc = err_set(e, ERR_DATA, "%s has no %s", m->file, members[i].name);
+			rc = err_set(e, ERR_DATA, "%s has no %s", package, members[i].name);
 	}
 	zip_close(&z);
 	map_close(&map);
@@ -199,8 +196,12 @@ static int read_recipe(struct import_job *m, struct err *e)
 
 static int open_argos(struct import_job *m, struct err *e)
 {
-	int rc = unpack_package(m, e);
+	int rc;
 
+	m->unpacked = file_path(e, "%s/package", m->staging.temporary);
+	rc = m->unpacked ? file_make_folders(m->unpacked, e) : e->code;
+	if (!rc)
+		rc = import_unpack_argos(m->file, m->unpacked, e);
 	if (!rc)
 		rc = read_recipe(m, e);
 	if (!rc)

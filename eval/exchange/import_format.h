@@ -69,6 +69,9 @@ int import_find_format(const char *path, struct import_source *s,
 		       const struct import_format **format, struct err *e);
 void import_source_close(struct import_source *s);
 
+/* Unpacks the members of a package of Argos Translate to an existing folder. ERR_DATA: damaged, or one is missing. */
+int import_unpack_argos(const char *package, const char *folder, struct err *e);
+
 /* Is the option other than its default, or given? */
 bool import_option_given(const struct conf *c, const char *option);
 /* Sets options from name and value in turn, NULL at the end. */
@@ -84,6 +87,13 @@ int import_find_segmentations(struct import_job *m, struct err *e);
 int import_stage_pair(struct import_job *m, bool is_separate, struct err *e);
 /* Sets the option protect to the pieces that choose a language, ">>xxx<<"; without any it stays. */
 int import_protect_tags(struct import_job *m, const struct token_list *w, struct err *e);
+/* If a special token has no row in the file, its logit needs a bias that silences it: sets output_bias. */
+void import_silence_missing(struct import_job *m);
+/*
+ * Exports write vocab.tsv beside the foreign vocabulary, which has no frequencies: if the folder's has the tokens of the
+ * staged one, it is kept.
+ */
+int import_keep_frequencies(const struct import_job *m, struct err *e);
 /* Sets t.shape to the architecture that the options of c describe. */
 int import_shape_of_options(struct import_job *m, struct err *e);
 /* *path: a file of m->pieces, freed by the caller; NULL if it does not exist. */

@@ -3,8 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "data/sentencepiece/sp.h"
+#include "data/words/vocab.h"
 #include "eval/exchange/import_format.h"
 #include "share/base/mem.h"
 #include "share/base/text.h"
@@ -296,4 +298,48 @@ int import_stage_pair(struct import_job *m, bool is_separate, struct err *e)
 			       import_stage_file(m, "target.spm", TARGET_SENTENCEPIECE_FILE, e)
 		       ? e->code
 		       : 0;
+}
+
+void import_silence_missing(struct import_job *m)
+{
+	for (int i = 0; m->rows.target && i < N_SPECIAL_TOKENS; i++)
+		if (m->rows.target[i] < 0)
+			m->t.shape.output_bias = 1;
+}
+
+/* Replaces a staged vocabulary by that of the folder if both have the same tokens. */
+static int keep_vocabulary(const struct import_job *m, const char *name, struct err *e)
+{
+	char *from = file_path(e, "%s/%s", m->folder, name);
+	char *to = from ? file_path(e, "%s/%s", m->staging.temporary, name) : NULL;
+	struct vocab *a = NULL, *b = NULL;
+	bool are_equal = false;
+	int rc = to ? 0 : e->code;
+
+	if (!rc && file_exists(from) && file_exists(to)) {
+		a = vocab_open(from, e);
+		b = a ? vocab_open(to, e) : NULL;
+		rc = b ? 0 : e->code;
+		are_equal = b && vocab_size(a) == vocab_size(b);
+	}
+	for (int32_t i = 0; are_equal && i < vocab_size(a); i++)
+		are_equal = !strcmp(vocab_piece(a, i), vocab_piece(b, i));
+	if (are_equal && strcmp(vocab_sha256(a), vocab_sha256(b)) != 0 && !unlink(to))
+		rc = file_copy(from, to, e); /* a file of the staging folder is written once */
+	vocab_close(a);
+	vocab_close(b);
+	free(from);
+	free(to);
+	return rc;
+}
+
+int import_keep_frequencies(const struct import_job *m, struct err *e)
+{
+	static const char *const names[] = { VOCABULARY_FILE, SOURCE_VOCABULARY_FILE,
+					     TARGET_VOCABULARY_FILE };
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < ARRAY_LEN(names); i++)
+		rc = keep_vocabulary(m, names[i], e);
+	return rc;
 }

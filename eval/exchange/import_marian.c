@@ -350,6 +350,7 @@ static int set_marian_tables(struct import_job *m, const struct yaml *y, struct 
 				    has_source	 ? has_output ? "all" : "source"
 				    : has_output ? "output"
 						 : "none",
+				    "output_bias", is_on(y, "output-omit-bias") ? "no" : "yes",
 				    NULL };
 
 	return import_set_options(m, set, e);
@@ -358,20 +359,8 @@ static int set_marian_tables(struct import_job *m, const struct yaml *y, struct 
 static int read_marian(struct import_job *m, const struct yaml *y, struct err *e)
 {
 	static const char *const facts[] = {
-		"norm_epsilon",
-		"1e-6",
-		"attention_bias",
-		"yes",
-		"output_bias",
-		"yes",
-		"ffn_bias",
-		"yes",
-		"positions",
-		"sinusoid",
-		"decoder_start",
-		"zero",
-		"embedding_scale",
-		"sqrt",
+		"norm_epsilon", "1e-6",	    "attention_bias", "yes",  "ffn_bias",	 "yes",
+		"positions",	"sinusoid", "decoder_start",  "zero", "embedding_scale", "sqrt",
 		NULL,
 	};
 
@@ -612,6 +601,7 @@ static int stage_marian(struct import_job *m, struct err *e)
 		rc = stage_marian_vocabulary(m, v.target,
 					     is_joint ? VOCABULARY_FILE : TARGET_VOCABULARY_FILE,
 					     &m->rows.target, e);
+	import_silence_missing(m);
 	return rc || is_bpe ? rc : import_find_segmentations(m, e);
 }
 

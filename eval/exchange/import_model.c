@@ -195,6 +195,8 @@ static int make_imported_model(struct model_import *m, struct err *e)
 	int rc = m->job.format->stage(&m->job, e);
 
 	if (!rc)
+		rc = import_keep_frequencies(&m->job, e);
+	if (!rc)
 		rc = measure_vocabulary(m, e);
 	if (!rc)
 		rc = set_size_options(m, e);

@@ -364,14 +364,6 @@ static int stage_foreign_text(struct import_job *m, struct err *e)
 	return rc ? rc : import_find_segmentations(m, e);
 }
 
-/* A token without a row must not be predicted: its logit needs a bias. */
-static void silence_missing_tokens(struct import_job *m)
-{
-	for (int i = 0; m->rows.target && i < N_SPECIAL_TOKENS; i++)
-		if (m->rows.target[i] < 0)
-			m->t.shape.output_bias = 1;
-}
-
 static int stage_ct2(struct import_job *m, struct err *e)
 {
 	const bool is_known =
@@ -380,7 +372,7 @@ static int stage_ct2(struct import_job *m, struct err *e)
 		(!has_piece_file(m, "source.spm") && !has_piece_file(m, SENTENCEPIECE_FILE));
 	int rc = is_known ? stage_pieces(m, e) : stage_foreign_text(m, e);
 
-	silence_missing_tokens(m);
+	import_silence_missing(m);
 	return rc;
 }
 
