@@ -1,6 +1,6 @@
 /*
  * ct2.h - CTranslate2's format of weights: file version 6, TransformerSpec revision 7.
- * ct2.c writes it, ct2_read.c reads it (import_reader.h).
+ * ct2.c writes it, ct2_read.c reads it (import_reader.h), ct2_shape.c finds the architecture.
  *
  * model.bin, all numbers little-endian, text as u16 (bytes + 1), bytes, NUL:
  *
@@ -21,23 +21,23 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "eval/exchange/weight_store.h"
 #include "share/base/err.h"
-#include "train/ckpt/safetensors.h"
-#include "train/model/model.h"
 
 #define CT2_FILE_VERSION   6
 #define CT2_SPEC_REVISION  7
 #define CT2_POSITIONS_ROWS 1024 /* positions of an exported model: CTranslate2's limit */
 
 /*
- * Writes the weights of a model of this shape to a stream, as floats or int8, with the real
- * vocabulary's rows only. Needs memory for one row. ERR_DATA: a tensor is missing or has another
- * shape.
+ * Writes the weights, a store of NAMING_ctranslate2, to a stream as floats or int8. Needs memory for one row.
+ * ERR_DATA: a tensor is larger than the format allows.
  */
-int ct2_write(FILE *out, const struct safetensors *weights, const struct model_shape *shape,
-	      bool int8, struct err *e);
+int ct2_write(FILE *out, const struct weight_store *weights, bool int8, struct err *e);
 
-/* x[0 .. d): the sinusoids of position r, computed by the reference op "embed". */
-void ct2_position_row(float *x, int64_t d, int64_t r);
+/* CTranslate2's number of an activation (activation.h). */
+int ct2_activation(int32_t activation);
+
+/* Sets t->shape to the architecture of the file, except what config.json says. ERR_DATA: an unknown one. */
+int ct2_read_shape(struct weight_map *t, struct err *e);
 
 #endif

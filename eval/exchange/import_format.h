@@ -4,7 +4,7 @@
  * import_find_format() finds the weights in a folder and the format that recognises them. An import then
  * calls, in this order (import_model.c):
  *
- *	open	lists the tensors in job->f; decides naming, embedding table and architecture in job->t; sets the
+ *	open	may unpack files below job->staging; lists the tensors in job->f; decides naming, embedding table and architecture in job->t; sets the
  *		options of section [data] in job->c that follow from the files
  *	stage	writes the vocabularies and subword models to job->staging, and fills job->rows
  *
@@ -47,6 +47,7 @@ struct import_job {
 	struct special_token_names special; /* point into config */
 	struct json *config;		    /* owned: a file of the format; NULL: none */
 	struct weight_rows rows;	    /* the rows of each token id */
+	char *unpacked, *unpacked_file; /* owned: folder and weights of an archive; NULL: none */
 };
 
 struct import_format {
@@ -57,7 +58,7 @@ struct import_format {
 };
 
 extern const struct import_format import_hugging_face, import_marian, import_ctranslate2,
-	import_safetensors, import_pickle;
+	import_safetensors, import_pickle, import_argos;
 
 /*
  * Finds the weights that path names, a file or a folder, and their format. *format NULL: no format
@@ -68,6 +69,9 @@ int import_find_format(const char *path, struct import_source *s,
 		       const struct import_format **format, struct err *e);
 void import_source_close(struct import_source *s);
 
+/* Unpacks the members of a package of Argos Translate to an existing folder. ERR_DATA: damaged, or one is missing. */
+int import_unpack_argos(const char *package, const char *folder, struct err *e);
+
 /* Is the option other than its default, or given? */
 bool import_option_given(const struct conf *c, const char *option);
 /* Sets options from name and value in turn, NULL at the end. */
@@ -76,6 +80,20 @@ int import_set_options(struct import_job *m, const char *const *options, struct 
 int import_set_text_options(struct import_job *m, const char *vocabularies, struct err *e);
 /* Sets the segmentation of each side to the kind of its SentencePiece model in the staging folder. */
 int import_find_segmentations(struct import_job *m, struct err *e);
+/*
+ * Copies source.spm and target.spm to the staging folder and sets the options of the text: vocabularies is separate,
+ * else merged, or joint if recipe.ini of the folder says so and both are equal, as an export writes them.
+ */
+int import_stage_pair(struct import_job *m, bool is_separate, struct err *e);
+/* Sets the option protect to the pieces that choose a language, ">>xxx<<"; without any it stays. */
+int import_protect_tags(struct import_job *m, const struct token_list *w, struct err *e);
+/* If a special token has no row in the file, its logit needs a bias that silences it: sets output_bias. */
+void import_silence_missing(struct import_job *m);
+/*
+ * Exports write vocab.tsv beside the foreign vocabulary, which has no frequencies: if the folder's has the tokens of the
+ * staged one, it is kept.
+ */
+int import_keep_frequencies(const struct import_job *m, struct err *e);
 /* Sets t.shape to the architecture that the options of c describe. */
 int import_shape_of_options(struct import_job *m, struct err *e);
 /* *path: a file of m->pieces, freed by the caller; NULL if it does not exist. */

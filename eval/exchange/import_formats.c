@@ -3,8 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "data/sentencepiece/sp.h"
+#include "data/words/vocab.h"
 #include "eval/exchange/import_format.h"
 #include "share/base/mem.h"
 #include "share/base/text.h"
@@ -16,7 +18,7 @@
 /* In the order in which they are tried. */
 static const struct import_format *const formats[] = {
 	&import_hugging_face, &import_ctranslate2, &import_safetensors,
-	&import_marian,	      &import_pickle,
+	&import_marian,	      &import_argos,	   &import_pickle,
 };
 
 /* Names of weights in a folder, then the ends of names of which it may have one. */
@@ -113,10 +115,11 @@ int import_find_format(const char *path, struct import_source *s,
 		if (formats[i]->recognise(s))
 			*format = formats[i];
 	if (!rc && !*format && s->n > 4 && !memcmp(s->bytes, "PK\3\4", 4))
-		rc = err_set(e, ERR_DATA,
-			     "%s: an archive without Marian's special:model.yml or PyTorch's "
-			     "data.pkl: expected weights of a known program",
-			     path);
+		rc = err_set(
+			e, ERR_DATA,
+			"%s: an archive without Marian's special:model.yml, PyTorch's data.pkl or "
+			"Argos Translate's metadata.json: expected weights of a known program",
+			path);
 	s->bytes = NULL;
 	map_close(&map);
 	return rc;
@@ -234,5 +237,109 @@ int import_stage_file(const struct import_job *m, const char *name, const char *
 		rc = file_copy(from, at, e);
 	free(from);
 	free(at);
+	return rc;
+}
+
+int import_protect_tags(struct import_job *m, const struct token_list *w, struct err *e)
+{
+	struct buf all = { 0 };
+	int rc = 0;
+
+	for (size_t i = 0; i < w->n; i++)
+		if (w->items[i] && text_starts_with(w->items[i], ">>") &&
+		    text_ends_with(w->items[i], "<<") && strlen(w->items[i]) > 4)
+			buf_printf(&all, "%s%s", all.len ? " " : "", w->items[i]);
+	if (all.len) {
+		const char *const set[] = { "protect", buf_text(&all), NULL };
+
+		rc = buf_check(&all, e);
+		if (!rc)
+			rc = import_set_options(m, set, e);
+	}
+	buf_free(&all);
+	return rc;
+}
+
+/* Are two files of the folder equal? */
+static int compare_files(const struct import_job *m, const char *a, const char *b, bool *are_equal,
+			 struct err *e)
+{
+	char *paths[] = { file_path(e, "%s/%s", m->folder, a),
+			  file_path(e, "%s/%s", m->folder, b) };
+	struct map x = { 0 }, y = { 0 };
+	int rc = paths[0] && paths[1] ? 0 : e->code;
+
+	*are_equal = false;
+	if (!rc && file_exists(paths[0]) && file_exists(paths[1])) {
+		rc = map_open(&x, paths[0], e);
+		if (!rc)
+			rc = map_open(&y, paths[1], e);
+		*are_equal = !rc && x.len == y.len && x.len && !memcmp(x.data, y.data, x.len);
+	}
+	map_close(&x);
+	map_close(&y);
+	free(paths[0]);
+	free(paths[1]);
+	return rc;
+}
+
+int import_stage_pair(struct import_job *m, bool is_separate, struct err *e)
+{
+	bool is_joint = !is_separate && import_option_given(m->c, "vocabularies") &&
+			m->c->vocabularies == VOCABULARIES_JOINT;
+
+	if (is_joint && compare_files(m, "source.spm", "target.spm", &is_joint, e))
+		return e->code;
+	if (import_set_text_options(m, is_separate ? "separate" : is_joint ? "joint" : "merged", e))
+		return e->code;
+	if (is_joint)
+		return import_stage_file(m, "source.spm", SENTENCEPIECE_FILE, e);
+	return import_stage_file(m, "source.spm", SOURCE_SENTENCEPIECE_FILE, e) ||
+			       import_stage_file(m, "target.spm", TARGET_SENTENCEPIECE_FILE, e)
+		       ? e->code
+		       : 0;
+}
+
+void import_silence_missing(struct import_job *m)
+{
+	for (int i = 0; m->rows.target && i < N_SPECIAL_TOKENS; i++)
+		if (m->rows.target[i] < 0)
+			m->t.shape.output_bias = 1;
+}
+
+/* Replaces a staged vocabulary by that of the folder if both have the same tokens. */
+static int keep_vocabulary(const struct import_job *m, const char *name, struct err *e)
+{
+	char *from = file_path(e, "%s/%s", m->folder, name);
+	char *to = from ? file_path(e, "%s/%s", m->staging.temporary, name) : NULL;
+	struct vocab *a = NULL, *b = NULL;
+	bool are_equal = false;
+	int rc = to ? 0 : e->code;
+
+	if (!rc && file_exists(from) && file_exists(to)) {
+		a = vocab_open(from, e);
+		b = a ? vocab_open(to, e) : NULL;
+		rc = b ? 0 : e->code;
+		are_equal = b && vocab_size(a) == vocab_size(b);
+	}
+	for (int32_t i = 0; are_equal && i < vocab_size(a); i++)
+		are_equal = !strcmp(vocab_piece(a, i), vocab_piece(b, i));
+	if (are_equal && strcmp(vocab_sha256(a), vocab_sha256(b)) != 0 && !unlink(to))
+		rc = file_copy(from, to, e); /* a file of the staging folder is written once */
+	vocab_close(a);
+	vocab_close(b);
+	free(from);
+	free(to);
+	return rc;
+}
+
+int import_keep_frequencies(const struct import_job *m, struct err *e)
+{
+	static const char *const names[] = { VOCABULARY_FILE, SOURCE_VOCABULARY_FILE,
+					     TARGET_VOCABULARY_FILE };
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < ARRAY_LEN(names); i++)
+		rc = keep_vocabulary(m, names[i], e);
 	return rc;
 }

@@ -270,8 +270,6 @@ static int read_languages(struct import_job *m, struct err *e)
 
 static int open_hugging_face(struct import_job *m, struct err *e)
 {
-	static const char *const tables[] = { "shared.weight", "decoder.embed_tokens.weight",
-					      "lm_head.weight", NULL };
 	char *path = file_path(e, "%s/config.json", m->folder);
 	int rc = path ? json_read_optional(&m->config, path, MAX_CONFIG, e) : e->code;
 
@@ -283,7 +281,7 @@ static int open_hugging_face(struct import_job *m, struct err *e)
 			     ? import_open_safetensors(&m->f, m->file, e)
 			     : import_open_torch(&m->f, m->file, e);
 	if (!rc)
-		rc = weight_map_begin(&m->t, &m->f, NAMING_layers, tables, e);
+		rc = weight_map_begin(&m->t, &m->f, NAMING_layers, NULL, e);
 	if (!rc)
 		rc = read_architecture(m, e);
 	if (!rc)
@@ -292,27 +290,6 @@ static int open_hugging_face(struct import_job *m, struct err *e)
 }
 
 /* ---- text -------------------------------------------------------------- */
-
-/* Protects the pieces that choose a language, ">>xxx<<". */
-static int protect_languages(struct import_job *m, const struct token_list *w, struct err *e)
-{
-	struct buf all = { 0 };
-	int rc = 0;
-
-	for (size_t i = 0; i < w->n; i++)
-		if (w->items[i] && text_starts_with(w->items[i], ">>") &&
-		    text_ends_with(w->items[i], "<<") && strlen(w->items[i]) > 4)
-			buf_printf(&all, "%s%s", all.len ? " " : "", w->items[i]);
-	if (all.len) {
-		const char *const set[] = { "protect", buf_text(&all), NULL };
-
-		rc = buf_check(&all, e);
-		if (!rc)
-			rc = import_set_options(m, set, e);
-	}
-	buf_free(&all);
-	return rc;
-}
 
 /* Writes the vocabulary NAME of the folder as TO, and the rows of its ids. */
 static int stage_vocabulary(struct import_job *m, const char *name, const char *to, int32_t **rows,
@@ -327,7 +304,7 @@ static int stage_vocabulary(struct import_job *m, const char *name, const char *
 	if (!rc)
 		rc = token_list_write(&w, &m->special, out, rows, &n, e);
 	if (!rc)
-		rc = protect_languages(m, &w, e);
+		rc = import_protect_tags(m, &w, e);
 	token_list_close(&w);
 	free(path);
 	free(out);
@@ -350,7 +327,7 @@ static int stage_hugging_face(struct import_job *m, struct err *e)
 	int rc;
 
 	m->special = (struct special_token_names){ "</s>", "<s>", "<unk>", .may_lack = true };
-	rc = import_set_text_options(m, is_separate ? "separate" : "merged", e);
+	rc = import_stage_pair(m, is_separate, e);
 	if (!rc && is_separate)
 		rc = stage_vocabulary(m, "vocab.json", SOURCE_VOCABULARY_FILE, &m->rows.source, e);
 	if (!rc && is_separate)
@@ -360,10 +337,6 @@ static int stage_hugging_face(struct import_job *m, struct err *e)
 		rc = stage_vocabulary(m, "vocab.json", VOCABULARY_FILE, &m->rows.target, e);
 	if (!rc && m->t.shape.decoder_start == DECODER_START)
 		m->rows.target[TOKEN_START] = m->rows.target[TOKEN_PAD];
-	if (!rc)
-		rc = import_stage_file(m, "source.spm", SOURCE_SENTENCEPIECE_FILE, e);
-	if (!rc)
-		rc = import_stage_file(m, "target.spm", TARGET_SENTENCEPIECE_FILE, e);
 	return rc ? rc : import_find_segmentations(m, e);
 }
 

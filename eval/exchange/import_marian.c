@@ -19,6 +19,7 @@
 #include "eval/exchange/yaml_subset.h"
 #include "share/base/mem.h"
 #include "share/base/text.h"
+#include "share/conf/text_sides.h"
 #include "share/workspace/model_files.h"
 
 #define CONFIG_MEMBER  "special:model.yml.npy"
@@ -349,6 +350,7 @@ static int set_marian_tables(struct import_job *m, const struct yaml *y, struct 
 				    has_source	 ? has_output ? "all" : "source"
 				    : has_output ? "output"
 						 : "none",
+				    "output_bias", is_on(y, "output-omit-bias") ? "no" : "yes",
 				    NULL };
 
 	return import_set_options(m, set, e);
@@ -357,20 +359,8 @@ static int set_marian_tables(struct import_job *m, const struct yaml *y, struct 
 static int read_marian(struct import_job *m, const struct yaml *y, struct err *e)
 {
 	static const char *const facts[] = {
-		"norm_epsilon",
-		"1e-6",
-		"attention_bias",
-		"yes",
-		"output_bias",
-		"yes",
-		"ffn_bias",
-		"yes",
-		"positions",
-		"sinusoid",
-		"decoder_start",
-		"zero",
-		"embedding_scale",
-		"sqrt",
+		"norm_epsilon", "1e-6",	    "attention_bias", "yes",  "ffn_bias",	 "yes",
+		"positions",	"sinusoid", "decoder_start",  "zero", "embedding_scale", "sqrt",
 		NULL,
 	};
 
@@ -382,12 +372,11 @@ static int read_marian(struct import_job *m, const struct yaml *y, struct err *e
 
 static int open_marian(struct import_job *m, struct err *e)
 {
-	static const char *const tables[] = { "decoder_Wemb", "Wemb", NULL };
 	struct yaml config;
 	int rc = import_open_npz(&m->f, m->file, &config, e);
 
 	if (!rc)
-		rc = weight_map_begin(&m->t, &m->f, NAMING_marian, tables, e);
+		rc = weight_map_begin(&m->t, &m->f, NAMING_marian, NULL, e);
 	if (!rc)
 		rc = read_marian(m, &config, e);
 	yaml_close(&config);
@@ -497,18 +486,25 @@ static int list_yaml_tokens(struct token_list *w, const struct yaml *y, const ch
 	return 0;
 }
 
+/* Copies the pieces, because those of the model do not end in NUL. */
 static int list_spm_tokens(struct token_list *w, const struct sp *s, struct err *e)
 {
 	const struct intern *all = sp_pieces(s);
+	const char *at;
+	size_t n;
 
-	w->items = mem_alloc((size_t)all->n, sizeof(*w->items), e);
+	for (int32_t i = 0; i < all->n; i++) {
+		const char *piece = intern_text(all, i, &n);
+
+		buf_add(&w->text, piece, n);
+		buf_add_char(&w->text, 0);
+	}
+	w->items = buf_check(&w->text, e) ? NULL : mem_alloc((size_t)all->n, sizeof(*w->items), e);
 	if (!w->items)
 		return e->code;
-	for (int32_t i = 0; i < all->n; i++) {
-		size_t n;
-
-		w->items[w->n++] = intern_text(all, i, &n);
-	}
+	at = buf_text(&w->text);
+	for (int32_t i = 0; i < all->n; i++, at += strlen(at) + 1)
+		w->items[w->n++] = at;
 	return 0;
 }
 
@@ -548,34 +544,56 @@ static int stage_marian_vocabulary(struct import_job *m, const char *name, const
 	return rc;
 }
 
-/* The SentencePiece models: the vocabularies themselves, or source.spm and target.spm of OPUS-MT. */
+/* The SentencePiece models that are the vocabularies themselves. */
 static int stage_marian_pieces(struct import_job *m, const struct vocabulary_files *v,
 			       bool is_joint, struct err *e)
 {
-	const bool is_spm = text_ends_with(v->target, ".spm");
-
-	if (is_spm && is_joint)
-		return import_stage_file(m, v->target, SENTENCEPIECE_FILE, e);
-	if (import_stage_file(m, is_spm ? v->source : "source.spm", SOURCE_SENTENCEPIECE_FILE, e))
+	if (import_set_text_options(m, is_joint ? "joint" : "separate", e))
 		return e->code;
-	return import_stage_file(m, is_spm ? v->target : "target.spm", TARGET_SENTENCEPIECE_FILE,
-				 e);
+	if (is_joint)
+		return import_stage_file(m, v->target, SENTENCEPIECE_FILE, e);
+	if (import_stage_file(m, v->source, SOURCE_SENTENCEPIECE_FILE, e))
+		return e->code;
+	return import_stage_file(m, v->target, TARGET_SENTENCEPIECE_FILE, e);
+}
+
+/* Has export written the folder of a model with BPE? recipe.ini says so. */
+static bool has_bpe(const struct import_job *m)
+{
+	return import_option_given(m->c, "segmentation") &&
+	       text_segmentation(m->c, 1) == SEGMENTATION_BPE;
+}
+
+/* The files that recipe.ini names, with BPE on one side or both; OPUS-MT's source.spm and target.spm. */
+static int stage_bpe(struct import_job *m, struct err *e)
+{
+	static const char *const names[] = { "source.spm", "target.spm" };
+	int rc = text_sides_check(m->c, e);
+
+	for (int side = text_subword_models(m->c) > 1 ? 0 : 1; !rc && side < 2; side++) {
+		const char *to = text_codes_file(m->c, side);
+
+		rc = import_stage_file(
+			m, text_segmentation(m->c, side) == SEGMENTATION_BPE ? to : names[side], to,
+			e);
+	}
+	return rc;
 }
 
 static int stage_marian(struct import_job *m, struct err *e)
 {
 	struct vocabulary_files v;
-	bool is_joint;
+	bool is_joint, is_bpe;
 	int rc = find_vocabulary_files(m, &v, e);
 
 	is_joint = !strcmp(v.source, v.target);
+	is_bpe = has_bpe(m) || (import_option_given(m->c, "source_segmentation") &&
+				text_segmentation(m->c, 0) == SEGMENTATION_BPE);
 	m->special = (struct special_token_names){ "</s>", "<s>", "<unk>", .may_lack = true };
 	if (!rc)
-		rc = import_set_text_options(m,
-					     !is_joint				? "separate"
-					     : text_ends_with(v.target, ".spm") ? "joint"
-										: "merged",
-					     e);
+		rc = text_ends_with(v.target, ".spm") ? stage_marian_pieces(m, &v, is_joint, e)
+		     : is_bpe			      ? stage_bpe(m, e)
+						      : import_stage_pair(m, !is_joint, e);
 	if (!rc && !is_joint)
 		rc = stage_marian_vocabulary(m, v.source, SOURCE_VOCABULARY_FILE, &m->rows.source,
 					     e);
@@ -583,9 +601,8 @@ static int stage_marian(struct import_job *m, struct err *e)
 		rc = stage_marian_vocabulary(m, v.target,
 					     is_joint ? VOCABULARY_FILE : TARGET_VOCABULARY_FILE,
 					     &m->rows.target, e);
-	if (!rc)
-		rc = stage_marian_pieces(m, &v, is_joint, e);
-	return rc ? rc : import_find_segmentations(m, e);
+	import_silence_missing(m);
+	return rc || is_bpe ? rc : import_find_segmentations(m, e);
 }
 
 const struct import_format import_marian = { "Marian", recognise_marian, open_marian,

@@ -192,10 +192,10 @@ static int open_result(struct model_import *m, struct err *e)
 
 static int make_imported_model(struct model_import *m, struct err *e)
 {
-	int rc = outfolder_open(&m->job.staging, m->beside, NULL, e);
+	int rc = m->job.format->stage(&m->job, e);
 
 	if (!rc)
-		rc = m->job.format->stage(&m->job, e);
+		rc = import_keep_frequencies(&m->job, e);
 	if (!rc)
 		rc = measure_vocabulary(m, e);
 	if (!rc)
@@ -239,6 +239,8 @@ int import_model(struct conf *c, const struct import_format *format,
 	if (!rc)
 		rc = import_load_recipe(&m, e);
 	if (!rc)
+		rc = outfolder_open(&m.job.staging, m.beside, NULL, e);
+	if (!rc)
 		rc = format->open(&m.job, e);
 	if (!rc)
 		rc = make_imported_model(&m, e);
@@ -251,6 +253,8 @@ int import_model(struct conf *c, const struct import_format *format,
 	free(m.job.rows.target);
 	free(m.job.rows.source);
 	free(m.job.pieces);
+	free(m.job.unpacked);
+	free(m.job.unpacked_file);
 	free(m.to);
 	free(m.beside);
 	free(m.model);

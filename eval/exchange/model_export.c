@@ -1,192 +1,141 @@
-/* model_export.c - makes a folder for CTranslate2; see model_export.h */
+/* model_export.c - the command "export": opens a model and lets a format write it; see model_export.h */
 #include "eval/exchange/model_export.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "data/words/vocab.h"
-#include "eval/exchange/ct2.h"
+#include "eval/exchange/export_format.h"
 #include "eval/exchange/records.h"
 #include "share/base/file.h"
-#include "share/base/mem.h"
-#include "share/format/json.h"
-#include "share/workspace/model_files.h"
-#include "train/ckpt/ckpt.h"
+#include "share/conf/text_sides.h"
 
+/* What an export opens. */
 struct model_export {
-	const char *folder;		/* borrowed: the model */
-	const struct ckpt_source *from; /* borrowed: its weights */
-	struct outfolder out;		/* the result */
+	struct export_job job;
+	struct conf text;
 	struct ckpt_state state;
-	struct vocab *vocab; /* owned */
-	bool int8;
+	struct safetensors *weights;
+	struct outfolder folder;
+	struct outfile file;
 };
 
-static int write_ct2_config(const struct model_export *x, struct err *e)
+/* The options of the model's text; a folder without recipe.ini has the defaults. */
+static int read_text_options(struct model_export *x, struct err *e)
 {
-	struct buf text = { 0 };
-	struct json_writer w = { .out = &text };
-	int rc;
+	char *path = file_path(e, "%s/recipe.ini", x->job.folder);
+	int rc = path ? conf_init(&x->text, e) : e->code;
 
-	json_open(&w, '{');
-	json_put_bool(&w, "add_source_bos", false);
-	json_put_bool(&w, "add_source_eos", true);
-	json_put_str(&w, "bos_token", vocab_piece(x->vocab, TOKEN_START));
-	json_put_str(&w, "decoder_start_token", vocab_piece(x->vocab, TOKEN_START));
-	json_put_str(&w, "eos_token", vocab_piece(x->vocab, TOKEN_END));
-	json_key(&w, "layer_norm_epsilon");
-	json_real(&w, 1e-6); /* NORM_EPSILON as a double: the float would print as 9.99999997e-07 */
-	json_put_bool(&w, "multi_query_attention", false);
-	json_put_str(&w, "unk_token", vocab_piece(x->vocab, TOKEN_UNKNOWN));
-	json_close(&w, '}');
-	buf_add_char(&text, '\n');
-	rc = file_write_into(x->out.temporary, "config.json", &text, e);
-	buf_free(&text);
-	return rc;
-}
-
-static int write_ct2_vocabulary(const struct model_export *x, struct err *e)
-{
-	struct buf text = { 0 };
-	struct json_writer w = { .out = &text };
-	int rc;
-
-	json_open(&w, '[');
-	for (int32_t i = 0; i < x->state.shape.real_vocabulary; i++)
-		json_str(&w, vocab_piece(x->vocab, i));
-	json_close(&w, ']');
-	buf_add_char(&text, '\n');
-	rc = file_write_into(x->out.temporary, "shared_vocabulary.json", &text, e);
-	buf_free(&text);
-	return rc;
-}
-
-static int write_ct2_weights(const struct model_export *x, struct err *e)
-{
-	char *from = file_path(e, "%s/%s", x->folder, ckpt_weights_name(x->from));
-	char *path = from ? file_path(e, "%s/model.bin", x->out.temporary) : NULL;
-	struct safetensors *weights = path ? safetensors_open(from, e) : NULL;
-	struct outfile out = { 0 };
-	int rc = weights ? outfile_open(&out, path, e) : e->code;
-
-	if (!rc)
-		rc = ct2_write(out.stream, weights, &x->state.shape, x->int8, e);
-	if (!rc)
-		rc = outfile_commit(&out, e);
-	else
-		outfile_abandon(&out);
-	safetensors_close(weights);
+	if (!rc && file_exists(path))
+		rc = conf_load_recipe(&x->text, path, e);
 	free(path);
-	free(from);
 	return rc;
 }
 
-/* Copies the files that split text into pieces. */
-static int copy_pipeline(const struct model_export *x, struct err *e)
+static int open_vocabularies(struct model_export *x, struct err *e)
 {
-	static const char *const names[] = { "recipe.ini", MODEL_FILE_NAMES };
-	int rc = 0;
+	struct vocabs *v = &x->job.vocabs;
+	const struct model_shape *s = &x->state.shape;
 
-	for (size_t i = 0; i < ARRAY_LEN(names) && !rc; i++) {
-		char *from = file_path(e, "%s/%s", x->folder, names[i]);
-		char *to = from ? file_path(e, "%s/%s", x->out.temporary, names[i]) : NULL;
-
-		rc = to ? 0 : e->code;
-		if (!rc && file_exists(from))
-			rc = file_copy(from, to, e);
-		free(from);
-		free(to);
-	}
-	return rc;
-}
-
-static int open_vocabulary(struct model_export *x, struct err *e)
-{
-	char *path = file_path(e, "%s/" VOCABULARY_FILE, x->folder);
-
-	x->vocab = path ? vocab_open(path, e) : NULL;
-	free(path);
-	if (!x->vocab)
+	if (vocabs_open(v, x->job.folder, &x->text, e))
 		return e->code;
-	if (vocab_size(x->vocab) != x->state.shape.vocabulary ||
-	    strcmp(vocab_sha256(x->vocab), x->state.vocabulary_sha256))
+	if (vocab_size(v->target) != s->vocabulary ||
+	    vocabs_own_source(v) != s->source_vocabulary ||
+	    strcmp(v->id, x->state.vocabulary_sha256) != 0)
 		return err_set(e, ERR_DATA,
-			       "%s/vocab.tsv is not the vocabulary that the model was trained with",
-			       x->folder);
+			       "%s/%s is not the vocabulary that the model was trained with",
+			       x->job.folder, text_vocabulary_file(&x->text, 1));
 	return 0;
 }
 
-/* The mapping of weights and the specification that is written are those of the usual model. */
-static int refuse_unusual(const struct model_export *x, struct err *e)
+static int open_weights(struct model_export *x, const struct ckpt_source *from, struct err *e)
 {
-	const struct arch_row *row = arch_unusual(&x->state.shape);
-	char text[ARCH_TEXT_MAX];
+	char *path = file_path(e, "%s/%s", from->folder, ckpt_weights_name(from));
 
-	return row ? err_set(e, ERR_UNAVAILABLE,
-			     "%s: the model has %s %s: export writes only models with the usual "
-			     "architecture, pre-norm with ReLU and one table of embeddings",
-			     x->folder, row->name, arch_text(&x->state.shape, row, text))
-		   : 0;
+	x->weights = path ? safetensors_open(path, e) : NULL;
+	x->job.weights = x->weights;
+	free(path);
+	return x->weights ? 0 : e->code;
 }
 
-static int make_ct2_folder(struct model_export *x, struct err *e)
+static int open_model(struct model_export *x, const struct ckpt_source *from, struct err *e)
 {
-	int rc = write_ct2_config(x, e);
-
-	if (!rc)
-		rc = write_ct2_vocabulary(x, e);
-	if (!rc)
-		rc = copy_pipeline(x, e);
-	if (!rc)
-		rc = write_ct2_weights(x, e);
-	return rc ? rc : outfolder_commit(&x->out, e);
-}
-
-int model_export_ctranslate2(const struct ckpt_source *from, bool int8, const char *to,
-			     struct err *e)
-{
-	const char *folder = from->folder;
-	struct model_export x = { .folder = folder, .from = from, .int8 = int8 };
 	struct ckpt_check *check = ckpt_check_start(from, e);
 	int rc = check ? ckpt_check_finish(check, e) : e->code;
 
 	if (!rc) /* false: the optimizer's moments may be missing */
-		rc = ckpt_read_state(folder, false, &x.state, e);
+		rc = ckpt_read_state(from->folder, false, &x->state, e);
 	if (!rc)
-		rc = refuse_unusual(&x, e);
+		rc = read_text_options(x, e);
 	if (!rc)
-		rc = open_vocabulary(&x, e);
+		rc = open_vocabularies(x, e);
+	return rc ? rc : open_weights(x, from, e);
+}
+
+static int write_export(struct model_export *x, const struct export_format *f, const char *to,
+			struct err *e)
+{
+	int rc = f->is_file ? outfile_open(&x->file, to, e)
+			    : outfolder_open(&x->folder, to, NULL, e);
+
+	x->job.out = f->is_file ? NULL : x->folder.temporary;
+	x->job.file = f->is_file ? x->file.stream : NULL;
 	if (!rc)
-		rc = outfolder_open(&x.out, to, NULL, e);
+		rc = f->write(&x->job, e);
 	if (!rc)
-		rc = make_ct2_folder(&x, e);
-	outfolder_abandon(&x.out);
-	vocab_close(x.vocab);
+		rc = f->is_file ? outfile_commit(&x->file, e) : outfolder_commit(&x->folder, e);
+	outfile_abandon(&x->file);
+	outfolder_abandon(&x->folder);
 	return rc;
+}
+
+int model_export_write(const struct ckpt_source *from, const struct export_format *format,
+		       bool int8, const char *to, struct err *e)
+{
+	struct model_export x = { .job = { .folder = from->folder, .int8 = int8 } };
+	int rc;
+
+	x.job.text = &x.text;
+	x.job.shape = &x.state.shape;
+	rc = open_model(&x, from, e);
+	if (!rc)
+		rc = export_check_format(format, &x.job, e);
+	if (!rc)
+		rc = write_export(&x, format, to, e);
+	safetensors_close(x.weights);
+	vocabs_close(&x.job.vocabs);
+	conf_free(&x.text);
+	return rc;
+}
+
+static int check_export_options(const struct conf *c, const struct export_format *f, struct err *e)
+{
+	if (!f)
+		return err_set(e, ERR_USAGE, "export needs --format %s%s%s", EXPORT_LIST,
+			       c->format ? ", not " : "", c->format ? c->format : "");
+	if (!c->output)
+		return err_set(e, ERR_USAGE, "export --format %s makes a %s: give --output %s",
+			       f->name, f->is_file ? "file" : "folder",
+			       f->is_file ? "FILE" : "FOLDER");
+	if (c->precision == PRECISION_INT8 ? !f->has_int8 : c->precision == PRECISION_BF16)
+		return err_set(e, ERR_USAGE, "export --format %s supports --precision fp32%s",
+			       f->name,
+			       f->has_int8 ? " and int8; CTranslate2 converts fp32 to other types "
+					     "when it loads a model"
+					   : " only");
+	return 0;
 }
 
 int model_export_run(struct conf *c, struct err *e)
 {
+	const struct export_format *f = c->format ? export_find_format(c->format) : NULL;
 	struct ckpt_source from;
 	char *folder;
 	int rc;
 
 	if (c->format && records_knows(c->format))
 		return records_export(c, e);
-	if (!c->format || strcmp(c->format, "ctranslate2"))
-		return err_set(e, ERR_USAGE,
-			       "export needs --format ctranslate2, tensorboard, csv, jsonl, "
-			       "prometheus or svg%s%s",
-			       c->format ? ", not " : "", c->format ? c->format : "");
-	if (!c->output)
-		return err_set(e, ERR_USAGE,
-			       "export --format ctranslate2 makes a folder: give --output FOLDER");
-	if (c->precision == PRECISION_BF16)
-		return err_set(e, ERR_USAGE,
-			       "export --format ctranslate2 supports --precision fp32 and int8; "
-			       "CTranslate2 converts fp32 to other types when it loads a model");
+	if (check_export_options(c, f, e))
+		return e->code;
 	folder = ckpt_resolve(c, e);
 	if (folder && !file_exists(folder)) {
 		err_set(e, ERR_NOINPUT, "the model folder %s does not exist", folder);
@@ -194,7 +143,7 @@ int model_export_run(struct conf *c, struct err *e)
 		return e->code;
 	}
 	from = (struct ckpt_source){ folder, c->unaveraged };
-	rc = folder ? model_export_ctranslate2(&from, c->precision == PRECISION_INT8, c->output, e)
+	rc = folder ? model_export_write(&from, f, c->precision == PRECISION_INT8, c->output, e)
 		    : e->code;
 	free(folder);
 	return rc;

@@ -1,16 +1,8 @@
 /*
- * model_export.h - the command "export": a model for CTranslate2 (records of a run: records.h).
+ * model_export.h - the command "export": a model for another program (export_format.h), or the records of a run
+ * (records.h)
  *
- * werkbank export --format ctranslate2 -o OUT makes a folder that CTranslate2 opens and that needs
- * no other file:
- *
- *	model.bin                     the weights, see ct2.h; fp32, or int8 by --precision
- *	config.json                   special tokens, epsilon of the norms
- *	shared_vocabulary.json        the pieces, by id
- *	recipe.ini vocab.tsv, and bpe.codes or sentencepiece.model
- *	                              for splitting text into pieces and joining them
- *
- * The folder is written under a temporary name and renamed to OUT when it is complete.
+ * A folder or file is written under a temporary name and renamed to OUT when it is complete.
  */
 #ifndef WERKBANK_EVAL_EXCHANGE_MODEL_EXPORT_H
 #define WERKBANK_EVAL_EXCHANGE_MODEL_EXPORT_H
@@ -22,8 +14,13 @@
 /* Exports the model or the records that c names, by --format. 0 or a negative code. */
 int model_export_run(struct conf *c, struct err *e);
 
-/* Exports a model folder to a folder that must not exist or must be empty. */
-int model_export_ctranslate2(const struct ckpt_source *from, bool int8, const char *to,
-			     struct err *e);
+struct export_format;
+
+/*
+ * Exports a model folder to a folder that must not exist or must be empty, or to a file. ERR_UNAVAILABLE: the
+ * format cannot hold the model.
+ */
+int model_export_write(const struct ckpt_source *from, const struct export_format *format,
+		       bool int8, const char *to, struct err *e);
 
 #endif

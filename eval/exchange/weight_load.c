@@ -11,42 +11,9 @@
 
 #include "eval/exchange/ct2.h"
 #include "eval/exchange/weight_map.h"
+#include "eval/exchange/weight_rules.h"
 #include "share/base/mem.h"
 #include "share/base/text.h"
-
-enum group { GROUP_model, GROUP_encoder, GROUP_decoder };
-enum kind { KIND_required, KIND_optional, KIND_either, KIND_zero, KIND_drop };
-
-/* The member "of" of rules from ct2.def, by kind; a slice is the 2 * d_model rows of its layer. */
-enum { OF_matrix = 0, OF_vector = 0, OF_slice = 2 };
-
-static const struct rule {
-	enum tensor_naming scheme;
-	enum group group;
-	enum kind kind;
-	const char *foreign_name;
-	int of, from, rows; /* in units of d_model; see weight_map.def */
-	const char *own_name;
-	int to;
-} rules[] = {
-#define WEIGHT_RULE(scheme, group, kind, foreign_name, of, from, rows, own_name, to)               \
-	{ NAMING_##scheme, GROUP_##group, KIND_##kind, foreign_name, of, from, rows, own_name, to },
-#include "eval/exchange/weight_map.def"
-#define CT2_TENSOR(group, kind, foreign_name, own_name)                                            \
-	{ NAMING_ctranslate2, GROUP_##group, KIND_required,                                        \
-	  foreign_name,	      OF_##kind,     0,                                                    \
-	  OF_##kind,	      own_name,	     0 },
-#include "eval/exchange/ct2.def"
-};
-
-/* Tensors with a row, or an element, for each token. */
-static const struct table_rule {
-	enum tensor_naming scheme;
-	const char *foreign_name, *own_name;
-} table_rules[] = {
-#define WEIGHT_TABLE(scheme, foreign_name, own_name) { NAMING_##scheme, foreign_name, own_name },
-#include "eval/exchange/weight_map.def"
-};
 
 struct weight_loader {
 	struct weight_map *t;
@@ -112,7 +79,7 @@ static int copy_tensor_part(struct weight_loader *k, const struct import_tensor 
 	return 0;
 }
 
-static int load_tensor_part(struct weight_loader *k, const struct rule *r,
+static int load_tensor_part(struct weight_loader *k, const struct weight_rule *r,
 			    const struct import_tensor *x, const struct model_param *p,
 			    int32_t layer, struct err *e)
 {
@@ -123,14 +90,16 @@ static int load_tensor_part(struct weight_loader *k, const struct rule *r,
 				 .from = r->from * d,
 				 .n = r->rows ? r->rows * d : outputs,
 				 .to = r->to * d };
-	int64_t rows = a.outputs, cols = a.inputs;
+	int64_t rows, cols;
 
-	if (text_starts_with(r->own_name, "decoder.cross.kv"))
+	if (weight_rule_is_memory(r))
 		a.to += 2 * d * layer;
-	if (is_vector || is_transposed) {
-		rows = a.inputs;
-		cols = a.outputs;
+	if (r->half && k->shape->gated_ffn) {
+		a.outputs = a.n = outputs / 2;
+		a.to = r->half == 2 ? a.n : 0;
 	}
+	rows = is_vector || is_transposed ? a.inputs : a.outputs;
+	cols = is_vector || is_transposed ? a.outputs : a.inputs;
 	if (x->rows != rows || x->cols != cols || a.to + a.n > outputs)
 		return wrong_shape(k, x, rows, cols, e);
 	assert(a.from + a.n <= a.outputs);
@@ -138,7 +107,7 @@ static int load_tensor_part(struct weight_loader *k, const struct rule *r,
 	return copy_tensor_part(k, x, p, &a, is_transposed, e);
 }
 
-static int load_one_tensor(struct weight_loader *k, const struct rule *r, int32_t layer,
+static int load_one_tensor(struct weight_loader *k, const struct weight_rule *r, int32_t layer,
 			   struct err *e)
 {
 	const int64_t d = k->shape->d_model;
@@ -147,15 +116,18 @@ static int load_one_tensor(struct weight_loader *k, const struct rule *r, int32_
 	char name[256];
 	struct import_tensor *x = weight_foreign_tensor(k->t, r->foreign_name, layer, name);
 
-	if (!x && p && r->kind == KIND_required)
+	/* check_unused_tensor() refuses the tensor, if the file has it */
+	if ((r->kind >= RULE_ln_post || r->half) && !weight_rule_applies(r, k->shape))
+		return 0;
+	if (!x && p && r->kind != RULE_optional && r->kind != RULE_either)
 		return err_set(e, ERR_DATA, "%s has no tensor \"%s\": the architecture differs",
 			       k->t->f->path, name);
-	if (!x && p && r->kind == KIND_optional) /* the parameter stays zero */
+	if (!x && p && r->kind == RULE_optional) /* the parameter stays zero */
 		k->filled[p - k->params] +=
 			r->rows ? r->rows * d * (p->rows == 1 ? 1 : p->cols) : p->rows * p->cols;
 	if (!x || x == k->t->table)
 		return 0;
-	if (p && r->kind <= KIND_either) {
+	if (p && r->kind != RULE_zero && r->kind != RULE_drop) {
 		x->is_used = true;
 		return load_tensor_part(k, r, x, p, layer, e);
 	}
@@ -164,7 +136,7 @@ static int load_one_tensor(struct weight_loader *k, const struct rule *r, int32_
 	x->is_used = true;
 	if (r->of && (x->rows != 1 || x->cols != r->of * d))
 		return wrong_shape(k, x, 1, r->of * d, e);
-	return r->kind == KIND_drop
+	return r->kind == RULE_drop
 		       ? 0
 		       : check_zero(k, x, r->from * d, r->rows ? r->rows * d : x->cols, e);
 }
@@ -172,20 +144,17 @@ static int load_one_tensor(struct weight_loader *k, const struct rule *r, int32_
 static int load_all_rules(struct weight_loader *k, struct err *e)
 {
 	const struct model_shape *s = k->shape;
+	const struct weight_rule *r;
 
-	for (size_t i = 0; i < ARRAY_LEN(rules); i++) {
-		int32_t layers = rules[i].group == GROUP_encoder   ? s->encoder_layers
-				 : rules[i].group == GROUP_decoder ? s->decoder_layers
-								   : 1;
-
-		for (int32_t layer = 0; rules[i].scheme == k->t->scheme && layer < layers; layer++)
-			if (load_one_tensor(k, &rules[i], layer, e))
+	for (size_t i = 0; (r = weight_rule_at(i)) != NULL; i++)
+		for (int32_t layer = 0;
+		     r->scheme == k->t->scheme && layer < weight_rule_layers(r, s); layer++)
+			if (load_one_tensor(k, r, layer, e))
 				return e->code;
-	}
 	for (size_t i = 0; k->t->scheme == NAMING_own && i < k->n_params; i++) {
-		const struct rule same = { .scheme = NAMING_own,
-					   .foreign_name = k->params[i].name,
-					   .own_name = k->params[i].name };
+		const struct weight_rule same = { .scheme = NAMING_own,
+						  .foreign_name = k->params[i].name,
+						  .own_name = k->params[i].name };
 
 		if (load_one_tensor(k, &same, 0, e))
 			return e->code;
@@ -248,15 +217,15 @@ static void fill_output_bias(struct weight_loader *k, const int32_t *rows)
 
 static int load_tables(struct weight_loader *k, const struct weight_rows *rows, struct err *e)
 {
+	const struct weight_table_rule *r;
 	char name[256];
 
 	if (load_table(k, k->t->table, "embed", rows->target, e))
 		return e->code;
-	for (size_t i = 0; i < ARRAY_LEN(table_rules); i++) {
-		const struct table_rule *r = &table_rules[i];
+	for (size_t i = 0; (r = weight_table_at(i)) != NULL; i++) {
 		const bool is_source = !strcmp(r->own_name, "encoder.embed");
 		struct import_tensor *x =
-			r->scheme == k->t->scheme
+			r->scheme == k->t->scheme && strcmp(r->own_name, "embed") != 0
 				? weight_foreign_tensor(k->t, r->foreign_name, 0, name)
 				: NULL;
 

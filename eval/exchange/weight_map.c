@@ -1,11 +1,12 @@
 /* weight_map.c - recognises naming schemes and finds tensors and sizes; see weight_map.h */
 #include "eval/exchange/weight_map.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "eval/exchange/ct2.h"
+#include "eval/exchange/weight_rules.h"
 #include "share/base/mem.h"
 #include "share/base/text.h"
 
@@ -162,76 +163,12 @@ static int find_sizes(struct weight_map *t, struct err *e)
 	return count_layers(t, size_tensors[t->scheme].decoder, &s->decoder_layers, e);
 }
 
-/* ---- architecture ------------------------------------------------------ */
-
-/* The meaning of a number of CTranslate2 that differs from Werkbank's. */
-static const char *explain_ct2_number(const char *name)
-{
-	static const struct {
-		const char *end, *text;
-	} known[] = {
-		{ "/pre_norm", "the model is post-norm (each norm follows its residual sum), but "
-			       "Werkbank's Transformer is pre-norm" },
-		{ "/activation", "the activation of its feed-forward layers is not ReLU" },
-		{ "/scale_embeddings", "its embeddings are not multiplied by the root of d_model" },
-		{ "/alibi", "it has ALiBi instead of position embeddings" },
-		{ "/multi_query_attention", "its heads share their keys and values" },
-		{ "/start_from_zero_embedding", "its decoder starts from zeros, not from <s>" },
-	};
-
-	for (size_t i = 0; i < ARRAY_LEN(known); i++)
-		if (text_ends_with(name, known[i].end))
-			return known[i].text;
-	return "the architecture differs";
-}
-
-/* A number of CTranslate2 must have this value. The alignment head and layer do not matter. */
-static int check_number(struct weight_map *t, const char *name, double want, struct err *e)
-{
-	struct import_tensor *x = import_find_tensor(t->f, name);
-	double have;
-
-	if (!x && !text_ends_with(name, "_norm")) /* older revisions lack it; the default is 0 */
-		return 0;
-	have = x ? import_tensor_number(x) : (double)NAN;
-	if (x)
-		x->is_used = true;
-	if (have == want || strstr(name, "/alignment_"))
-		return 0;
-	return err_set(e, ERR_DATA, "%s: %s is %g, not %g: %s", t->f->path, name, have, want,
-		       explain_ct2_number(name));
-}
-
-static int check_numbers(struct weight_map *t, struct err *e)
-{
-	struct import_tensor *x = import_find_tensor(t->f, "encoder/num_heads");
-	double heads = x ? import_tensor_number(x) : (double)NAN;
-
-	if (!(heads >= 1 && heads <= 128))
-		return err_set(
-			e, ERR_DATA,
-			"%s: \"encoder/num_heads\", the number of attention heads, is missing "
-			"or not in 1 to 128",
-			t->f->path);
-	t->shape.heads = (int32_t)heads;
-#define CT2_NUMBER(foreign_name, type, value)                                                      \
-	if (check_number(t, foreign_name, value, e))                                               \
-		return e->code;
-#include "eval/exchange/ct2.def"
-	if (!import_find_tensor(t->f, "decoder/position_encodings/encodings"))
-		return err_set(e, ERR_DATA,
-			       "%s has no \"decoder/position_encodings/encodings\": without this "
-			       "tensor CTranslate2 counts positions from 1, but Werkbank from 0",
-			       t->f->path);
-	return 0;
-}
-
 int weight_map_open(struct weight_map *t, struct import_reader *f, struct err *e)
 {
 	*t = (struct weight_map){ .f = f };
 	if (recognise_naming(t, e) || find_sizes(t, e))
 		return e->code;
-	return t->scheme == NAMING_ctranslate2 ? check_numbers(t, e) : 0;
+	return t->scheme == NAMING_ctranslate2 ? ct2_read_shape(t, e) : 0;
 }
 
 /* Sets the prefix of the names of layers: what stands before the name of the first layer's tensor. */
@@ -251,14 +188,19 @@ static void find_prefix(struct weight_map *t, const char *mark)
 int weight_map_begin(struct weight_map *t, struct import_reader *f, enum tensor_naming scheme,
 		     const char *const *tables, struct err *e)
 {
+	const char *first = tables ? tables[0] : "";
+	const struct weight_table_rule *r;
 	char name[256];
 
 	*t = (struct weight_map){ .f = f, .scheme = scheme };
 	if (scheme == NAMING_layers)
 		find_prefix(t, "encoder.layers.0.fc1.weight");
-	for (size_t i = 0; tables[i] && !t->table; i++)
+	for (size_t i = 0; tables && tables[i] && !t->table; i++)
 		t->table = weight_foreign_tensor(t, tables[i], 0, name);
+	for (size_t i = 0; !tables && !t->table && (r = weight_table_at(i)) != NULL; i++)
+		if (r->scheme == scheme && !strcmp(r->own_name, "embed"))
+			t->table = weight_foreign_tensor(t, first = r->foreign_name, 0, name);
 	if (!t->table || t->table->n_dims != 2)
-		return err_set(e, ERR_DATA, "%s has no embedding table \"%s\"", f->path, tables[0]);
+		return err_set(e, ERR_DATA, "%s has no embedding table \"%s\"", f->path, first);
 	return 0;
 }

@@ -43,7 +43,8 @@ int weight_map_open(struct weight_map *t, struct import_reader *f, struct err *e
 
 /*
  * For schemes whose formats describe the architecture in a file: finds the prefix of the names, and the first of
- * `tables` (NULL at the end) that the file has, as t->table. ERR_DATA: the file has none of them.
+ * `tables` (NULL at the end; NULL itself: the rows WEIGHT_EMBEDDING of the scheme) that the file has, as t->table.
+ * ERR_DATA: the file has none of them.
  */
 int weight_map_begin(struct weight_map *t, struct import_reader *f, enum tensor_naming scheme,
 		     const char *const *tables, struct err *e);

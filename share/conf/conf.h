@@ -27,6 +27,7 @@
 #include "share/base/buf.h"
 #include "share/base/err.h"
 #include "share/base/held_output.h"
+#include "share/conf/export_formats.h"
 #include "share/guard/sandbox.h"
 
 struct conf_list {

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "eval/exchange/ct2.h"
+#include "eval/exchange/export_format.h"
 #include "eval/exchange/model_export.h"
 #include "share/base/file.h"
 #include "share/base/hash.h"
@@ -234,7 +235,7 @@ static int export_to(const char *folder, bool int8, const char *to, struct err *
 {
 	const struct ckpt_source from = { folder, false };
 
-	return model_export_ctranslate2(&from, int8, to, e);
+	return model_export_write(&from, &export_ctranslate2, int8, to, e);
 }
 
 TEST(export_writes_all_tensors)

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "eval/exchange/import_format.h"
 #include "eval/exchange/import_reader.h"
 #include "eval/exchange/import_vocabulary.h"
 #include "eval/exchange/weight_map.h"
@@ -80,6 +81,27 @@ FUZZ(npz)
 		take(&f, NAMING_marian);
 	yaml_close(&config);
 	import_reader_close(&f);
+	return 0;
+}
+
+/* A package of Argos Translate: what is unpacked is a model of CTranslate2, or an error. */
+FUZZ(argos)
+{
+	struct err e = { 0 };
+	struct import_reader f;
+	char folder[] = "/tmp/werkbank-fuzz-argos-XXXXXX";
+	char *path;
+
+	if (!mkdtemp(folder))
+		return 0;
+	path = file_path(&e, "%s/model.bin", folder);
+	if (!import_unpack_argos(fuzz_file(data, n), folder, &e) && path) {
+		if (!import_open_ct2(&f, path, &e))
+			take(&f, NAMING_own);
+		import_reader_close(&f);
+	}
+	free(path);
+	property(!file_remove_tree(folder, &e));
 	return 0;
 }
 

@@ -42,6 +42,7 @@
 	X(safetensors, NULL)                                                                       \
 	X(weights, NULL)                                                                           \
 	X(npz, NULL)                                                                               \
+	X(argos, NULL)                                                                             \
 	X(torch, NULL)                                                                             \
 	X(pickle, NULL)                                                                            \
 	X(yaml, NULL)                                                                              \

@@ -126,7 +126,11 @@ same "... each of them" "$(pieces source_tokens | grep -vxF "$(cut -f 1 $corpus/
 same "target pieces by the target's vocabulary" "$(pieces tokens | grep -vxF "$(cut -f 1 $corpus/vocab.target.tsv)")" ''
 says "eval" 0 'BLEU' werkbank eval -C ws --run my
 says "eval with losses" 0 '' werkbank eval -C ws --run my --json
-says "export names what it lacks" 69 'tied_embeddings output: export writes only' werkbank export -C ws --run my --format ctranslate2 -o exported
+says "export" 0 '' werkbank export -C ws --run my --format ctranslate2 -o exported
+said=exported/source_vocabulary.json says "... with both vocabularies" 0 '"</s>"' cmp -s exported/vocab.source.tsv $corpus/vocab.source.tsv
+says "import of the export" 0 'd_model' werkbank import exported -o imported
+same "... translates alike" "$(werkbank translate -q -m imported in)" "$(werkbank translate -q -C ws --run my in)"
+says "export names what a format lacks" 69 "its decoder_start is start: Marian's decoder starts" werkbank export -C ws --run my --format marian -o none
 
 # ---- files that do not belong together -------------------------------------------------
 copy() { rm -rf bad && cp -r $m bad && (cd bad && "$@" && sha256sum recipe.ini state.json ./*.safetensors vocab* bpe* | sed 's| \./| |' >SHA256SUMS); }

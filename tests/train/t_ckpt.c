@@ -39,7 +39,8 @@ static const char *in_folder(const char *name)
 	return path;
 }
 
-static const struct safetensors_item two_items[] = { { "a", 3, 4 }, { "b", 1, 5 } };
+static const struct safetensors_item two_items[] = { { .name = "a", .rows = 3, .cols = 4 },
+						     { .name = "b", .rows = 1, .cols = 5 } };
 
 TEST(safetensors_read_as_written)
 {

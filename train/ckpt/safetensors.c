@@ -24,7 +24,7 @@ static void put_header_entry(struct json_writer *w, const struct safetensors_ite
 	json_put_open(w, item->name, '{');
 	json_put_str(w, "dtype", "F32");
 	json_put_open(w, "shape", '[');
-	if (item->rows != 1)
+	if (item->rows != 1 || item->is_matrix)
 		json_int(w, item->rows);
 	json_int(w, item->cols);
 	json_close(w, ']');
@@ -38,7 +38,7 @@ static void put_header_entry(struct json_writer *w, const struct safetensors_ite
 
 /* The length of the header and the header, padded to DATA_ALIGN. */
 static int build_header(struct buf *b, const struct safetensors_item *items, size_t n,
-			struct err *e)
+			const char *metadata, struct err *e)
 {
 	struct json_writer w = { .out = b };
 	int64_t offset = 0;
@@ -46,6 +46,10 @@ static int build_header(struct buf *b, const struct safetensors_item *items, siz
 
 	buf_add(b, "\0\0\0\0\0\0\0", sizeof(len));
 	json_open(&w, '{');
+	if (metadata) {
+		json_key(&w, "__metadata__");
+		json_raw(&w, metadata, strlen(metadata));
+	}
 	for (size_t i = 0; i < n; i++)
 		put_header_entry(&w, &items[i], &offset);
 	json_close(&w, '}');
@@ -62,9 +66,15 @@ static int build_header(struct buf *b, const struct safetensors_item *items, siz
 int safetensors_write(const char *path, const struct safetensors_item *items, size_t n,
 		      safetensors_fetch *fetch, void *arg, struct err *e)
 {
+	return safetensors_write_with(path, items, n, NULL, fetch, arg, e);
+}
+
+int safetensors_write_with(const char *path, const struct safetensors_item *items, size_t n,
+			   const char *metadata, safetensors_fetch *fetch, void *arg, struct err *e)
+{
 	struct buf header = { 0 };
 	struct outfile out = { 0 };
-	int rc = build_header(&header, items, n, e);
+	int rc = build_header(&header, items, n, metadata, e);
 
 	if (rc || (rc = outfile_open(&out, path, e)))
 		goto done;

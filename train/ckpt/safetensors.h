@@ -12,6 +12,7 @@
 #ifndef WERKBANK_TRAIN_CKPT_SAFETENSORS_H
 #define WERKBANK_TRAIN_CKPT_SAFETENSORS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,6 +24,7 @@
 struct safetensors_item {
 	char name[80];
 	int64_t rows, cols;
+	bool is_matrix; /* two dimensions, even with one row */
 };
 
 /* Returns the rows * cols floats of item i, borrowed until the next call; NULL: failure. */
@@ -31,6 +33,10 @@ typedef const float *safetensors_fetch(void *arg, size_t i, struct err *e);
 /* Write a file of F32 tensors, atomically. */
 int safetensors_write(const char *path, const struct safetensors_item *items, size_t n,
 		      safetensors_fetch *fetch, void *arg, struct err *e);
+/* The same with a JSON object of texts as "__metadata__". */
+int safetensors_write_with(const char *path, const struct safetensors_item *items, size_t n,
+			   const char *metadata, safetensors_fetch *fetch, void *arg,
+			   struct err *e);
 
 /* A tensor of an open file; everything is borrowed from the file. */
 struct safetensor {

@@ -115,6 +115,9 @@ struct model_norm {
 struct model_norm model_norm_at(const struct model *m, const struct model_weights *w,
 				enum model_stack stack, int32_t point);
 
+/* row[0 .. d_model): the sinusoids of a sentence's position, from 0, for the three kinds of them. */
+void model_sinusoid_row(float *row, const struct model_shape *s, int64_t position);
+
 /* All tensors in the order of the flat array. The caller frees *params. *n_floats: their sum. */
 int model_params(const struct model_shape *shape, struct model_param **params, size_t *n_params,
 		 int64_t *n_floats, struct err *e);

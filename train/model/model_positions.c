@@ -37,22 +37,20 @@ int64_t model_table_floats(const struct model_shape *s)
 	return 0;
 }
 
-static void fill_sinusoids(float *table, const struct model_shape *s)
+void model_sinusoid_row(float *row, const struct model_shape *s, int64_t position)
 {
 	const int64_t D = s->d_model, half = D / 2;
 	const bool has_pairs = s->positions == POSITIONS_SINUSOID_PAIRS;
 	const double divisor =
 		s->positions == POSITIONS_SINUSOID ? (double)MAX(half - 1, 1) : (double)D / 2;
 
-	for (int64_t p = 0; p < ARCH_MAX_POSITIONS; p++)
-		for (int64_t i = 0; i < half; i++) {
-			const double angle = (double)(p + s->position_offset) *
-					     exp(-log(10000.0) * (double)i / divisor);
-			float *row = table + p * D;
+	for (int64_t i = 0; i < half; i++) {
+		const double angle = (double)(position + s->position_offset) *
+				     exp(-log(10000.0) * (double)i / divisor);
 
-			row[has_pairs ? 2 * i : i] = (float)sin(angle);
-			row[has_pairs ? 2 * i + 1 : half + i] = (float)cos(angle);
-		}
+		row[has_pairs ? 2 * i : i] = (float)sin(angle);
+		row[has_pairs ? 2 * i + 1 : half + i] = (float)cos(angle);
+	}
 }
 
 static void fill_waves(float *table, int64_t W)
@@ -95,7 +93,8 @@ int model_tables_alloc(struct model *m, struct err *e)
 		return e->code;
 	view_tables(m);
 	if (has_sinusoid_table(&m->shape)) {
-		fill_sinusoids(host, &m->shape);
+		for (int64_t p = 0; p < ARCH_MAX_POSITIONS; p++)
+			model_sinusoid_row(host + p * m->shape.d_model, &m->shape, p);
 	} else {
 		const int64_t W = m->waves[STACK_ENCODER].cols;
 
