@@ -163,11 +163,8 @@ static int find_first_token(struct pipeline *p, enum pipeline_side side, const c
 
 	if (!name || !*name)
 		return 0;
-	*first = vocab_id(v, name, strlen(name));
-	for (int32_t id = TOKEN_END; id < TOKEN_UNKNOWN; id++)
-		if (!strcmp(name, vocab_piece(v, id)))
-			*first = id;
-	if (*first == TOKEN_UNKNOWN)
+	*first = vocab_named_id(v, name);
+	if (*first == TOKEN_UNKNOWN || *first == TOKEN_PAD)
 		return err_set(e, ERR_DATA,
 			       "%s/%s: the token \"%.60s\" of the option %s is missing", folder,
 			       text_vocabulary_file(c, (int)side), name,

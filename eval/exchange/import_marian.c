@@ -497,21 +497,6 @@ static int list_yaml_tokens(struct token_list *w, const struct yaml *y, const ch
 	return 0;
 }
 
-static int list_spm_tokens(struct token_list *w, const struct sp *s, struct err *e)
-{
-	const struct intern *all = sp_pieces(s);
-
-	w->items = mem_alloc((size_t)all->n, sizeof(*w->items), e);
-	if (!w->items)
-		return e->code;
-	for (int32_t i = 0; i < all->n; i++) {
-		size_t n;
-
-		w->items[w->n++] = intern_text(all, i, &n);
-	}
-	return 0;
-}
-
 /* Writes the vocabulary NAME of the folder as TO. */
 static int stage_marian_vocabulary(struct import_job *m, const char *name, const char *to,
 				   int32_t **rows, struct err *e)
@@ -527,7 +512,7 @@ static int stage_marian_vocabulary(struct import_job *m, const char *name, const
 
 	if (!rc && text_ends_with(name, ".spm")) {
 		s = sp_open(path, e);
-		rc = s ? list_spm_tokens(&w, s, e) : e->code;
+		rc = s ? import_list_pieces(&w, s, e) : e->code;
 	} else if (!rc && text_ends_with(name, ".txt")) {
 		rc = token_list_open(&w, path, e);
 	} else if (!rc) {

@@ -43,6 +43,7 @@
 	X(weights, NULL)                                                                           \
 	X(npz, NULL)                                                                               \
 	X(torch, NULL)                                                                             \
+	X(bundle, repair_bundle)                                                                   \
 	X(pickle, NULL)                                                                            \
 	X(yaml, NULL)                                                                              \
 	X(tokens, NULL)                                                                            \
@@ -76,6 +77,7 @@ void repair_shard(uint8_t *bytes, size_t n);
 void repair_shortlist(uint8_t *bytes, size_t n);
 void repair_archive(uint8_t *bytes, size_t n);
 void repair_checkpoint(uint8_t *bytes, size_t n);
+void repair_bundle(uint8_t *bytes, size_t n);
 
 struct fuzz_target {
 	const char *name;
