@@ -58,7 +58,7 @@ struct import_format {
 };
 
 extern const struct import_format import_hugging_face, import_marian, import_openseq2seq,
-	import_ctranslate2, import_safetensors, import_pickle;
+	import_fairseq, import_ctranslate2, import_safetensors, import_pickle;
 
 /*
  * Finds the weights that path names, a file or a folder, and their format. *format NULL: no format

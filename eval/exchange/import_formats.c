@@ -15,14 +15,14 @@
 
 /* In the order in which they are tried. */
 static const struct import_format *const formats[] = {
-	&import_hugging_face, &import_ctranslate2, &import_safetensors,
-	&import_marian,	      &import_openseq2seq, &import_pickle,
+	&import_hugging_face, &import_ctranslate2, &import_safetensors, &import_marian,
+	&import_openseq2seq,  &import_fairseq,	   &import_pickle,
 };
 
 /* Names of weights in a folder, then the ends of names of which it may have one. */
-static const char *const weight_names[] = { "model.bin", "model.safetensors", "pytorch_model.bin",
-					    "model.npz" };
-static const char *const weight_ends[] = { ".npz", ".index" };
+static const char *const weight_names[] = { "model.bin", "model.safetensors",  "pytorch_model.bin",
+					    "model.npz", "checkpoint_best.pt", "model.pt" };
+static const char *const weight_ends[] = { ".npz", ".index", ".pt" };
 
 /* Sets s->file to FOLDER/NAME if the file exists. */
 static int try_file(struct import_source *s, const char *folder, const char *name, struct err *e)
@@ -107,8 +107,9 @@ static int find_file(struct import_source *s, const char *path, struct err *e)
 	if (!rc && !s->file)
 		return err_set(e, ERR_USAGE,
 			       "%s is neither a file nor a folder with model.bin, "
-			       "model.safetensors, pytorch_model.bin, one .npz or one .index of "
-			       "TensorFlow: give weights, or nohup.out of an OpenSeq2Seq training",
+			       "model.safetensors, pytorch_model.bin, one .npz, one .pt or one "
+			       ".index of TensorFlow: give weights, or nohup.out of an OpenSeq2Seq "
+			       "training",
 			       path);
 	s->folder = rc ? NULL : mem_strdup(path, e);
 	return rc || s->folder ? rc : e->code;

@@ -53,7 +53,7 @@ struct import_reader {
 	struct safetensors *file; /* owned; NULL: another format */
 	struct zip zip;		  /* of torch.save() and .npz */
 	struct pickle pickle;	  /* of torch.save() */
-	struct buf names;	  /* of .npz and bundles */
+	struct buf names;	  /* of .npz and bundles; new names of old tensors */
 };
 
 /* Call import_reader_close() after a failure too. ERR_DATA: a damaged file or another format. */

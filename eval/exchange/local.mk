@@ -3,7 +3,7 @@
 # May use: data/words, data/subword, data/sentencepiece, data/pipeline, data/shard, kernels/ops, train/model, train/ckpt, train/record, share.
 libeval_a_SOURCES += \
 	%D%/ct2.c %D%/ct2.def %D%/ct2.h %D%/ct2_read.c %D%/import.c %D%/import.h \
-	%D%/import_format.h %D%/import_formats.c %D%/import_hugging_face.c %D%/import_marian.c \
+	%D%/import_format.h %D%/import_fairseq.c %D%/import_formats.c %D%/import_hugging_face.c %D%/import_marian.c \
 	%D%/import_model.c %D%/import_model.h %D%/import_openseq2seq.c %D%/import_plain.c %D%/import_reader.c %D%/import_reader.h \
 	%D%/import_vocabulary.c %D%/import_vocabulary.h %D%/model_export.c %D%/model_export.h \
 	%D%/pickle.c %D%/pickle.h %D%/records.c %D%/records.h %D%/records_svg.c %D%/records_svg.h \

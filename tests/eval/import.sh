@@ -2,7 +2,8 @@
 # import.sh - imports models of other programs: translations and log-probabilities, training on from them, refusals.
 # tests/golden/import has a MarianMT folder of transformers 5.24 and an .npz for Marian 1.12 (SSRU decoder), with random
 # weights and text, and what those programs translate and score; written by tests/peers/import_hugging_face.py --golden
-# and marian_run.py golden. Last line: the tally, which tests/tally.sh counts.
+# and marian_run.py golden. openseq2seq and fairseq are checkpoints with what the reference's formulas and fairseq 0.12.2 translate:
+# import_openseq2seq.py --golden, import_fairseq.py --golden. Last line: the tally, which tests/tally.sh counts.
 set -u
 top=$PWD
 golden=$(cd "${srcdir:-.}" && pwd)/tests/golden/import
@@ -90,6 +91,9 @@ other() {
 }
 other openseq2seq 'OpenSeq2Seq: d_model 16, d_ff 24, 4 heads, 2 and 1 layers' --heads 4
 holds "openseq2seq: both sides begin with <s>" '^source_first_token *= <s>' "$tmp/openseq2seq.model/recipe.ini"
+other fairseq 'fairseq: d_model 16, d_ff 24, 4 heads, 2 and 1 layers' --tokenize=no
+holds "fairseq: its start" '^decoder_start *= end' "$tmp/fairseq.model/recipe.ini"
+holds "fairseq: a vocabulary of each side" '^vocabularies *= separate' "$tmp/fairseq.model/recipe.ini"
 
 # ---- training on ---------------------------------------------------------------------
 cut -f 1 "$golden/marianmt.tsv" >"$tmp/in"
@@ -221,6 +225,23 @@ refuses "without m_common.model" 66 'm_common.model is missing, the SentencePiec
 cp -R "$golden/openseq2seq" "$tmp/bad"
 rm "$tmp/bad/"*.data-*
 refuses "without data file" 66 'data-00000-of-00001' --heads 4
+# fairseq NAME STATUS WORDS FILE SCRIPT : the import of fairseq with a file changed by sed
+fairseq() {
+	cp -R "$golden/fairseq" "$tmp/bad"
+	chmod u+w "$tmp/bad/"*
+	LC_ALL=C sed "$5" "$golden/fairseq/$4" >"$tmp/bad/$4"
+	refuses "$1" "$2" "$3"
+}
+fairseq "a dictionary that is too short" 65 'but the dictionary and its special tokens have' dict.de.txt '5,12d'
+fairseq "a dictionary without counts" 65 'dict.en.txt: line 3 is not a token, a blank and a count' dict.en.txt '3s/ .*//'
+fairseq "an architecture of another kind" 65 'the option arch = "transfurmer" of fairseq' model.pt 's/transformer/transfurmer/'
+fairseq "another activation" 65 'the option activation_fn = "rolu" of fairseq' model.pt 's/relu/rolu/'
+cp -R "$golden/fairseq" "$tmp/bad"
+rm "$tmp/bad/bpecodes"
+refuses "fairseq without codes" 66 'has neither bpecodes or code of subword-nmt nor sentencepiece.bpe.model'
+cp -R "$golden/fairseq" "$tmp/bad"
+rm "$tmp/bad/dict.en.txt"
+refuses "fairseq without dictionary" 66 'dict.en.txt'
 # the sandbox lets import read what its arguments name: a file, but not the vocabulary beside it
 says "a file, without sandbox" 0 'Marian: d_model 8' env WERKBANK_SANDBOX=off "$wb" import "$tmp/marian/model.npz" -o "$tmp/alone"
 tally

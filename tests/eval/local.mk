@@ -1,6 +1,6 @@
 # tests/eval: scores, decoding, constraints, reports, imports and exports.
 # eval.sh and interop.sh run the program on a tiny trained model and on foreign files.
-# import.sh compares imported models with translations of transformers and Marian, which are in tests/golden/import.
+# import.sh compares imported models with translations of transformers, Marian, fairseq and the formulas of OpenSeq2Seq, which are in tests/golden/import.
 # report_runs.sh compares the verdicts of the report with tests/runs/expected.tsv.
 # May use: eval, train, kernels, data, share.
 test_sources += \

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "eval/exchange/import_format.h"
 #include "eval/exchange/import_reader.h"
 #include "eval/exchange/import_vocabulary.h"
 #include "eval/exchange/weight_map.h"
@@ -128,6 +129,33 @@ FUZZ(bundle)
 		take(&f, NAMING_openseq2seq);
 	import_reader_close(&f);
 	property(!file_remove_tree(folder, &e));
+	return 0;
+}
+
+/* A checkpoint of fairseq: its options, old names of tensors, and the weights of a small model. */
+FUZZ(fairseq)
+{
+	const struct weight_rows rows = { .target = NULL };
+	struct err e = { 0 };
+	struct conf c;
+	struct import_job m = { .c = &c, .format = &import_fairseq, .folder = "/nonexistent" };
+	struct model_param *params = NULL;
+	int64_t floats = 0;
+	size_t n_params;
+
+	property(!conf_init(&c, &e));
+	m.file = fuzz_file(data, n);
+	if (!import_fairseq.open(&m, &e) &&
+	    !model_params(&m.t.shape, &params, &n_params, &floats, &e) && floats <= MOST_FLOATS) {
+		float *arena = mem_alloc((size_t)floats, sizeof(*arena), &e);
+
+		if (arena)
+			weight_map_load(&m.t, &m.t.shape, &rows, arena, &e);
+		free(arena);
+	}
+	free(params);
+	import_reader_close(&m.f);
+	conf_free(&c);
 	return 0;
 }
 

@@ -44,6 +44,7 @@
 	X(npz, NULL)                                                                               \
 	X(torch, NULL)                                                                             \
 	X(bundle, repair_bundle)                                                                   \
+	X(fairseq, NULL)                                                                           \
 	X(pickle, NULL)                                                                            \
 	X(yaml, NULL)                                                                              \
 	X(tokens, NULL)                                                                            \
