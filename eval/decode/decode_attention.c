@@ -22,8 +22,8 @@ struct attention_job {
 };
 
 /* What the decoder reads at a position of hypothesis x, which begins with the first token. */
-static int32_t token_at(const struct attention_job *j, const struct decode_hypothesis *x,
-			int32_t at)
+static int32_t attention_token(const struct attention_job *j, const struct decode_hypothesis *x,
+			       int32_t at)
 {
 	const int32_t n_first = j->first_token != TOKEN_PAD;
 
@@ -43,7 +43,7 @@ static int32_t list_position_rows(struct attention_job *j, int32_t at)
 			continue;
 		rows->sentence[rows->n] = 0;
 		rows->parent[rows->n] = at ? j->row[h] : 0;
-		rows->token[rows->n] = token_at(j, x, at);
+		rows->token[rows->n] = attention_token(j, x, at);
 		j->row[h] = rows->n++;
 	}
 	return rows->n;

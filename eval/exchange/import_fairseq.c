@@ -41,7 +41,7 @@ static const struct pickle_node *fairseq_option(const struct import_job *m, cons
 	return x ? x : pickle_get(pickle_get(pickle_get(root, "cfg"), part), key);
 }
 
-static bool is_on(const struct import_job *m, const char *key)
+static bool has_fairseq_switch(const struct import_job *m, const char *key)
 {
 	const struct pickle_node *x = fairseq_option(m, "model", key);
 
@@ -92,7 +92,7 @@ static int check_fairseq_options(const struct import_job *m, struct err *e)
 	if (strcmp(task, "translation") != 0)
 		return refuse_fairseq(m, "task", task, "only translation", e);
 	for (size_t i = 0; i < ARRAY_LEN(switches); i++)
-		if (is_on(m, switches[i][0]))
+		if (has_fairseq_switch(m, switches[i][0]))
 			return refuse_fairseq(m, switches[i][0], "on", switches[i][1], e);
 	return 0;
 }
@@ -296,7 +296,7 @@ static int set_fairseq_activation(struct import_job *m, struct err *e)
 
 static int set_fairseq_norms(struct import_job *m, struct err *e)
 {
-	const bool is_pre = is_on(m, "encoder_normalize_before");
+	const bool is_pre = has_fairseq_switch(m, "encoder_normalize_before");
 	char name[256];
 	const bool has_final =
 		weight_foreign_tensor(&m->t, "decoder.layer_norm.weight", 0, name) != NULL;
@@ -305,10 +305,10 @@ static int set_fairseq_norms(struct import_job *m, struct err *e)
 				    "final_norm",
 				    is_pre && !has_final ? "no" : "yes",
 				    "embedding_norm",
-				    is_on(m, "layernorm_embedding") ? "yes" : "no",
+				    has_fairseq_switch(m, "layernorm_embedding") ? "yes" : "no",
 				    NULL };
 
-	if (is_pre != is_on(m, "decoder_normalize_before"))
+	if (is_pre != has_fairseq_switch(m, "decoder_normalize_before"))
 		return refuse_fairseq(m, "encoder_normalize_before", is_pre ? "True" : "False",
 				      "decoder_normalize_before must be the same", e);
 	return import_set_options(m, set, e);
@@ -316,14 +316,14 @@ static int set_fairseq_norms(struct import_job *m, struct err *e)
 
 static int set_fairseq_positions(struct import_job *m, struct err *e)
 {
-	const bool is_learned = is_on(m, "encoder_learned_pos"),
-		   is_none = is_on(m, "no_token_positional_embeddings");
+	const bool is_learned = has_fairseq_switch(m, "encoder_learned_pos"),
+		   is_none = has_fairseq_switch(m, "no_token_positional_embeddings");
 	const struct import_tensor *x = import_find_tensor(&m->f, "encoder.embed_positions.weight");
 	char rows[24];
 	const char *set[] = { "positions", "sinusoid", "position_offset", "2", "max_positions",
 			      rows,	   NULL };
 
-	if (is_learned != is_on(m, "decoder_learned_pos"))
+	if (is_learned != has_fairseq_switch(m, "decoder_learned_pos"))
 		return refuse_fairseq(m, "encoder_learned_pos", is_learned ? "True" : "False",
 				      "decoder_learned_pos must be the same", e);
 	if (is_learned && !is_none && (!x || x->rows > ARCH_MAX_POSITIONS))
@@ -341,8 +341,8 @@ static int set_fairseq_positions(struct import_job *m, struct err *e)
 static int set_fairseq_tables(struct import_job *m, struct err *e)
 {
 	char name[256];
-	const bool is_all = is_on(m, "share_all_embeddings"),
-		   is_tied = is_all || is_on(m, "share_decoder_input_output_embed") ||
+	const bool is_all = has_fairseq_switch(m, "share_all_embeddings"),
+		   is_tied = is_all || has_fairseq_switch(m, "share_decoder_input_output_embed") ||
 			     !weight_foreign_tensor(&m->t, "decoder.output_projection.weight", 0,
 						    name);
 	const char *const set[] = { "tied_embeddings",
@@ -350,7 +350,8 @@ static int set_fairseq_tables(struct import_job *m, struct err *e)
 				    : is_tied ? "output"
 					      : "none",
 				    "embedding_scale",
-				    is_on(m, "no_scale_embedding") ? "one" : "sqrt", NULL };
+				    has_fairseq_switch(m, "no_scale_embedding") ? "one" : "sqrt",
+				    NULL };
 
 	return import_set_options(m, set, e);
 }

@@ -25,7 +25,8 @@
 
 #define SCOPE	   "ForwardPass/"
 #define MASTER	   "FP32-master-copy/"
-#define TABLE	   SCOPE "transformer_encoder/embedding_shared_weights/embedding_and_softmax/weights"
+#define SHARED	   "transformer_encoder/embedding_shared_weights/"
+#define TABLE	   SCOPE SHARED "embedding_and_softmax/weights"
 #define FILTER	   SCOPE "transformer_encoder/layer_0/ffn/feed_foward_network/filter_layer/kernel"
 #define MODEL_FILE "m_common.model"
 
@@ -230,7 +231,8 @@ static int find_sentencepiece_model(const struct import_job *m, char **path, str
 }
 
 /* The pieces must be those of m_common.vocab, by which the training numbered them. */
-static int compare_pieces(const struct import_job *m, const struct token_list *w, struct err *e)
+static int compare_with_vocabulary(const struct import_job *m, const struct token_list *w,
+				   struct err *e)
 {
 	char *path = NULL;
 	struct token_list other = { .n = 0 };
@@ -304,7 +306,7 @@ static int stage_openseq2seq(struct import_job *m, struct err *e)
 	if (!rc)
 		rc = s ? import_list_pieces(&w, s, e) : e->code;
 	if (!rc)
-		rc = compare_pieces(m, &w, e);
+		rc = compare_with_vocabulary(m, &w, e);
 	if (!rc)
 		rc = write_openseq2seq_vocabulary(m, &w, e);
 	if (!rc)
