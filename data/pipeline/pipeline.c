@@ -23,6 +23,7 @@ struct subword {
 struct side {
 	struct subword *subword;   /* borrowed from struct pipeline */
 	const struct vocab *vocab; /* borrowed from struct pipeline; NULL: text only */
+	int32_t first;		   /* token that begins each sentence; TOKEN_PAD: none */
 };
 
 struct pipeline {
@@ -152,6 +153,25 @@ static int check_symbols(const struct pipeline *p, enum pipeline_side side, cons
 	return 0;
 }
 
+/* Finds the first token of a side by its name, which can be that of a special token. */
+static int find_first_token(struct pipeline *p, enum pipeline_side side, const char *folder,
+			    const struct conf *c, struct err *e)
+{
+	const char *name = side == SIDE_SOURCE ? c->source_first_token : c->target_first_token;
+	const struct vocab *v = p->sides[side].vocab;
+	int32_t *first = &p->sides[side].first;
+
+	if (!name || !*name)
+		return 0;
+	*first = vocab_named_id(v, name);
+	if (*first == TOKEN_UNKNOWN || *first == TOKEN_PAD)
+		return err_set(e, ERR_DATA,
+			       "%s/%s: the token \"%.60s\" of the option %s is missing", folder,
+			       text_vocabulary_file(c, (int)side), name,
+			       side == SIDE_SOURCE ? "source_first_token" : "target_first_token");
+	return 0;
+}
+
 static int open_vocabs(struct pipeline *p, const char *folder, const struct conf *c, struct err *e)
 {
 	if (vocabs_open(&p->vocabs, folder, c, e))
@@ -159,7 +179,9 @@ static int open_vocabs(struct pipeline *p, const char *folder, const struct conf
 	p->sides[SIDE_SOURCE].vocab = p->vocabs.source;
 	p->sides[SIDE_TARGET].vocab = p->vocabs.target;
 	return check_symbols(p, SIDE_SOURCE, folder, c, e) ||
-			       check_symbols(p, SIDE_TARGET, folder, c, e)
+			       check_symbols(p, SIDE_TARGET, folder, c, e) ||
+			       find_first_token(p, SIDE_SOURCE, folder, c, e) ||
+			       find_first_token(p, SIDE_TARGET, folder, c, e)
 		       ? e->code
 		       : 0;
 }
@@ -210,6 +232,11 @@ const struct vocabs *pipeline_vocabs(const struct pipeline *p)
 const struct vocab *pipeline_vocab(const struct pipeline *p, enum pipeline_side side)
 {
 	return p->sides[side].vocab;
+}
+
+int32_t pipeline_first_token(const struct pipeline *p, enum pipeline_side side)
+{
+	return p->sides[side].first;
 }
 
 bool pipeline_is_sentencepiece(const struct pipeline *p, enum pipeline_side side)
@@ -321,8 +348,8 @@ int pipeline_pieces_to_ids(const struct vocab *v, const char *pieces, size_t n, 
 	return 0;
 }
 
-int pipeline_encode(struct pipeline *p, enum pipeline_side side, const char *line, size_t n,
-		    int32_t **ids, size_t *n_ids, size_t *cap, struct err *e)
+int pipeline_encode_part(struct pipeline *p, enum pipeline_side side, const char *line, size_t n,
+			 int32_t **ids, size_t *n_ids, size_t *cap, struct err *e)
 {
 	const struct vocab *v = pipeline_vocab(p, side);
 
@@ -335,6 +362,18 @@ int pipeline_encode(struct pipeline *p, enum pipeline_side side, const char *lin
 	if (pipeline_word_pieces(p, side, buf_text(&p->b), p->b.len, &p->a, e))
 		return e->code;
 	return pipeline_pieces_to_ids(v, buf_text(&p->a), p->a.len, ids, n_ids, cap, e);
+}
+
+int pipeline_encode(struct pipeline *p, enum pipeline_side side, const char *line, size_t n,
+		    int32_t **ids, size_t *n_ids, size_t *cap, struct err *e)
+{
+	const int32_t first = pipeline_first_token(p, side);
+
+	if (first != TOKEN_PAD && mem_grow(ids, cap, *n_ids + 1, sizeof(**ids), e))
+		return e->code;
+	if (first != TOKEN_PAD)
+		(*ids)[(*n_ids)++] = first;
+	return pipeline_encode_part(p, side, line, n, ids, n_ids, cap, e);
 }
 
 /* Append the detokenised p->b. */
@@ -369,7 +408,8 @@ int pipeline_decode(struct pipeline *p, enum pipeline_side side, const int32_t *
 			return err_set(e, ERR_DATA,
 				       "token id %d is outside the vocabulary of %d entries",
 				       (int)ids[i], (int)vocab_size(v));
-		if (ids[i] == TOKEN_PAD || ids[i] == TOKEN_END || ids[i] == TOKEN_START)
+		if (ids[i] == TOKEN_PAD || ids[i] == TOKEN_END || ids[i] == TOKEN_START ||
+		    (!i && ids[i] == s->first))
 			continue;
 		if (p->a.len)
 			buf_add_char(&p->a, ' ');

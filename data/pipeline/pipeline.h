@@ -72,14 +72,21 @@ void pipeline_follow_line(struct pipeline *p, const char *line, size_t n);
 int pipeline_tokenize(struct pipeline *p, enum pipeline_side side, const char *line, size_t n,
 		      struct buf *out, struct err *e);
 
+/* The token that begins each sentence of a side (options source_first_token, target_first_token); TOKEN_PAD: none. */
+int32_t pipeline_first_token(const struct pipeline *p, enum pipeline_side side);
+
 /*
- * Append the ids of a raw line to *ids (grown with mem_grow(); *n_ids, *cap in elements), without
- * special tokens.
+ * Append the ids of a raw line to *ids (grown with mem_grow(); *n_ids, *cap in elements): the first token of the side, if
+ * it has one, then those of the text, without other special tokens.
  */
 int pipeline_encode(struct pipeline *p, enum pipeline_side side, const char *line, size_t n,
 		    int32_t **ids, size_t *n_ids, size_t *cap, struct err *e);
 
-/* Append the raw text of ids to out. Special tokens are skipped, except <unk>. */
+/* The same for a part of a line, without the first token. */
+int pipeline_encode_part(struct pipeline *p, enum pipeline_side side, const char *line, size_t n,
+			 int32_t **ids, size_t *n_ids, size_t *cap, struct err *e);
+
+/* Append the raw text of ids to out. Special tokens are skipped, except <unk>, and so is the first token of the side. */
 int pipeline_decode(struct pipeline *p, enum pipeline_side side, const int32_t *ids, size_t n,
 		    struct buf *out, struct err *e);
 

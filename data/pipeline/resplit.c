@@ -13,6 +13,7 @@
 struct resplit {
 	struct bpe_dropout *dropout;
 	struct unigram_resplit *unigram;
+	int32_t first; /* the token that begins each sentence, which stays; TOKEN_PAD: none */
 };
 
 bool resplit_is_wanted(const struct conf *c)
@@ -41,7 +42,10 @@ struct resplit *resplit_open(const char *folder, const struct conf *c, int side,
 {
 	struct resplit *r = check_resplit_options(c, e) ? NULL : mem_alloc(1, sizeof(*r), e);
 	const bool is_unigram = text_segmentation(c, side) == SEGMENTATION_UNIGRAM;
+	const char *first = side ? c->target_first_token : c->source_first_token;
 
+	if (r && first && *first)
+		r->first = vocab_named_id(v, first);
 	if (!r || (is_unigram ? c->unigram_sampling : c->bpe_dropout) <= 0)
 		return r;
 	if (is_unigram)
@@ -57,6 +61,12 @@ struct resplit *resplit_open(const char *folder, const struct conf *c, int side,
 int resplit_sentence(struct resplit *r, const struct resplit_key *place, const int32_t *ids,
 		     int32_t n, int32_t **out, size_t *n_out, size_t *cap, struct err *e)
 {
+	if (r->first != TOKEN_PAD && n && ids[0] == r->first) {
+		if (mem_grow(out, cap, *n_out + 1, sizeof(*ids), e))
+			return e->code;
+		(*out)[(*n_out)++] = *ids++;
+		n--;
+	}
 	if (r->unigram)
 		return unigram_resplit_sentence(r->unigram, place, ids, n, out, n_out, cap, e);
 	if (r->dropout)

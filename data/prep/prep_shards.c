@@ -107,11 +107,17 @@ static int make_near_words(struct packed_words *s, struct err *e)
 	return s->near ? 0 : e->code;
 }
 
-static int append_word_ids(const struct packed_words *s, struct sentence_ids *to,
+/* first: the token that begins the sentence; TOKEN_PAD: none. */
+static int append_word_ids(const struct packed_words *s, int32_t first, struct sentence_ids *to,
 			   const int32_t *words, int32_t n, struct err *e)
 {
 	size_t at = 0;
 
+	if (first != TOKEN_PAD) {
+		if (mem_grow(&to->at, &to->cap, 1, sizeof(*to->at), e))
+			return e->code;
+		to->at[at++] = first;
+	}
 	for (int32_t i = 0; i < n; i++) {
 		const struct near_word *near = &s->near[words[i]];
 
@@ -137,8 +143,10 @@ static int pack_shuffle_pair(void *context, const struct pair_words *pair, struc
 
 	const int last = text_subword_models(s->p->c) - 1;
 
-	if (append_word_ids(&s->sides[0], &s->source, pair->source, pair->n_source, e) ||
-	    append_word_ids(&s->sides[last], &s->target, pair->target, pair->n_target, e))
+	if (append_word_ids(&s->sides[0], pipeline_first_token(s->tools, SIDE_SOURCE), &s->source,
+			    pair->source, pair->n_source, e) ||
+	    append_word_ids(&s->sides[last], pipeline_first_token(s->tools, SIDE_TARGET),
+			    &s->target, pair->target, pair->n_target, e))
 		return e->code;
 	return external_shuffle_put(s->external_shuffle, shuffle_inverse_at(&s->order, pair->kept),
 				    s->source.at, (int32_t)s->source.n, s->target.at,

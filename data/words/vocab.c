@@ -282,6 +282,14 @@ int32_t vocab_id(const struct vocab *v, const char *piece, size_t n)
 	return id < N_SPECIAL_TOKENS || id >= v->real_size ? TOKEN_UNKNOWN : id;
 }
 
+int32_t vocab_named_id(const struct vocab *v, const char *name)
+{
+	for (int32_t id = 0; id < N_SPECIAL_TOKENS; id++)
+		if (!strcmp(vocab_piece(v, id), name))
+			return id;
+	return vocab_id(v, name, strlen(name));
+}
+
 const char *vocab_piece(const struct vocab *v, int32_t id)
 {
 	assert(id >= 0 && id < v->size);

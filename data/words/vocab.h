@@ -39,6 +39,8 @@ int32_t vocab_real_size(const struct vocab *v);		   /* without the <unused…> a
 const char *vocab_sha256(const struct vocab *v);	   /* of the file */
 int32_t vocab_id(const struct vocab *v, const char *piece,
 		 size_t n); /* unknown pieces, names of special tokens: TOKEN_UNKNOWN */
+/* vocab_id() that knows the names of special tokens, too. */
+int32_t vocab_named_id(const struct vocab *v, const char *name);
 const char *vocab_piece(const struct vocab *v, int32_t id); /* borrowed; id must be in range */
 int64_t vocab_frequency(const struct vocab *v, int32_t id);
 void vocab_close(struct vocab *v);

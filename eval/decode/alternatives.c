@@ -36,12 +36,17 @@ static int step_alternatives(struct decode_worker *w, int32_t n, struct err *e)
 	return decode_ensemble_step(w, &found, e);
 }
 
-static int decode_beginning(struct decode_worker *w, const int32_t *beginning, int32_t n,
-			    struct err *e)
+/* Reads the start, the first token (TOKEN_PAD: there is none), and the beginning. */
+static int decode_beginning(struct decode_worker *w, int32_t first_token, const int32_t *beginning,
+			    int32_t n, struct err *e)
 {
-	for (int32_t i = 0; i <= n; i++) {
+	const int32_t n_first = first_token != TOKEN_PAD;
+
+	for (int32_t i = 0; i <= n + n_first; i++) {
 		w->rows.parent[0] = 0;
-		w->rows.token[0] = i ? beginning[i - 1] : TOKEN_START;
+		w->rows.token[0] = !i		  ? TOKEN_START
+				   : i <= n_first ? first_token
+						  : beginning[i - 1 - n_first];
 		if (step_alternatives(w, 1, e))
 			return e->code;
 	}
@@ -143,13 +148,13 @@ int decoder_alternatives(struct decoder *d, const struct decode_options *o,
 	struct decode_worker *w = &d->main_worker;
 	struct alternative_search s = { w, o, list, MIN(*n, DECODE_MAX_ALTERNATIVES) };
 	const int32_t n_source = MIN(source->n, d->capacity - 1);
-	const int32_t max_steps = n_beginning + 1 + MAX_COMPLETION, slot = 0;
+	const int32_t max_steps = n_beginning + 2 + MAX_COMPLETION, slot = 0;
 	const struct incremental_options how = {
 		.max_rows = DECODE_MAX_ALTERNATIVES,
 		.max_steps = max_steps,
 		.max_source = n_source + 1,
 		/* one row for each token of the beginning, then some for each alternative */
-		.cache_rows = n_source + 1 + n_beginning + 1 + 4 * DECODE_MAX_ALTERNATIVES,
+		.cache_rows = n_source + 1 + n_beginning + 2 + 4 * DECODE_MAX_ALTERNATIVES,
 		.all = true,
 	};
 	int rc = 0;
@@ -167,7 +172,7 @@ int decoder_alternatives(struct decoder *d, const struct decode_options *o,
 			     ? e->code
 			     : incremental_add(w->decoders[i], &w->batch, &slot, e);
 	if (!rc)
-		rc = decode_beginning(w, beginning, n_beginning, e);
+		rc = decode_beginning(w, d->first_token, beginning, n_beginning, e);
 	if (!rc)
 		rc = start_alternatives(&s, e);
 	else

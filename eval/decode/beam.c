@@ -29,7 +29,7 @@
 #define N_NEVER_CHOSEN 3
 
 struct beam *beam_new(const struct decode_options *o, const struct decode_constraint *constraint,
-		      uint64_t number, int32_t max_length, struct err *e)
+		      uint64_t number, int32_t first_token, int32_t max_length, struct err *e)
 {
 	struct beam *b = mem_alloc(1, sizeof(*b), e);
 
@@ -42,6 +42,7 @@ struct beam *beam_new(const struct decode_options *o, const struct decode_constr
 	b->live[0].progress.phrase = -1;
 	b->constraint = constraint;
 	b->number = number;
+	b->first_token = first_token;
 	return b;
 }
 
@@ -156,18 +157,22 @@ static int32_t search_continuations(struct beam *b, const struct beam_scores *fo
 	return n;
 }
 
-/* Appends the next token of the prefix to the only live hypothesis. */
+/* Appends the first token, or the next one of the prefix, to the only live hypothesis. */
 static int32_t force_prefix_token(struct beam *b, const struct beam_scores *found,
 				  struct beam_next *next)
 {
-	const int32_t token = b->constraint->prefix[b->length];
-	const float value = found->all[token];
+	const bool is_first = b->first_token != TOKEN_PAD && b->length == 0;
+	const int32_t token =
+		is_first ? b->first_token
+			 : b->constraint->prefix[b->length - (b->first_token != TOKEN_PAD)];
+	const float value = is_first ? 0 : found->all[token];
 
 	assert(b->n_live == 1);
 
 	*next = (struct beam_next){ .live = b->live[0], .token = token, .value = value };
 	next->live.log_prob += (double)value;
-	next->live.progress = beam_phrase_progress(b, &b->live[0].progress, token);
+	if (!is_first)
+		next->live.progress = beam_phrase_progress(b, &b->live[0].progress, token);
 	return 1;
 }
 
@@ -178,7 +183,7 @@ static int32_t force_prefix_token(struct beam *b, const struct beam_scores *foun
 static int32_t sample_continuations(struct beam *b, const struct beam_scores *found,
 				    struct beam_next *next, struct err *e)
 {
-	const int32_t first = b->constraint ? b->constraint->n_prefix : 0;
+	const int32_t first = beam_prefix_length(b);
 	const int32_t draws = b->length == first ? b->o.n_best : b->n_live;
 	int32_t n = 0;
 
@@ -262,13 +267,15 @@ int beam_advance(struct beam *b, const struct beam_scores *found, struct beam_li
 static int unroll_hypothesis(const struct beam *b, int32_t node, struct decode_hypothesis *h,
 			     struct err *e)
 {
+	/* node 0 is the first token, which no result contains */
+	const int32_t end = b->first_token != TOKEN_PAD ? 1 : 0;
 	int32_t n = 0;
 
-	for (int32_t i = node; i >= 0; i = b->nodes[i].parent)
+	for (int32_t i = node; i >= end; i = b->nodes[i].parent)
 		n++;
 	if (decode_hypothesis_alloc(h, n, &b->o, e))
 		return e->code;
-	for (int32_t i = node; i >= 0; i = b->nodes[i].parent) {
+	for (int32_t i = node; i >= end; i = b->nodes[i].parent) {
 		h->tokens[--n] = b->nodes[i].token;
 		if (h->aligned)
 			h->aligned[n] = b->nodes[i].aligned;

@@ -44,7 +44,7 @@ struct beam_scores {
  * constraints need beam_scores.all. Free with beam_free(). NULL: out of memory.
  */
 struct beam *beam_new(const struct decode_options *o, const struct decode_constraint *constraint,
-		      uint64_t number, int32_t max_length, struct err *e);
+		      uint64_t number, int32_t first_token, int32_t max_length, struct err *e);
 /* Does the next beam_advance() read values and ids? */
 bool beam_wants_best(const struct beam *b);
 

@@ -43,6 +43,7 @@ struct beam {
 	struct decode_options o;
 	const struct decode_constraint *constraint; /* borrowed; NULL: none */
 	uint64_t number;			    /* of the sentence */
+	int32_t first_token;			    /* that begins the result; TOKEN_PAD: none */
 	int32_t max_length, length;		    /* of the live hypotheses */
 	struct beam_node *nodes;		    /* owned */
 	size_t n_nodes, cap_nodes;
@@ -78,10 +79,16 @@ static inline int32_t beam_phrase_tokens(const struct decode_constraint *c, uint
 	return n;
 }
 
-/* Does the prefix give the next token? */
+/* Tokens of the first token and of the prefix. */
+static inline int32_t beam_prefix_length(const struct beam *b)
+{
+	return (b->first_token != TOKEN_PAD) + (b->constraint ? b->constraint->n_prefix : 0);
+}
+
+/* Does the first token or the prefix give the next token? */
 static inline bool beam_in_prefix(const struct beam *b)
 {
-	return b->constraint && b->length < b->constraint->n_prefix;
+	return b->length < beam_prefix_length(b);
 }
 
 /* decode.c: arrays for n tokens, aligned and log_probs only if o wants them. The caller frees h after a failure too. */

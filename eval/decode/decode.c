@@ -44,6 +44,11 @@ int32_t decoder_capacity(const struct decoder *d)
 	return d->capacity;
 }
 
+void decoder_set_first_token(struct decoder *d, int32_t token)
+{
+	d->first_token = token;
+}
+
 struct decoder *decoder_new(struct model *m, int32_t capacity, int32_t workers, struct err *e)
 {
 	return decoder_new_ensemble(&m, 1, capacity, workers, e);

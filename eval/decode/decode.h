@@ -126,6 +126,12 @@ struct decoder *decoder_new_ensemble(struct model *const *models, int32_t n, int
 /* Tokens of a source, </s> included, that are translated: the capacity, or fewer if a model has fewer positions. */
 int32_t decoder_capacity(const struct decoder *d);
 
+/*
+ * Every translation begins with this token: the decoder reads it after its start, without choice and with the
+ * log-probability 0. Results do not contain it. TOKEN_PAD, as at first: no such token.
+ */
+void decoder_set_first_token(struct decoder *d, int32_t token);
+
 /* Reads the options of decoding and sampling from c. ERR_USAGE: n_best is above beam. */
 int decode_options_from_conf(struct decode_options *o, const struct conf *c, struct err *e);
 

@@ -16,9 +16,19 @@ struct attention_job {
 	struct decode_worker *w; /* borrowed */
 	const struct decode_result *result;
 	struct decode_attention *a;
+	int32_t first_token;  /* that each hypothesis begins with; TOKEN_PAD: none */
 	float *step;	      /* (hypotheses, n_source) owned: weights of one step */
 	int32_t *row, *first; /* (hypotheses) owned: row of the step before; first row of weights */
 };
+
+/* What the decoder reads at a position of hypothesis x, which begins with the first token. */
+static int32_t attention_token(const struct attention_job *j, const struct decode_hypothesis *x,
+			       int32_t at)
+{
+	const int32_t n_first = j->first_token != TOKEN_PAD;
+
+	return !at ? TOKEN_START : at <= n_first ? j->first_token : x->tokens[at - 1 - n_first];
+}
 
 /* Fills w->rows for a position; returns the number of rows. */
 static int32_t list_position_rows(struct attention_job *j, int32_t at)
@@ -29,11 +39,11 @@ static int32_t list_position_rows(struct attention_job *j, int32_t at)
 	for (int32_t h = 0; h < j->result->n; h++) {
 		const struct decode_hypothesis *x = &j->result->hypotheses[h];
 
-		if (x->n <= at)
+		if (x->n + (j->first_token != TOKEN_PAD) <= at)
 			continue;
 		rows->sentence[rows->n] = 0;
 		rows->parent[rows->n] = at ? j->row[h] : 0;
-		rows->token[rows->n] = at ? x->tokens[at - 1] : TOKEN_START;
+		rows->token[rows->n] = attention_token(j, x, at);
 		j->row[h] = rows->n++;
 	}
 	return rows->n;
@@ -41,7 +51,7 @@ static int32_t list_position_rows(struct attention_job *j, int32_t at)
 
 static int decode_positions(struct attention_job *j, struct err *e)
 {
-	const int32_t n = j->a->n_source;
+	const int32_t n = j->a->n_source, n_first = j->first_token != TOKEN_PAD;
 	const struct incremental_attention how = { j->a->layer, j->a->head, j->step, n };
 	struct incremental_output found = { .attention = &how };
 
@@ -49,8 +59,8 @@ static int decode_positions(struct attention_job *j, struct err *e)
 		if (incremental_step(j->w->decoders[0], &j->w->rows, 0, &found, e))
 			return e->code;
 		for (int32_t h = 0; h < j->result->n; h++)
-			if (j->result->hypotheses[h].n > at)
-				memcpy(j->a->weights + (int64_t)(j->first[h] + at) * n,
+			if (at >= n_first && j->result->hypotheses[h].n > at - n_first)
+				memcpy(j->a->weights + (int64_t)(j->first[h] + at - n_first) * n,
 				       j->step + (int64_t)j->row[h] * n, (size_t)n * sizeof(float));
 	}
 	return 0;
@@ -83,7 +93,9 @@ int decoder_attention(struct decoder *d, const struct decode_source *source,
 		      const struct decode_result *result, struct decode_attention *a, struct err *e)
 {
 	struct decode_worker *w = &d->main_worker;
-	struct attention_job j = { .w = w, .result = result, .a = a };
+	struct attention_job j = {
+		.w = w, .result = result, .a = a, .first_token = d->first_token
+	};
 	const int32_t n_source = MIN(source->n, d->capacity - 1), slot = 0;
 	int32_t longest = 0, tokens = 0;
 	int rc = 0;
@@ -103,9 +115,9 @@ int decoder_attention(struct decoder *d, const struct decode_source *source,
 	if (!rc) {
 		const struct incremental_options how = {
 			.max_rows = result->n,
-			.max_steps = longest,
+			.max_steps = longest + 1,
 			.max_source = n_source + 1,
-			.cache_rows = (int64_t)n_source + 1 + tokens,
+			.cache_rows = (int64_t)n_source + 1 + tokens + result->n,
 		};
 
 		rc = incremental_begin(w->decoders[0], &how, e) ||

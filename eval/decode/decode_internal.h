@@ -54,6 +54,7 @@ struct decoder {
 	int32_t n_models;
 	int32_t capacity;
 	int32_t longest;		  /* positions that all models have */
+	int32_t first_token;		  /* TOKEN_PAD: none */
 	struct decode_worker main_worker; /* serial decoding, with the model's threads */
 	int32_t n_workers;
 	struct decode_worker *workers; /* (n_workers) owned; NULL until first needed */

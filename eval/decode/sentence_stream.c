@@ -54,7 +54,7 @@ static int32_t longest_target(const struct decode_job *job, const struct sorted_
 	const struct decode_options *o = job->options;
 	const struct decode_constraint *c = constraint_of(o, source->index);
 
-	return MIN(max_length(o, source->n) +
+	return MIN(max_length(o, source->n) + (job->decoder->first_token != TOKEN_PAD) +
 			   (c ? c->n_prefix + beam_phrase_tokens(c, UINT32_MAX) : 0),
 		   job->decoder->longest);
 }
@@ -163,7 +163,7 @@ static int start_sentence(const struct decode_job *job, struct decode_worker *w,
 	w->slots[slot] = (struct decode_slot){
 		.beam = beam_new(job->options, constraint,
 				 constraint ? constraint->number : source->index,
-				 longest_target(job, source), e),
+				 job->decoder->first_token, longest_target(job, source), e),
 		.source = source,
 	};
 	if (!w->slots[slot].beam)

@@ -64,8 +64,24 @@ static int check_limit(const struct export_format *f, const struct export_limit 
 		       : export_refuse(x, f, e, "its %s is %s: %s", row->name, text, limit->reason);
 }
 
+/* No format names tokens that begin sentences; programs that read it would not add them. */
+static int check_first_tokens(const struct export_format *f, const struct export_job *x,
+			      struct err *e)
+{
+	const char *source = x->text->source_first_token, *target = x->text->target_first_token;
+	const bool has_source = source && *source;
+
+	if (!has_source && !(target && *target))
+		return 0;
+	return export_refuse(x, f, e, "each %s sentence begins with the token %s (%s_first_token)",
+			     has_source ? "source" : "target", has_source ? source : target,
+			     has_source ? "source" : "target");
+}
+
 int export_check_format(const struct export_format *f, const struct export_job *x, struct err *e)
 {
+	if (check_first_tokens(f, x, e))
+		return e->code;
 	for (size_t i = 0; f->limits && f->limits[i].fact; i++)
 		if (check_limit(f, &f->limits[i], x, e))
 			return e->code;

@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "data/sentencepiece/sp.h"
 #include "eval/exchange/import_vocabulary.h"
 #include "eval/exchange/weight_map.h"
 #include "share/base/err.h"
@@ -57,8 +58,8 @@ struct import_format {
 	int (*stage)(struct import_job *m, struct err *e);
 };
 
-extern const struct import_format import_hugging_face, import_marian, import_ctranslate2,
-	import_safetensors, import_pickle, import_argos;
+extern const struct import_format import_hugging_face, import_marian, import_openseq2seq,
+	import_fairseq, import_ctranslate2, import_argos, import_safetensors, import_pickle;
 
 /*
  * Finds the weights that path names, a file or a folder, and their format. *format NULL: no format
@@ -98,6 +99,8 @@ int import_keep_frequencies(const struct import_job *m, struct err *e);
 int import_shape_of_options(struct import_job *m, struct err *e);
 /* *path: a file of m->pieces, freed by the caller; NULL if it does not exist. */
 int import_find_piece(const struct import_job *m, const char *name, char **path, struct err *e);
+/* Lists the pieces of a SentencePiece model, which must live longer than w. token_list_close() in any case. */
+int import_list_pieces(struct token_list *w, const struct sp *s, struct err *e);
 /* Copies FOLDER/NAME, a file of the import's source, to the staging folder as TO. */
 int import_stage_file(const struct import_job *m, const char *name, const char *to, struct err *e);
 

@@ -17,14 +17,14 @@
 
 /* In the order in which they are tried. */
 static const struct import_format *const formats[] = {
-	&import_hugging_face, &import_ctranslate2, &import_safetensors,
-	&import_marian,	      &import_argos,	   &import_pickle,
+	&import_hugging_face, &import_ctranslate2, &import_safetensors, &import_marian,
+	&import_openseq2seq,  &import_fairseq,	   &import_argos,	  &import_pickle,
 };
 
 /* Names of weights in a folder, then the ends of names of which it may have one. */
-static const char *const weight_names[] = { "model.bin", "model.safetensors", "pytorch_model.bin",
-					    "model.npz" };
-static const char *const weight_ends[] = { ".npz" };
+static const char *const weight_names[] = { "model.bin", "model.safetensors",  "pytorch_model.bin",
+					    "model.npz", "checkpoint_best.pt", "model.pt" };
+static const char *const weight_ends[] = { ".npz", ".index", ".pt" };
 
 /* Sets s->file to FOLDER/NAME if the file exists. */
 static int try_file(struct import_source *s, const char *folder, const char *name, struct err *e)
@@ -62,6 +62,27 @@ static int try_end(struct import_source *s, const char *folder, const char *end,
 	return n ? try_file(s, folder, name, e) : 0;
 }
 
+/* The checkpoint that the file "checkpoint" of TensorFlow's Saver names first. */
+static int try_latest(struct import_source *s, const char *folder, struct err *e)
+{
+	static const char key[] = "model_checkpoint_path: \"";
+	char *path = file_path(e, "%s/checkpoint", folder);
+	char text[FILE_NAME_BYTES + sizeof(key)] = "", name[FILE_NAME_BYTES + 16];
+	const char *base;
+	size_t n = 0;
+	int rc = path ? 0 : e->code;
+
+	if (!rc && file_exists(path) && !file_is_folder(path))
+		rc = file_read_head(path, text, sizeof(text) - 1, &n, e);
+	free(path);
+	if (rc || !text_starts_with(text, key))
+		return rc;
+	text[sizeof(key) - 1 + strcspn(text + sizeof(key) - 1, "\"\n")] = '\0';
+	base = strrchr(text + sizeof(key) - 1, '/');
+	snprintf(name, sizeof(name), "%s.index", base ? base + 1 : text + sizeof(key) - 1);
+	return try_file(s, folder, name, e);
+}
+
 static int find_file(struct import_source *s, const char *path, struct err *e)
 {
 	struct stat st;
@@ -80,14 +101,17 @@ static int find_file(struct import_source *s, const char *path, struct err *e)
 	for (size_t i = 0; S_ISDIR(st.st_mode) && i < ARRAY_LEN(weight_names) && !rc && !s->file;
 	     i++)
 		rc = try_file(s, path, weight_names[i], e);
+	if (S_ISDIR(st.st_mode) && !rc && !s->file)
+		rc = try_latest(s, path, e);
 	for (size_t i = 0; S_ISDIR(st.st_mode) && i < ARRAY_LEN(weight_ends) && !rc && !s->file;
 	     i++)
 		rc = try_end(s, path, weight_ends[i], e);
 	if (!rc && !s->file)
 		return err_set(e, ERR_USAGE,
 			       "%s is neither a file nor a folder with model.bin, "
-			       "model.safetensors, pytorch_model.bin or one .npz: give weights, or "
-			       "nohup.out of an OpenSeq2Seq training",
+			       "model.safetensors, pytorch_model.bin, one .npz, one .pt or one "
+			       ".index of TensorFlow: give weights, or nohup.out of an OpenSeq2Seq "
+			       "training",
 			       path);
 	s->folder = rc ? NULL : mem_strdup(path, e);
 	return rc || s->folder ? rc : e->code;
@@ -342,4 +366,27 @@ int import_keep_frequencies(const struct import_job *m, struct err *e)
 	for (size_t i = 0; !rc && i < ARRAY_LEN(names); i++)
 		rc = keep_vocabulary(m, names[i], e);
 	return rc;
+}
+
+int import_list_pieces(struct token_list *w, const struct sp *s, struct err *e)
+{
+	const struct intern *all = sp_pieces(s);
+	const char *at;
+
+	for (int32_t i = 0; i < all->n;
+	     i++) { /* the texts of an intern table have no NUL at their ends */
+		size_t n;
+		const char *piece = intern_text(all, i, &n);
+
+		buf_add(&w->text, piece, n);
+		buf_add_char(&w->text, 0);
+	}
+	w->items = mem_alloc((size_t)all->n, sizeof(*w->items), e);
+	if (!w->items || buf_check(&w->text, e))
+		return e->code;
+	w->cap = (size_t)all->n;
+	at = buf_text(&w->text);
+	for (int32_t i = 0; i < all->n; i++, at += strlen(at) + 1)
+		w->items[w->n++] = at;
+	return 0;
 }

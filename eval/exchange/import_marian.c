@@ -486,28 +486,6 @@ static int list_yaml_tokens(struct token_list *w, const struct yaml *y, const ch
 	return 0;
 }
 
-/* Copies the pieces, because those of the model do not end in NUL. */
-static int list_spm_tokens(struct token_list *w, const struct sp *s, struct err *e)
-{
-	const struct intern *all = sp_pieces(s);
-	const char *at;
-	size_t n;
-
-	for (int32_t i = 0; i < all->n; i++) {
-		const char *piece = intern_text(all, i, &n);
-
-		buf_add(&w->text, piece, n);
-		buf_add_char(&w->text, 0);
-	}
-	w->items = buf_check(&w->text, e) ? NULL : mem_alloc((size_t)all->n, sizeof(*w->items), e);
-	if (!w->items)
-		return e->code;
-	at = buf_text(&w->text);
-	for (int32_t i = 0; i < all->n; i++, at += strlen(at) + 1)
-		w->items[w->n++] = at;
-	return 0;
-}
-
 /* Writes the vocabulary NAME of the folder as TO. */
 static int stage_marian_vocabulary(struct import_job *m, const char *name, const char *to,
 				   int32_t **rows, struct err *e)
@@ -523,7 +501,7 @@ static int stage_marian_vocabulary(struct import_job *m, const char *name, const
 
 	if (!rc && text_ends_with(name, ".spm")) {
 		s = sp_open(path, e);
-		rc = s ? list_spm_tokens(&w, s, e) : e->code;
+		rc = s ? import_list_pieces(&w, s, e) : e->code;
 	} else if (!rc && text_ends_with(name, ".txt")) {
 		rc = token_list_open(&w, path, e);
 	} else if (!rc) {

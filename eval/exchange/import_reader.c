@@ -191,6 +191,9 @@ void import_reader_close(struct import_reader *f)
 	zip_close(&f->zip);
 	buf_free(&f->names);
 	map_close(&f->map);
+	for (size_t i = 0; i < f->n_shards; i++)
+		map_close(&f->shards[i]);
+	free(f->shards);
 	safetensors_close(f->file);
 	*f = (struct import_reader){ 0 };
 }

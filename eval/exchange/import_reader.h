@@ -47,11 +47,13 @@ struct import_reader {
 	const char *path;	   /* borrowed: for messages */
 	struct import_tensor *all; /* owned */
 	size_t n, cap;
-	struct map map;		  /* of all but safetensors */
+	struct map map;	    /* of all but safetensors */
+	struct map *shards; /* (n_shards) owned: data files of a bundle */
+	size_t n_shards;
 	struct safetensors *file; /* owned; NULL: another format */
 	struct zip zip;		  /* of torch.save() and .npz */
 	struct pickle pickle;	  /* of torch.save() */
-	struct buf names;	  /* of .npz */
+	struct buf names;	  /* of .npz and bundles; new names of old tensors */
 };
 
 /* Call import_reader_close() after a failure too. ERR_DATA: a damaged file or another format. */
@@ -65,11 +67,18 @@ int import_open_ct2(struct import_reader *f, const char *path, struct err *e);
 int import_open_torch(struct import_reader *f, const char *path, struct err *e);
 /* Marian's .npz: *config gets the options of the model; yaml_close() in any case. */
 int import_open_npz(struct import_reader *f, const char *path, struct yaml *config, struct err *e);
+/*
+ * A checkpoint of TensorFlow's Saver; path: X.index, beside its data files. Checksums are checked. Tensors of types that
+ * no weights have are not listed.
+ */
+int import_open_bundle(struct import_reader *f, const char *path, struct err *e);
 void import_reader_close(struct import_reader *f);
 
 /* Does a file begin like model.bin, or like safetensors? */
 bool import_is_ct2(const unsigned char *bytes, size_t n);
 bool import_is_safetensors(const unsigned char *bytes, size_t n);
+/* Does the file end like the index of a bundle? */
+bool import_is_bundle(const unsigned char *bytes, size_t n);
 bool import_is_torch(const unsigned char *bytes, size_t n);
 
 /* NULL: the file has no such tensor. */

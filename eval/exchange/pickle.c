@@ -31,6 +31,9 @@ static const char *const known_names[] = {
 	"torch ByteStorage",
 	"torch BoolStorage",
 	"argparse Namespace",
+	"fairseq.meters AverageMeter", /* of old checkpoints; not read */
+	"fairseq.meters TimeMeter",
+	"fairseq.meters StopwatchMeter",
 };
 
 struct unpickler {

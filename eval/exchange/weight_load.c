@@ -84,7 +84,8 @@ static int load_tensor_part(struct weight_loader *k, const struct weight_rule *r
 			    int32_t layer, struct err *e)
 {
 	const int64_t d = k->shape->d_model, outputs = p->rows == 1 ? p->cols : p->rows;
-	const bool is_vector = p->rows == 1, is_transposed = k->t->scheme == NAMING_marian;
+	const bool is_vector = p->rows == 1, is_transposed = k->t->scheme == NAMING_marian ||
+							     k->t->scheme == NAMING_openseq2seq;
 	struct tensor_part a = { .inputs = is_vector ? 1 : p->cols,
 				 .outputs = r->rows ? r->of * d : outputs,
 				 .from = r->from * d,

@@ -16,7 +16,14 @@
 #include "eval/exchange/import_reader.h"
 #include "train/model/model.h"
 
-enum tensor_naming { NAMING_own, NAMING_ctranslate2, NAMING_pytorch, NAMING_layers, NAMING_marian };
+enum tensor_naming {
+	NAMING_own,
+	NAMING_ctranslate2,
+	NAMING_pytorch,
+	NAMING_layers,
+	NAMING_marian,
+	NAMING_openseq2seq
+};
 
 struct weight_map {
 	struct import_reader *f; /* borrowed */

@@ -12,7 +12,7 @@ int encode_target_phrase(struct engine *g, const char *text, size_t n, struct de
 {
 	size_t n_ids = 0, cap = 0;
 	int32_t *ids = NULL;
-	int rc = pipeline_encode(g->pipeline, SIDE_TARGET, text, n, &ids, &n_ids, &cap, e);
+	int rc = pipeline_encode_part(g->pipeline, SIDE_TARGET, text, n, &ids, &n_ids, &cap, e);
 
 	if (!rc && n_ids == 0)
 		rc = err_set(e, ERR_DATA, "the phrase \"%.*s\" has no words", (int)n, text);

@@ -252,6 +252,7 @@ static int open_models(struct engine *g, const struct conf *c, enum engine_use u
 	g->decoder = decoder_new_ensemble(models, g->n_models, g->capacity, workers, e);
 	if (!g->decoder)
 		return e->code;
+	decoder_set_first_token(g->decoder, pipeline_first_token(g->pipeline, SIDE_TARGET));
 	g->capacity = decoder_capacity(g->decoder);
 	return 0;
 }
@@ -498,6 +499,8 @@ static int encode_source_line(struct engine *g, const struct engine_line *line,
 		return e->code;
 	if (n > INT32_MAX)
 		return err_set(e, ERR_DATA, "a line of %zu tokens is too long", n);
+	if (!line->n_tag)
+		t->n_tag = pipeline_first_token(g->pipeline, SIDE_SOURCE) != TOKEN_PAD;
 	t->n_source = has_source_text(g, line) ? (int32_t)n : 0;
 	return 0;
 }
@@ -559,8 +562,8 @@ static int make_constraint(struct engine *g, const struct engine_line *line,
 
 	constraint->number = line->number;
 	follow_line(g, line);
-	if (line->n_prefix && pipeline_encode(g->pipeline, SIDE_TARGET, line->prefix,
-					      line->n_prefix, prefix, &n, &cap, e))
+	if (line->n_prefix && pipeline_encode_part(g->pipeline, SIDE_TARGET, line->prefix,
+						   line->n_prefix, prefix, &n, &cap, e))
 		return e->code;
 	if (n > (size_t)g->capacity)
 		return err_set(e, ERR_DATA, "a prefix of %zu tokens is too long: at most %d", n,
@@ -645,19 +648,25 @@ static bool word_continues(const struct engine *g, enum pipeline_side side, cons
 	return i + 1 < n && !marks->starts_word[tokens[i + 1]];
 }
 
+/* Is source token i the first token of the side, or of a tag, that the line lacks? */
+static bool is_added_token(const struct engine *g, const struct engine_translation *t, int32_t i)
+{
+	return t->is_added_tag ? t->is_added_tag[i]
+			       : !i && pipeline_first_token(g->pipeline, SIDE_SOURCE) != TOKEN_PAD;
+}
+
 /*
  * The number of the word of the line that source token n belongs to, from 0. A tag that was added to a sentence counts as
  * the tag of the line, its first word.
  */
 static int32_t source_word(const struct engine *g, const struct engine_translation *t, int32_t n)
 {
-	const bool *added = t->is_added_tag;
 	int32_t word = 0;
 
-	if (added && n < t->n_source && added[n])
+	if (n < t->n_source && is_added_token(g, t, n))
 		return 0;
 	for (int32_t i = 0; i < n && i < t->n_source; i++)
-		word += !(added && added[i]) &&
+		word += !is_added_token(g, t, i) &&
 			!word_continues(g, SIDE_SOURCE, t->source, t->n_source, i);
 	return word;
 }

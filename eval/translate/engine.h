@@ -97,7 +97,8 @@ struct engine_translation {
 	char **texts;		     /* (result.n) owned: the hypotheses as raw text */
 	int32_t *source;	     /* (n_source) owned: token ids of the line */
 	int32_t n_source;
-	int32_t n_tag;	    /* tokens at the start of source that engine_line.tag gave */
+	/* tokens at the start of source that engine_line.tag gave, or the first token */
+	int32_t n_tag;
 	bool *is_added_tag; /* (n_source) owned: tokens of tags that the line lacks; NULL: none */
 };
 

@@ -2,7 +2,8 @@
 # import.sh - imports models of other programs: translations and log-probabilities, training on from them, refusals.
 # tests/golden/import has a MarianMT folder of transformers 5.24 and an .npz for Marian 1.12 (SSRU decoder), with random
 # weights and text, and what those programs translate and score; written by tests/peers/import_hugging_face.py --golden
-# and marian_run.py golden. Last line: the tally, which tests/tally.sh counts.
+# and marian_run.py golden. openseq2seq and fairseq are checkpoints with what the reference's formulas and fairseq 0.12.2 translate:
+# import_openseq2seq.py --golden, import_fairseq.py --golden. Last line: the tally, which tests/tally.sh counts.
 set -u
 top=$PWD
 golden=$(cd "${srcdir:-.}" && pwd)/tests/golden/import
@@ -69,6 +70,31 @@ for model in marianmt marian; do
 	holds "$model: its tags" '^protect *= >>deu<< >>nld<<' "$tmp/$model.model/recipe.ini"
 done
 
+# models of other kinds: tokens and log-probabilities on both backends, and int8
+# other MODEL WORDS OPTIONS... : imports the folder MODEL of $golden; the message has the WORDS
+other() {
+	model=$1
+	words=$2
+	shift 2
+	says "$model: import" 0 "$words" "$wb" import "$golden/$model" -o "$tmp/$model.model" "$@"
+	n=$(wc -l <"$golden/$model.tsv")
+	n_probs=$(cut -f 3 "$golden/$model.tsv" | wc -w)
+	for backend in cpu ref; do
+		serve "$model" --precision fp32 --backend $backend
+		same "$model, $backend: tokens and log-probabilities" "$(compare "$model" 1e-4)" "$n of $n, $((n_probs)) log-probabilities agree"
+	done
+	serve "$model" --precision int8
+	same "$model: int8 translates all lines" "$(cut -f 1 "$tmp/served" | tr '\n' ' ')" "$(seq -s ' ' "$n") "
+	cut -f 1 "$golden/$model.tsv" >"$tmp/in"
+	says "$model: translate" 0 '' "$wb" translate -q -m "$tmp/$model.model" --one-a-line "$tmp/in"
+	same "$model: a line of output for each" "$(wc -l <"$tmp/out")" "$n"
+}
+other openseq2seq 'OpenSeq2Seq: d_model 16, d_ff 24, 4 heads, 2 and 1 layers' --heads 4
+holds "openseq2seq: both sides begin with <s>" '^source_first_token *= <s>' "$tmp/openseq2seq.model/recipe.ini"
+other fairseq 'fairseq: d_model 16, d_ff 24, 4 heads, 2 and 1 layers' --tokenize=no
+holds "fairseq: its start" '^decoder_start *= end' "$tmp/fairseq.model/recipe.ini"
+holds "fairseq: a vocabulary of each side" '^vocabularies *= separate' "$tmp/fairseq.model/recipe.ini"
+
 # ---- training on ---------------------------------------------------------------------
 cut -f 1 "$golden/marianmt.tsv" >"$tmp/in"
 awk '{ line[NR] = $0 } END { for (i = 1; i <= NR; i++) for (k = 1; k <= 6; k++) print line[i], "a" line[(i * k) % NR + 1] }' "$tmp/in" >"$tmp/a.en"
@@ -112,13 +138,29 @@ for model in marianmt marian; do
 	fi
 done
 
+# the tokens that begin both sides are in the shards: a step from a model with them sees the same sentences
+grep -v '^protect' "$tmp/on.ini" >"$tmp/first.ini"
+options="-C $w $tmp/first.ini --corpus openseq2seq --vocabularies joint --segmentation sentencepiece --source-first-token <s> --target-first-token <s>"
+# shellcheck disable=SC2086 # lists of options
+{
+	says "openseq2seq: prep with its pieces" 0 'taken from' "$data" prep $options --pieces-from "$tmp/openseq2seq.model"
+	says "openseq2seq: a pair of the corpus" 0 'source' "$data" data show -C "$w" openseq2seq 1
+	same "openseq2seq: both sides of a pair begin with <s>" "$(grep -c '^ *<s> ' "$tmp/out")" 2
+	says "openseq2seq: a step from it" 0 'started with the weights of' "$wb" train $options --start-from "$tmp/openseq2seq.model" --run openseq2seq
+}
+equal "openseq2seq: the run begins with its weights" "$tmp/openseq2seq.model/model.safetensors" "$w/runs/openseq2seq/checkpoints/0/model.safetensors"
+
 # ---- refusals; nothing is left behind ----------------------------------------------------
 before=$(ls -A "$tmp")
-# refuses NAME STATUS WORDS : the import of the damaged folder $tmp/bad
+# refuses NAME STATUS WORDS OPTIONS... : the import of the damaged folder $tmp/bad
 refuses() {
-	says "$1" "$2" "$3" "$wb" import "$tmp/bad" -o "$tmp/none"
+	what=$1
+	status=$2
+	words=$3
+	shift 3
+	says "$what" "$status" "$words" "$wb" import "$tmp/bad" -o "$tmp/none" "$@"
 	rm -rf "$tmp/bad"
-	same "$1: nothing is left" "$(ls -A "$tmp")" "$before"
+	same "$what: nothing is left" "$(ls -A "$tmp")" "$before"
 }
 # edit NAME STATUS WORDS FILE SCRIPT : the import with a file changed by sed
 edit() {
@@ -162,6 +204,44 @@ refuses "half an .npz" 65 "an archive without Marian's special:model.yml"
 cp -R "$tmp/marian" "$tmp/bad"
 LC_ALL=C sed 's/dec-cell: ssru/dec-cell: gruu/' "$golden/marian/model.npz" >"$tmp/bad/model.npz"
 refuses "another cell" 65 'transformer-decoder-autoreg = "rnn" of Marian'
+# changed NAME STATUS WORDS FILE OFFSET BYTES : the import of openseq2seq with other bytes in a file
+changed() {
+	cp -R "$golden/openseq2seq" "$tmp/bad"
+	chmod u+w "$tmp/bad/"*
+	printf "$6" | dd of="$tmp/bad/$4" bs=1 seek="$5" conv=notrunc 2>"$tmp/dd"
+	rm "$tmp/dd"
+	refuses "$1" "$2" "$3" --heads 4
+}
+changed "a damaged weight" 65 'the checksum of "ForwardPass/.*" differs: the data file is damaged' model.ckpt-300.data-00000-of-00001 64 '\377'
+changed "a damaged index" 65 'model.ckpt-300.index is damaged: the checksum of a block differs' model.ckpt-300.index 100 '\377'
+changed "another vocabulary" 65 'm_common.vocab: piece 0 is "<paq>", but that of the SentencePiece model is "<pad>"' m_common.vocab 3 'q'
+cp -R "$golden/openseq2seq" "$tmp/bad"
+refuses "unknown heads" 64 'the checkpoint does not show the number of attention heads: give --heads'
+cp -R "$golden/openseq2seq" "$tmp/bad"
+refuses "heads that do not divide the width" 78 'heads' --heads 3
+cp -R "$golden/openseq2seq" "$tmp/bad"
+rm "$tmp/bad/m_common.model"
+refuses "without m_common.model" 66 'm_common.model is missing, the SentencePiece model that OpenSeq2Seq' --heads 4
+cp -R "$golden/openseq2seq" "$tmp/bad"
+rm "$tmp/bad/"*.data-*
+refuses "without data file" 66 'data-00000-of-00001' --heads 4
+# fairseq NAME STATUS WORDS FILE SCRIPT : the import of fairseq with a file changed by sed
+fairseq() {
+	cp -R "$golden/fairseq" "$tmp/bad"
+	chmod u+w "$tmp/bad/"*
+	LC_ALL=C sed "$5" "$golden/fairseq/$4" >"$tmp/bad/$4"
+	refuses "$1" "$2" "$3"
+}
+fairseq "a dictionary that is too short" 65 'but the dictionary and its special tokens have' dict.de.txt '5,12d'
+fairseq "a dictionary without counts" 65 'dict.en.txt: line 3 is not a token, a blank and a count' dict.en.txt '3s/ .*//'
+fairseq "an architecture of another kind" 65 'the option arch = "transfurmer" of fairseq' model.pt 's/transformer/transfurmer/'
+fairseq "another activation" 65 'the option activation_fn = "rolu" of fairseq' model.pt 's/relu/rolu/'
+cp -R "$golden/fairseq" "$tmp/bad"
+rm "$tmp/bad/bpecodes"
+refuses "fairseq without codes" 66 'has neither bpecodes or code of subword-nmt nor sentencepiece.bpe.model'
+cp -R "$golden/fairseq" "$tmp/bad"
+rm "$tmp/bad/dict.en.txt"
+refuses "fairseq without dictionary" 66 'dict.en.txt'
 # the sandbox lets import read what its arguments name: a file, but not the vocabulary beside it
 says "a file, without sandbox" 0 'Marian: d_model 8' env WERKBANK_SANDBOX=off "$wb" import "$tmp/marian/model.npz" -o "$tmp/alone"
 tally

@@ -1,4 +1,5 @@
 /* eval.c - targets for weights and vocabularies of other programs; see fuzz.h */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,7 +7,9 @@
 #include "eval/exchange/import_reader.h"
 #include "eval/exchange/import_vocabulary.h"
 #include "eval/exchange/weight_map.h"
+#include "share/base/file.h"
 #include "share/base/mem.h"
+#include "share/base/util.h"
 #include "tests/fuzz/fuzz.h"
 
 #define MOST_FLOATS 100000
@@ -14,7 +17,12 @@
 /* An accepted file may not fit a model, but every listed element can be read. */
 static void take(struct import_reader *f, enum tensor_naming scheme)
 {
-	static const char *const tables[] = { "Wemb", "shared.weight", NULL };
+	static const char *const tables[] = {
+		"Wemb", "shared.weight",
+		"ForwardPass/transformer_encoder/embedding_shared_weights/embedding_and_softmax/"
+		"weights",
+		NULL
+	};
 	const struct weight_rows rows = { .target = NULL };
 
 	struct model_param *params = NULL;
@@ -44,6 +52,8 @@ static void take(struct import_reader *f, enum tensor_naming scheme)
 						.norm_place = NORM_POST,
 						.attention_bias = 1,
 						.output_bias = 1 };
+		if (scheme == NAMING_openseq2seq)
+			t.shape.norm_place = t.shape.attention_bias = t.shape.output_bias = 0;
 	}
 	property(t.shape.d_model > 0 && t.shape.encoder_layers > 0 && t.shape.decoder_layers > 0);
 	if (!model_params(&t.shape, &params, &n, &floats, &e) && floats <= MOST_FLOATS) {
@@ -114,6 +124,59 @@ FUZZ(torch)
 	if (!import_open_torch(&f, fuzz_file(data, n), &e))
 		take(&f, NAMING_layers);
 	import_reader_close(&f);
+	return 0;
+}
+
+/*
+ * A checkpoint of TensorFlow: an input is the two files, first the index, and before them the bytes of the index in 16
+ * bits.
+ */
+FUZZ(bundle)
+{
+	char folder[FUZZ_FOLDER_BYTES], path[FUZZ_FOLDER_BYTES + 32];
+	static const char *const names[] = { "x.index", "x.data-00000-of-00001" };
+	struct err e = { 0 };
+	struct import_reader f;
+	const size_t n_index = n > 2 ? MIN((size_t)(data[0] | data[1] << 8), n - 2) : 0;
+
+	fuzz_make_folder(folder);
+	for (int i = 0; i < 2 && n > 2; i++) {
+		snprintf(path, sizeof(path), "%s/%s", folder, names[i]);
+		property(!file_write_all(path, data + 2 + (i ? n_index : 0),
+					 i ? n - 2 - n_index : n_index, &e));
+	}
+	snprintf(path, sizeof(path), "%s/%s", folder, names[0]);
+	if (!import_open_bundle(&f, path, &e))
+		take(&f, NAMING_openseq2seq);
+	import_reader_close(&f);
+	property(!file_remove_tree(folder, &e));
+	return 0;
+}
+
+/* A checkpoint of fairseq: its options, old names of tensors, and the weights of a small model. */
+FUZZ(fairseq)
+{
+	const struct weight_rows rows = { .target = NULL };
+	struct err e = { 0 };
+	struct conf c;
+	struct import_job m = { .c = &c, .format = &import_fairseq, .folder = "/nonexistent" };
+	struct model_param *params = NULL;
+	int64_t floats = 0;
+	size_t n_params;
+
+	property(!conf_init(&c, &e));
+	m.file = fuzz_file(data, n);
+	if (!import_fairseq.open(&m, &e) &&
+	    !model_params(&m.t.shape, &params, &n_params, &floats, &e) && floats <= MOST_FLOATS) {
+		float *arena = mem_alloc((size_t)floats, sizeof(*arena), &e);
+
+		if (arena)
+			weight_map_load(&m.t, &m.t.shape, &rows, arena, &e);
+		free(arena);
+	}
+	free(params);
+	import_reader_close(&m.f);
+	conf_free(&c);
 	return 0;
 }
 

@@ -44,6 +44,8 @@
 	X(npz, NULL)                                                                               \
 	X(argos, NULL)                                                                             \
 	X(torch, NULL)                                                                             \
+	X(bundle, repair_bundle)                                                                   \
+	X(fairseq, NULL)                                                                           \
 	X(pickle, NULL)                                                                            \
 	X(yaml, NULL)                                                                              \
 	X(tokens, NULL)                                                                            \
@@ -77,6 +79,7 @@ void repair_shard(uint8_t *bytes, size_t n);
 void repair_shortlist(uint8_t *bytes, size_t n);
 void repair_archive(uint8_t *bytes, size_t n);
 void repair_checkpoint(uint8_t *bytes, size_t n);
+void repair_bundle(uint8_t *bytes, size_t n);
 
 struct fuzz_target {
 	const char *name;

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "share/base/crc32c.h"
 #include "share/base/hash.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -151,4 +152,53 @@ void repair_archive(uint8_t *bytes, size_t n)
 	repair_tar(bytes, n);
 	repair_gzip(bytes, n);
 	repair_zip(bytes, n);
+}
+
+/* ---- checkpoints of TensorFlow: the sums of blocks of the index --------- */
+
+static size_t varint_at(const uint8_t *bytes, size_t n, size_t *at)
+{
+	size_t v = 0;
+
+	for (int shift = 0; *at < n && shift < 28; shift += 7) {
+		v |= (size_t)(bytes[*at] & 127) << shift;
+		if (bytes[(*at)++] < 128)
+			break;
+	}
+	return v;
+}
+
+/* Repairs the block whose handle is at this byte; its entries begin at *begin and have *size bytes. */
+static bool repair_block(uint8_t *index, size_t n, size_t handle, size_t *begin, size_t *size)
+{
+	*begin = varint_at(index, n, &handle);
+	*size = varint_at(index, n, &handle);
+	if (*begin > n || *size + 5 > n - *begin)
+		return false;
+	put_le32(index + *begin + *size + 1, crc32c_masked(index + *begin, *size + 1));
+	return true;
+}
+
+void repair_bundle(uint8_t *bytes, size_t n)
+{
+	const size_t n_index = n > 2 ? (size_t)(bytes[0] | bytes[1] << 8) : 0;
+	uint8_t *index = bytes + 2;
+	size_t at = n_index - 48, begin, size, block, n_block;
+
+	if (n_index < 48 || n_index > n - 2)
+		return;
+	varint_at(index, n_index, &at);
+	varint_at(index, n_index, &at);
+	if (!repair_block(index, n_index, at, &begin, &size))
+		return;
+	for (at = begin; at < begin + size;) {
+		size_t other, value;
+
+		varint_at(index, n_index, &at);
+		other = varint_at(index, n_index, &at);
+		value = varint_at(index, n_index, &at);
+		at += other;
+		repair_block(index, n_index, at, &block, &n_block);
+		at += value;
+	}
 }

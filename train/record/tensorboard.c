@@ -11,14 +11,12 @@
 #include <unistd.h>
 
 #include "share/base/buf.h"
+#include "share/base/crc32c.h"
 #include "share/base/file.h"
 #include "share/base/mem.h"
 #include "share/base/util.h"
 #include "share/format/proto.h"
 #include "train/record/scalars.h"
-
-#define CRC_POLYNOMIAL 0x82F63B78u /* reflected */
-#define CRC_MASK       0xA282EAD8u
 
 struct tensorboard {
 	char *path; /* owned */
@@ -29,24 +27,9 @@ struct tensorboard {
 
 /* ---- TFRecord ---------------------------------------------------------- */
 
-uint32_t tensorboard_crc(const void *bytes, size_t n)
-{
-	const unsigned char *p = bytes;
-	uint32_t crc = ~0u;
-
-	for (size_t i = 0; i < n; i++) {
-		crc ^= p[i];
-		for (int k = 0; k < 8; k++)
-			crc = crc >> 1 ^ (crc & 1 ? CRC_POLYNOMIAL : 0);
-	}
-	return ~crc;
-}
-
 static void add_masked_crc(struct buf *b, const void *bytes, size_t n)
 {
-	uint32_t crc = tensorboard_crc(bytes, n);
-
-	proto_put_le(b, (uint32_t)((crc >> 15 | crc << 17) + CRC_MASK), 4);
+	proto_put_le(b, crc32c_masked(bytes, n), 4);
 }
 
 /* Append t->event; after a failure (full disk) cut the file to whole events. */

@@ -36,7 +36,4 @@ int tensorboard_record(struct tensorboard *t, const struct json *record, struct 
 
 void tensorboard_free(struct tensorboard *t); /* may be NULL */
 
-/* CRC-32C (Castagnoli), as in RFC 3720, B.4; not masked. */
-uint32_t tensorboard_crc(const void *bytes, size_t n);
-
 #endif

@@ -1,0 +1,109 @@
+"""import_peer.py - what the comparisons of imported models have in common; a module, not a program.
+
+A peer describes one model of another program:
+    pieces(line)            the pieces that its encoder reads, without </s> at the end, as Werkbank names them
+    log_probs(line, ids)    (len(ids) + 1, V) tensor: log-probabilities of the token after each prefix of ids
+    names                   the piece of each id
+    end, banned             id of </s>; ids that no translation contains
+"""
+import json
+import math
+import os
+import random
+import subprocess
+import sys
+
+FINE = 1e-4
+failures = 0
+
+
+def say(what, good, all_):
+    global failures
+    failures += good < all_
+    print("%-60s %d of %d%s" % (what, good, all_, "   FAILED" if good < all_ else ""), flush=True)
+
+
+def import_model(build, folder, to, options=()):
+    done = subprocess.run([os.path.join(build, "werkbank"), "import", folder, "-o", to, *options], capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(done.stderr)
+
+
+def serve(build, model, lines, precision="fp32"):
+    asked = "".join(json.dumps({"id": i, "text": t, "beam": 1, "whole": True}) + "\n" for i, t in enumerate(lines))
+    done = subprocess.run([os.path.join(build, "werkbank"), "translate", "-m", model, "--serve", "--precision", precision, "--one-a-line",
+                           "--threads", "1", "--max-length-factor", "1", "--max-length-extra", "5"],
+                          input=asked, capture_output=True, text=True, check=True)
+    return sorted((json.loads(t) for t in done.stdout.splitlines()[1:]), key=lambda x: x["id"])
+
+
+def greedy(peer, line, most):
+    """Ids of the greedy translation, with </s> if it ends, their log-probabilities, and the least distance of the best two."""
+    ids, scores, distance = [], [], math.inf
+    while len(ids) < most and (not ids or ids[-1] != peer.end):
+        row = peer.log_probs(line, ids)[-1]
+        allowed = row.clone()
+        allowed[list(peer.banned)] = -math.inf
+        best = allowed.topk(2)
+        distance = min(distance, (best.values[0] - best.values[1]).item())
+        ids.append(best.indices[0].item())
+        scores.append(row[ids[-1]].item())
+    return ids, scores, distance
+
+
+def compare(build, name, peer, imported, lines):
+    number = {piece: i for i, piece in reversed(list(enumerate(peer.names)))}
+    same_pieces, same_tokens, worst, n = 0, 0, 0.0, 0
+    for line, x in zip(lines, serve(build, imported, lines)):
+        pieces = [t if t in number else "<unk>" for t in peer.pieces(line)]
+        same_pieces += not line.strip() or pieces == [t if t in number else "<unk>" for t in x["source_tokens"]]
+        ids = [number[t] for t in x["tokens"]]
+        rows = peer.log_probs(line, ids)
+        end = x["log_prob"] - sum(x["token_log_probs"])        # of </s>; 0: it is cut at the maximum length
+        ended = end < -1e-5
+        for row, i, p in zip(rows, ids + [peer.end] * ended, x["token_log_probs"] + [end] * ended):
+            worst, n = max(worst, abs(row[i].item() - p)), n + 1
+        rows[:, list(peer.banned)] = -math.inf
+        same_tokens += rows.argmax(-1).tolist()[:len(ids) + ended] == ids + [peer.end] * ended
+    say(name + ": source pieces", same_pieces, len(lines))
+    say(name + ": greedy output", same_tokens, len(lines))
+    say(name + ": log-probabilities, worst %.2g" % worst, n if worst < FINE else 0, n)
+
+
+def golden_words(seed, letters, n):
+    """Lines of random words."""
+    draw = random.Random(seed)
+    words = ["".join(draw.choices(letters, k=draw.randint(2, 6))) for _ in range(60)]
+    return [" ".join(draw.choices(words, k=draw.randint(2, 7))) for _ in range(n)]
+
+
+def golden_rows(peer, lines):
+    """Lines with their translations of at most 12 tokens, without near ties; the number of kinds, and of those with an end."""
+    rows = []
+    for line in lines:
+        ids, scores, distance = greedy(peer, line, 12)
+        if distance > 0.01:
+            rows.append((line, [peer.names[i] for i in ids if i != peer.end], scores))
+    kinds = len({" ".join(tokens) for _, tokens, _ in rows})
+    return rows, kinds, sum(1 < len(tokens) < len(scores) for _, tokens, scores in rows)
+
+
+def write_golden_rows(path, rows):
+    with open(path, "w", encoding="utf-8") as f:
+        for line, tokens, scores in rows:
+            f.write("\t".join([line, " ".join(tokens), " ".join("%.6f" % x for x in scores)]) + "\n")
+
+
+def choose_golden(make, lines, seeds=40, kinds=10, ends=2):
+    """The first model of make(seed) -> (peer, model) whose translations differ and end."""
+    for seed in range(seeds):
+        peer, model = make(seed)
+        rows, n_kinds, n_ended = golden_rows(peer, lines)
+        print("seed %d: %d sentences, %d translations, %d with an end" % (seed, len(rows), n_kinds, n_ended), flush=True)
+        if n_kinds >= kinds and n_ended >= ends:
+            return model, rows
+    sys.exit("no seed gives different translations")
+
+
+def finish():
+    sys.exit(failures > 0)
