@@ -26,7 +26,8 @@ struct table_cell {
 struct table {
 	struct bilingual *b;
 	struct lines in;
-	char separator; /* 0: not known yet */
+	char separator;	  /* 0: not known yet */
+	struct buf first; /* text of the first row, as far as it was read to find the separator */
 	bool has_columns;
 	size_t columns[2]; /* of source and target, from 0 */
 	/* the current row */
@@ -43,19 +44,6 @@ static const char *table_name(const struct table *t)
 
 /* ---- the separator ---- */
 
-/* Count of a character outside of quotes. */
-static size_t count_unquoted(const char *line, char c)
-{
-	bool is_quoted = false;
-	size_t n = 0;
-
-	for (; *line; line++) {
-		is_quoted ^= *line == '"';
-		n += !is_quoted && *line == c;
-	}
-	return n;
-}
-
 /* Excel writes "sep=;" as the first line: true, and the separator is known. */
 static bool is_separator_line(struct table *t, const char *line)
 {
@@ -65,21 +53,56 @@ static bool is_separator_line(struct table *t, const char *line)
 	return true;
 }
 
+/* What the first row has outside of quotes, which open at the beginning of a cell. */
+struct row_scan {
+	size_t commas, semicolons;
+	bool is_quoted;
+};
+
+static void scan_row_line(struct row_scan *s, const char *line)
+{
+	for (const char *c = line; *c; c++) {
+		if (s->is_quoted) {
+			s->is_quoted = *c != '"';
+			continue;
+		}
+		/* after a closing quote: "" is a quote in the text */
+		s->is_quoted = *c == '"' && (c == line || strchr(",;\"", c[-1]));
+		s->commas += *c == ',';
+		s->semicolons += *c == ';';
+	}
+}
+
+/* The first row begins with `line`; its further lines are added to t->first if a cell in quotes has several. */
 static int find_separator(struct table *t, const char *line, struct err *e)
 {
-	const size_t commas = count_unquoted(line, ','), semicolons = count_unquoted(line, ';');
+	const bool has_tab = strchr(line, '\t') != NULL;
+	struct row_scan s = { .commas = 0 };
+	int got = 1;
 
-	if (count_unquoted(line, '\t') || (strchr(line, '\t') && !commas && !semicolons))
+	buf_add_str(&t->first, line);
+	scan_row_line(&s, line);
+	while (s.is_quoted && !s.commas && !s.semicolons && !has_tab && got > 0 &&
+	       t->first.len < BILINGUAL_MAX_BYTES) {
+		got = lines_next(&t->in, e);
+		if (got < 0)
+			return got;
+		if (!got)
+			break;
+		buf_add_char(&t->first, '\n');
+		buf_add_str(&t->first, t->in.text);
+		scan_row_line(&s, t->in.text);
+	}
+	if (has_tab && !(text_ends_with(table_name(t), ".csv") && s.commas + s.semicolons))
 		t->separator = '\t';
-	else if (commas || semicolons)
-		t->separator = semicolons > commas ? ';' : ',';
+	else if (s.commas || s.semicolons)
+		t->separator = s.semicolons > s.commas ? ';' : ',';
 	else
-		return err_set(
-			e, ERR_DATA,
-			"%s: is no TMX, XLIFF or PO file, and its first line has no columns: "
-			"neither tab nor , nor ; separates cells",
-			table_name(t));
-	return 0;
+		return err_set(e, ERR_DATA,
+			       "%s: is no TMX, XLIFF or PO file, and its first row has no columns: "
+			       "neither tab nor , nor ; separates cells",
+			       table_name(t));
+	return buf_check(&t->first, e);
 }
 
 /* ---- rows ---- */
@@ -305,6 +328,7 @@ static void close_table(void *reader)
 	struct table *t = reader;
 
 	lines_close(&t->in);
+	buf_free(&t->first);
 	buf_free(&t->text);
 	free(t->cells);
 	free(t);
@@ -331,8 +355,11 @@ static int add_row(struct table *t, const char *line, struct err *e)
 {
 	bool is_header = false;
 
-	if (!t->separator && find_separator(t, line, e))
-		return e->code;
+	if (!t->separator) {
+		if (find_separator(t, line, e))
+			return e->code;
+		line = buf_text(&t->first);
+	}
 	if (read_row(t, line, e) || (!t->has_columns && find_columns(t, &is_header, e)))
 		return e->code;
 	return is_header ? 0

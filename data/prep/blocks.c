@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "data/bilingual/bilingual.h"
+#include "data/pipeline/line_tags.h"
 #include "data/source/archive.h"
 #include "data/source/manifest.h"
 #include "data/source/unpacker.h"
@@ -44,8 +45,9 @@ struct blocks {
 	const char *replaced_text;
 	struct buf rest; /* the incomplete last line, for the next block */
 
-	struct bilingual *bilingual; /* owned: of the current text; NULL: it has one side */
-	struct buf sides[2];	     /* its next lines */
+	struct bilingual *bilingual;	 /* owned: of the current text; NULL: it has one side */
+	struct pair_languages languages; /* of its tag, or of all texts */
+	struct buf sides[2];		 /* its next lines */
 	bool is_target_next, is_bilingual_last;
 	struct buf notes; /* blocks_notes() */
 };
@@ -170,10 +172,12 @@ static void note_replaced(struct blocks *b, int64_t n)
 static int begin_bilingual_text(struct blocks *b, const struct source_text *t, struct err *e)
 {
 	const struct conf *c = b->conf;
+
+	b->languages = line_tag_languages(c, t->pair_tag);
 	const struct bilingual_options o = {
 		.name = t->name,
-		.source_language = c->source_language,
-		.target_language = c->target_language,
+		.source_language = b->languages.source,
+		.target_language = b->languages.target,
 		.encoding = b->encoding,
 		.columns = c->pair_columns,
 		.repair = c->repair,

@@ -79,6 +79,12 @@ says "... the pairs have their tag" 0 '<TM>' "$data" data show mixed -C "$tmp/ws
 recipe untagged "train_source = $tmp/train.en" "train_target = $tmp/train.de" "train_pairs = $tmp/dev.tsv" "train_tags = <TM>"
 says "a tag for each file" 78 'train_tags names 1 tag, but train_source and train_pairs name 2 files' prep untagged
 
+# the languages of a tag are those of its file
+printf 'en,de,fr\nHello,Hallo,Bonjour\nGood day,Guten Tag,Bonne journ\303\251e\n' >"$tmp/three.csv"
+recipe tagged "train_pairs = $tmp/three.csv $tmp/three.csv" 'train_tags = <2de> <2fr>' 'tag_languages = <2fr>=en-fr <2de>=en-de'
+says "pairs of several languages" 0 '' prep tagged
+says "... by the languages of the tags" 0 'Bonjour' "$data" data show tagged -C "$tmp/ws" 0 4
+
 # ---- units that are no pairs, and where a pair comes from ------------------------------
 {
 	echo 'number;German;English'

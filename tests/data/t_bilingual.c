@@ -333,6 +333,9 @@ TEST(bilingual_tables)
 	check_pairs("a,b\n\"c, \"\"d\"\"\",\"e\nf\"\n", "a|b\nc, \"d\"|e f\n", "");
 	check_pairs("\xEF\xBB\xBFid;en-US;de\r\n1;a;b\r\n\r\n2;c\r\n", "a|b\n",
 		    "file: 1 of 2 units are pairs of en and de; not used: 1 without text in de");
+	check_pairs("\"a\nb\",\"c\nd\"\n", "a b|c d\n", "");
+	check_pairs("a \"b, c\nd,e\n", "a \"b|c\nd|e\n", "");
+	check_pairs("He said, \"x\ty\n\"a\tb\n", "He said, \"x|y\n\"a|b\n", "");
 	check_pairs("sep=;\nTarget;Source\na,x;b\n", "b|a,x\n", "");
 	/* between tabs, a quote is a character */
 	check_pairs("\"a\" b\t\"c\n\"d\te\"\n", "\"a\" b|\"c\n\"d|e\"\n", "");
@@ -354,7 +357,7 @@ TEST(bilingual_tables_that_are_refused)
 	check_refused(plain, "a\tb\tc\n", ERR_CONFIG,
 		      "file: its first row has 3 columns and does not name the columns of en and "
 		      "de: give pair_columns, for example 1,2");
-	check_refused(plain, "hello\n", ERR_DATA, "its first line has no columns");
+	check_refused(plain, "hello\n", ERR_DATA, "its first row has no columns");
 	check_refused(plain, "", ERR_DATA, "has no units");
 	check_refused(plain, "a,b\nc,\"d\n", ERR_DATA, "file:2: a quote opens a cell in this row");
 	check_refused(four, "a,b\n", ERR_CONFIG, "has no column 4 (pair_columns)");
