@@ -13,6 +13,7 @@
 #include "data/text/encoding.h"
 #include "share/base/file.h"
 #include "share/base/lines.h"
+#include "share/base/text.h"
 #include "share/format/json.h"
 
 #define PAIRS_BLOCK_BYTES ((size_t)1 << 18)
@@ -146,6 +147,10 @@ static int print_all_pairs(struct pairs_source *s, const struct conf *c, struct 
 	}
 	if (got < 0 || file_flush_stdout(e))
 		return e->code;
+	if (!c->quiet && bilingual_replaced(s->pairs))
+		fprintf(stderr, "warning: %s: --repair replaced %lld character%s\n", s->name,
+			(long long)bilingual_replaced(s->pairs),
+			text_plural((double)bilingual_replaced(s->pairs)));
 	bilingual_describe(s->pairs, &note);
 	if (!c->quiet && note.len)
 		fprintf(stderr, "note: %s\n", buf_text(&note));

@@ -30,6 +30,7 @@ struct bilingual {
 	void *reader;		     /* owned: of the format */
 	struct buf *source, *target; /* of the current bilingual_read() */
 	int64_t units, counts[BILINGUAL_N_REASONS];
+	int64_t replaced; /* characters, by the reader of the format */
 	char languages[MAX_LANGUAGES][LANGUAGE_BYTES];
 	size_t n_languages;
 	bool has_more_languages, is_at_end;
@@ -65,7 +66,20 @@ int64_t bilingual_read_text(void *from, void *to, size_t room, struct err *e)
 
 int64_t bilingual_replaced(const struct bilingual *b)
 {
-	return b->converter ? encoding_reader_replaced(b->converter) : 0;
+	return b->replaced + (b->converter ? encoding_reader_replaced(b->converter) : 0);
+}
+
+void bilingual_note_replaced(struct bilingual *b, int64_t n)
+{
+	b->replaced += n;
+}
+
+int bilingual_check_line(const struct lines *in, const char *name, struct err *e)
+{
+	if (strlen(in->text) == in->len)
+		return 0;
+	return err_set(e, ERR_DATA, "%s:%lld: has a NUL, so it is no text file", name,
+		       (long long)in->number);
 }
 
 static int read_file_head(struct bilingual *b, struct err *e)

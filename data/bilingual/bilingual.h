@@ -56,7 +56,10 @@ int bilingual_read(struct bilingual *b, size_t want, struct buf *source, struct 
 /* Append a sentence: how many units are pairs, and why others are none. Nothing if all are pairs. */
 void bilingual_describe(const struct bilingual *b, struct buf *out);
 
-/* Characters that became U+FFFD because their bytes do not exist in the encoding, so far. */
+/*
+ * Characters so far that repair replaced: U+FFFD for bytes that do not exist in the encoding, a blank for
+ * a control character that XML forbids. Invalid UTF-8 in PO and tables counts in lines.h instead.
+ */
 int64_t bilingual_replaced(const struct bilingual *b);
 
 void bilingual_close(struct bilingual *b); /* NULL is fine */

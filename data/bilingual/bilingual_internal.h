@@ -51,6 +51,12 @@ int64_t bilingual_read_text(void *b, void *to, size_t room, struct err *e);
 int bilingual_add(struct bilingual *b, enum bilingual_reason reason, struct text_span source,
 		  struct text_span target, struct err *e);
 
+/* n characters were replaced because of the option repair. */
+void bilingual_note_replaced(struct bilingual *b, int64_t n);
+
+/* ERR_DATA: the current line has a NUL, so it is no text. */
+int bilingual_check_line(const struct lines *in, const char *name, struct err *e);
+
 /* The file has text in this language; for messages. */
 void bilingual_note_language(struct bilingual *b, const char *tag);
 

@@ -322,6 +322,8 @@ static int step_po(void *reader, struct err *e)
 		return got;
 	if (!got)
 		return po_end_message(p, e);
+	if (bilingual_check_line(&p->in, po_name(p), e))
+		return e->code;
 	return read_po_line(p, p->in.text + mark, e) ? e->code : 1;
 }
 

@@ -376,6 +376,8 @@ static int step_table(void *reader, struct err *e)
 
 	if (got <= 0)
 		return got;
+	if (bilingual_check_line(&t->in, table_name(t), e))
+		return e->code;
 	if (t->in.number == 1)
 		line += utf8_mark_bytes(t->in.text, t->in.len);
 	if (t->in.number == 1 && is_separator_line(t, line))

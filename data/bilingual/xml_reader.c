@@ -186,9 +186,12 @@ static int parse_chunk(struct xml_reader *r, size_t n, bool is_last, struct err 
 	}
 	if (XML_GetErrorCode(r->parser) == XML_ERROR_NO_MEMORY)
 		return err_set(e, ERR_NOMEM, "%s: out of memory", r->name);
-	return err_set(e, ERR_DATA, "%s:%lld: is no well-formed XML: %s", r->name,
+	return err_set(e, ERR_DATA, "%s:%lld: is no well-formed XML: %s%s", r->name,
 		       (long long)XML_GetCurrentLineNumber(r->parser),
-		       XML_ErrorString(XML_GetErrorCode(r->parser)));
+		       XML_ErrorString(XML_GetErrorCode(r->parser)),
+		       XML_GetErrorCode(r->parser) == XML_ERROR_INVALID_TOKEN
+			       ? " (--repair replaces invalid UTF-8 and control characters)"
+			       : "");
 }
 
 /*

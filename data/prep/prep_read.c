@@ -352,7 +352,8 @@ static void report_replaced(const struct text_reading *r)
 			&r->p->progress,
 			"warning: --repair replaced %s character%s by U+FFFD, also in %s: "
 			"their bytes do not exist in %s",
-			COUNT_TEXT(n), text_plural(n), text, r->p->c->encoding);
+			COUNT_TEXT(n), text_plural(n), text,
+			r->p->c->encoding ? r->p->c->encoding : "the encoding of the file");
 }
 
 /* Units of bilingual files that are no pairs. */

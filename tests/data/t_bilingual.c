@@ -187,6 +187,21 @@ TEST(bilingual_encodings_of_xml)
 	check_refused(plain, TMX(TU("a", "\xE4")), ERR_DATA, "file:1: is no well-formed XML");
 }
 
+TEST(bilingual_repair)
+{
+	const struct bilingual_options o = { .repair = true };
+	const char *xml = TMX(TU("a\x01"
+				 "b\xF0\x9F\x98\x80",
+				 "\xC3\xA4\xE4\xE2\x82"));
+
+	check_bytes(o, "a,\xE4\n", 4, "a|\xEF\xBF\xBD\n", "");
+	if (!reads_xml())
+		return;
+	check_bytes(o, xml, strlen(xml),
+		    "a b\xF0\x9F\x98\x80|\xC3\xA4\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\n", "");
+	check_refused(plain, xml, ERR_DATA, "(--repair replaces invalid UTF-8");
+}
+
 TEST(bilingual_xliff_1)
 {
 	if (!reads_xml())
@@ -364,4 +379,5 @@ TEST(bilingual_tables_that_are_refused)
 	check_refused(name, "a,b\n", ERR_CONFIG, "is called Text (pair_columns)");
 	check_refused(one, "a,b\n", ERR_CONFIG, "expected SOURCE,TARGET, such as 1,2");
 	check_refused(plain, "a,\xE4\n", ERR_DATA, "file:1: ");
+	check_bytes(plain, "a,b\n", 4, "a|b\n", "");
 }

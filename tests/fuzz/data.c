@@ -99,12 +99,13 @@ struct bilingual_result {
 	struct err e;
 };
 
-static void read_all_bilingual(struct encoded_pieces p, bool keep_numbers,
+static void read_all_bilingual(struct encoded_pieces p, bool keep_numbers, bool repair,
 			       struct bilingual_result *to)
 {
 	const struct bilingual_options o = { .name = "x",
 					     .source_language = "en",
 					     .target_language = "de",
+					     .repair = repair,
 					     .keep_numbers = keep_numbers };
 	struct bilingual *b = bilingual_open(&o, read_encoded, &p, &to->e);
 	int got = b ? 1 : to->e.code;
@@ -128,11 +129,12 @@ static size_t count_lines_of(const struct buf *b)
 FUZZ(bilingual)
 {
 	const struct encoded_pieces all = { data, n, n + 1 }, small = { data, n, 7 };
-	struct bilingual_result a = { 0 }, b = { 0 }, numbered = { 0 };
+	struct bilingual_result a = { 0 }, b = { 0 }, numbered = { 0 }, repaired = { 0 };
 
-	read_all_bilingual(all, false, &a);
-	read_all_bilingual(small, false, &b);
-	read_all_bilingual(all, true, &numbered);
+	read_all_bilingual(all, false, false, &a);
+	read_all_bilingual(small, false, false, &b);
+	read_all_bilingual(all, true, false, &numbered);
+	read_all_bilingual(small, false, true, &repaired);
 	property(a.e.code == b.e.code && a.e.code == numbered.e.code);
 	property(count_lines_of(&a.sides[0]) == count_lines_of(&a.sides[1]));
 	property(count_lines_of(&numbered.sides[0]) == count_lines_of(&numbered.sides[1]));
@@ -145,6 +147,7 @@ FUZZ(bilingual)
 		buf_free(&a.sides[i]);
 		buf_free(&b.sides[i]);
 		buf_free(&numbered.sides[i]);
+		buf_free(&repaired.sides[i]);
 	}
 	return 0;
 }
