@@ -78,7 +78,7 @@ int bilingual_check_line(const struct lines *in, const char *name, struct err *e
 {
 	if (strlen(in->text) == in->len)
 		return 0;
-	return err_set(e, ERR_DATA, "%s:%lld: has a NUL, so it is no text file", name,
+	return err_set(e, ERR_DATA, "%s:%lld: has a NUL: a text file was expected", name,
 		       (long long)in->number);
 }
 

@@ -29,15 +29,14 @@
 #include "share/base/err.h"
 #include "share/base/lines.h"
 
+/* All texts are borrowed. */
 struct bilingual_options {
-	const char *
-		name; /* of the file: for messages, and its end shows the format; all are borrowed */
+	const char *name; /* of the file: for messages; its end helps to find the format */
 	const char *source_language, *target_language;
-	const char *
-		encoding; /* of tables; other formats and byte order marks say theirs. NULL: UTF-8 */
-	const char *columns; /* of tables: "SOURCE,TARGET", numbers or names; NULL: find them */
-	bool repair;	     /* replace invalid characters by U+FFFD instead of failing */
-	bool keep_numbers;   /* a unit that is no pair gives two empty lines: line n is unit n */
+	const char *encoding; /* of tables without byte order mark; NULL: UTF-8 */
+	const char *columns;  /* of tables: "SOURCE,TARGET", numbers or names; NULL: find them */
+	bool repair;	      /* replace invalid characters by U+FFFD instead of failing */
+	bool keep_numbers;    /* a unit that is no pair gives two empty lines: line n is unit n */
 };
 
 struct bilingual;
@@ -47,8 +46,9 @@ struct bilingual *bilingual_open(const struct bilingual_options *o, lines_read *
 				 struct err *e);
 
 /*
- * Append lines to both: about `want` bytes, or up to the end. Returns 1, 0 if the file has ended (lines may have been appended), < 0.
- * ERR_DATA: the file is damaged, or has no pair of both languages; the message lists its languages.
+ * Append lines to both: about `want` bytes, or up to the end. Returns 1; 0: the file has ended, maybe
+ * after some lines; < 0: failure. ERR_DATA: the file is damaged, or has no pair of both languages; the
+ * message lists its languages.
  */
 int bilingual_read(struct bilingual *b, size_t want, struct buf *source, struct buf *target,
 		   struct err *e);

@@ -54,7 +54,7 @@ int bilingual_add(struct bilingual *b, enum bilingual_reason reason, struct text
 /* n characters were replaced because of the option repair. */
 void bilingual_note_replaced(struct bilingual *b, int64_t n);
 
-/* ERR_DATA: the current line has a NUL, so it is no text. */
+/* ERR_DATA: the current line has a NUL. */
 int bilingual_check_line(const struct lines *in, const char *name, struct err *e);
 
 /* The file has text in this language; for messages. */
