@@ -87,8 +87,8 @@ static void close_pairs_source(struct pairs_source *s)
 }
 
 /* A tab or a quote needs no escape: white space in a side is one blank. */
-static void add_pair(const struct conf *c, int64_t unit, const struct lines sides[2],
-		     struct buf *out)
+static void add_pair_line(const struct conf *c, int64_t unit, const struct lines sides[2],
+			  struct buf *out)
 {
 	struct json_writer w = { .out = out };
 
@@ -121,7 +121,7 @@ static int print_pairs(struct pairs_source *s, const struct conf *c, struct err 
 	}
 	while (got >= 0 && (got = lines_next(&in[0], e)) > 0 && (got = lines_next(&in[1], e)) > 0) {
 		s->units = in[0].number;
-		add_pair(c, s->units, in, &out);
+		add_pair_line(c, s->units, in, &out);
 	}
 	if (got >= 0)
 		got = buf_check(&out, e);

@@ -121,7 +121,7 @@ static int po_end_message(struct po *p, struct err *e)
 /* ---- lines ---- */
 
 /* One character after a backslash; *at: after it. */
-static void add_escaped(struct buf *out, const char **at)
+static void add_po_escape(struct buf *out, const char **at)
 {
 	static const char letters[] = "ntrabfv", values[] = "\n\t\r\a\b\f\v";
 	const char *letter = strchr(letters, **at), *c = *at;
@@ -166,7 +166,7 @@ static int read_po_string(struct po *p, const char *at, struct err *e)
 		at += n;
 		if (*at == '\\') {
 			at++;
-			add_escaped(out, &at);
+			add_po_escape(out, &at);
 		}
 	}
 	if (*at != '"' || at[1 + strspn(at + 1, " \t\r")])

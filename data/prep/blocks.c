@@ -465,7 +465,7 @@ static void number_block(struct blocks *b, struct block *to)
 		blocks_end_text(b);
 }
 
-static int fill_block(struct blocks *b, struct block *to, struct err *e)
+static int fill_next_block(struct blocks *b, struct block *to, struct err *e)
 {
 	if (b->bilingual)
 		return fill_side(b, to, e);
@@ -484,7 +484,7 @@ int blocks_next(struct blocks *b, struct block *to, struct err *e)
 	to->n = 0;
 	to->text = b->text;
 	to->first = b->lines + 1;
-	if (fill_block(b, to, e))
+	if (fill_next_block(b, to, e))
 		return e->code;
 	if (!b->lines && !b->is_sgm && !b->converter && !b->bilingual)
 		block_drop_mark(to);
