@@ -5,12 +5,13 @@ noinst_LIBRARIES += libdata.a
 libdata_a_SOURCES = \
 	%D%/data_command.c %D%/data_command.h %D%/data_queries.c %D%/data_stats.c \
 	%D%/fetch_command.c %D%/fetch_command.h %D%/shortlist_command.c %D%/shortlist_command.h \
-	%D%/tools.c %D%/tools.h
+	%D%/pairs_command.c %D%/pairs_command.h %D%/tools.c %D%/tools.h
 include %D%/text/local.mk
 include %D%/words/local.mk
 include %D%/subword/local.mk
 include %D%/sentencepiece/local.mk
 include %D%/pipeline/local.mk
+include %D%/bilingual/local.mk
 include %D%/demo/local.mk
 include %D%/source/local.mk
 include %D%/shard/local.mk
@@ -18,8 +19,8 @@ include %D%/judge/local.mk
 include %D%/prep/local.mk
 include %D%/inspect/local.mk
 libdata_a_CPPFLAGS = $(AM_CPPFLAGS) $(PCRE2_CFLAGS) $(ARCHIVE_CFLAGS) $(ZLIB_CFLAGS) $(CURL_CFLAGS) \
-	$(ICU_CFLAGS)
-data_libs = libdata.a $(PCRE2_LIBS) $(ARCHIVE_LIBS) $(ZLIB_LIBS) $(CURL_LIBS) $(ICU_LIBS)
+	$(ICU_CFLAGS) $(EXPAT_CFLAGS)
+data_libs = libdata.a $(PCRE2_LIBS) $(ARCHIVE_LIBS) $(ZLIB_LIBS) $(CURL_LIBS) $(ICU_LIBS) $(EXPAT_LIBS)
 
 bin_PROGRAMS += werkbank-data
 werkbank_data_SOURCES = %D%/main.c

@@ -5,6 +5,7 @@
 #include "data/data_command.h"
 #include "data/demo/demo.h"
 #include "data/fetch_command.h"
+#include "data/pairs_command.h"
 #include "data/prep/prep.h"
 #include "data/shortlist_command.h"
 #include "data/tools.h"
@@ -19,7 +20,7 @@ static const struct {
 } commands[] = {
 	{ "prep", prep_command_run },	    { "fetch", fetch_command_run },
 	{ "data", data_command_run },	    { "shortlist", shortlist_command_run },
-	{ "demo-corpus", demo_corpus_run },
+	{ "demo-corpus", demo_corpus_run }, { "pairs", pairs_command_run },
 };
 
 static int data_main_run(struct conf *c, int argc, char **argv, struct err *e)

@@ -67,6 +67,7 @@ interface kernels/ops         kernels kernels/ref kernels/cpu kernels/cuda
 
 room data/demo                share/base share/workspace share/conf
 room data/text                share/base
+room data/bilingual           share/base data/text
 room data/source              share/... data/demo data/text
 room data/words               share/base
 room data/subword             share/base data/text data/words
@@ -74,9 +75,9 @@ room data/sentencepiece       share/base share/format share/workspace share/conf
 room data/pipeline            share/base share/workspace share/conf data/text data/words data/subword data/sentencepiece
 room data/shard               share/base share/conf data/words data/subword data/sentencepiece data/pipeline
 room data/judge               share/base share/format data/text data/words
-room data/prep                share/... data/text data/source data/words data/subword data/sentencepiece data/pipeline data/shard data/judge
+room data/prep                share/... data/text data/bilingual data/source data/words data/subword data/sentencepiece data/pipeline data/shard data/judge
 room data/inspect             share/base share/format share/workspace share/conf data/text data/words data/shard data/prep
-room data                     share/... data/demo data/text data/source data/words data/subword data/sentencepiece data/pipeline data/shard data/judge data/prep data/inspect
+room data                     share/... data/demo data/text data/bilingual data/source data/words data/subword data/sentencepiece data/pipeline data/shard data/judge data/prep data/inspect
 
 room train/common             share/base share/format share/workspace share/conf
 room train/host               share/base
@@ -129,6 +130,7 @@ only pcre2      data/text/rewrite.c
 only openssl    share/base/hash.c
 only seccomp    share/guard/sandbox_calls.c
 only unicode    data/text/icu.c
+only expat      data/bilingual/xml_reader.c
 
 # never WORDS : functions that no file calls, because they are easy to misuse.
 never() {

@@ -33,7 +33,7 @@ logs=$here/build-nightly
 . tests/parts.sh
 export FUZZ_SECONDS=${FUZZ_SECONDS:-60}
 export ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1
-minimal="--without-cuda --without-mpi --without-nccl --without-seccomp --without-curses
+minimal="--without-cuda --without-mpi --without-nccl --without-seccomp --without-expat --without-curses
 	--disable-vector-variants --enable-sanitizers --enable-werror"
 
 # full_tree : one build with all libraries found here except CUDA, for all parts that need it

@@ -8,6 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "data/bilingual/bilingual.h"
+#include "data/pipeline/line_tags.h"
+#include "data/source/archive.h"
 #include "data/source/manifest.h"
 #include "data/source/unpacker.h"
 #include "data/text/encoding.h"
@@ -18,11 +21,11 @@
 
 struct blocks {
 	const struct texts *texts;
+	const struct conf *conf;
 	const char *encoding; /* borrowed; NULL: UTF-8 */
-	bool repair;
-	size_t next;	    /* next file (while archives are read), then next plain text */
-	bool archives_done; /* phase: plain files */
-	int64_t done;	    /* bytes of the files before the current one */
+	size_t next;	      /* next file (while archives are read), then next plain text */
+	bool archives_done;   /* phase: plain files */
+	int64_t done;	      /* bytes of the files before the current one */
 
 	struct unpacker *archive; /* owned: the current archive; NULL: none */
 	const char **names;	  /* owned: [n_wanted] its members to read */
@@ -41,6 +44,12 @@ struct blocks {
 	int64_t replaced;		   /* characters, see blocks_replaced() */
 	const char *replaced_text;
 	struct buf rest; /* the incomplete last line, for the next block */
+
+	struct bilingual *bilingual;	 /* owned: of the current text; NULL: it has one side */
+	struct pair_languages languages; /* of its tag, or of all texts */
+	struct buf sides[2];		 /* its next lines */
+	bool is_target_next, is_bilingual_last;
+	struct buf notes; /* blocks_notes() */
 };
 
 const struct source_text *blocks_text(const struct texts *t, size_t k)
@@ -48,14 +57,14 @@ const struct source_text *blocks_text(const struct texts *t, size_t k)
 	return k % 2 ? &t->pairs[k / 2].target : &t->pairs[k / 2].source;
 }
 
-struct blocks *blocks_open(const struct texts *t, const char *encoding, bool repair, struct err *e)
+struct blocks *blocks_open(const struct texts *t, const struct conf *c, struct err *e)
 {
 	struct blocks *b = mem_alloc(1, sizeof(*b), e);
 
 	if (!b)
 		return NULL;
-	*b = (struct blocks){ .texts = t, .repair = repair, .file = -1 };
-	b->encoding = encoding_is_foreign(encoding) && !t->is_demo ? encoding : NULL;
+	*b = (struct blocks){ .texts = t, .conf = c, .file = -1 };
+	b->encoding = encoding_is_foreign(c->encoding) && !t->is_demo ? c->encoding : NULL;
 	b->names = mem_alloc(2 * t->n, sizeof(*b->names), e);
 	b->optional = b->names ? mem_alloc(2 * t->n, sizeof(*b->optional), e) : NULL;
 	b->wanted_texts = b->optional ? mem_alloc(2 * t->n, sizeof(*b->wanted_texts), e) : NULL;
@@ -72,6 +81,7 @@ void blocks_close(struct blocks *b)
 	if (b->is_sgm)
 		sgm_close(&b->sgm);
 	encoding_reader_close(b->converter);
+	bilingual_close(b->bilingual);
 	unpacker_close(b->archive);
 	if (b->file >= 0)
 		close(b->file);
@@ -79,7 +89,15 @@ void blocks_close(struct blocks *b)
 	free(b->optional);
 	free(b->wanted_texts);
 	buf_free(&b->rest);
+	buf_free(&b->sides[0]);
+	buf_free(&b->sides[1]);
+	buf_free(&b->notes);
 	free(b);
+}
+
+const char *blocks_notes(const struct blocks *b)
+{
+	return buf_text(&b->notes);
 }
 
 void block_free(struct block *k)
@@ -97,7 +115,7 @@ int64_t blocks_total(const struct blocks *b)
 		if (t->files[i].archive)
 			total += t->files[i].bytes;
 	for (size_t k = 0; k < 2 * t->n; k++)
-		if (!blocks_text(t, k)->member)
+		if (!blocks_text(t, k)->member && !(k % 2 && t->pairs[k / 2].is_bilingual))
 			total += t->files[blocks_text(t, k)->file].bytes;
 	return total;
 }
@@ -141,7 +159,35 @@ int64_t blocks_replaced(const struct blocks *b, const char **text)
 	return b->replaced;
 }
 
+static void note_replaced(struct blocks *b, int64_t n)
+{
+	if (!n)
+		return;
+	b->replaced += n;
+	b->replaced_text = blocks_text(b->texts, b->text)->name;
+}
+
 /* ---- the next text ---- */
+
+static int begin_bilingual_text(struct blocks *b, const struct source_text *t, struct err *e)
+{
+	const struct conf *c = b->conf;
+
+	b->languages = line_tag_languages(c, t->pair_tag);
+	const struct bilingual_options o = {
+		.name = t->name,
+		.source_language = b->languages.source,
+		.target_language = b->languages.target,
+		.encoding = b->encoding,
+		.columns = c->pair_columns,
+		.repair = c->repair,
+		.keep_numbers = b->text / 2 < b->texts->n_train,
+	};
+
+	b->is_target_next = b->is_bilingual_last = false;
+	b->bilingual = bilingual_open(&o, blocks_read_bytes, b, e);
+	return b->bilingual ? 1 : e->code;
+}
 
 static int blocks_begin_text(struct blocks *b, size_t text, struct err *e)
 {
@@ -152,9 +198,11 @@ static int blocks_begin_text(struct blocks *b, size_t text, struct err *e)
 	b->text = text;
 	b->lines = 0;
 	buf_clear(&b->rest);
+	if (b->texts->pairs[text / 2].is_bilingual)
+		return begin_bilingual_text(b, t, e);
 	if (b->encoding) {
 		b->converter = encoding_reader_open(b->encoding, t->name, blocks_read_bytes, b,
-						    b->repair, e);
+						    b->conf->repair, e);
 		if (!b->converter)
 			return e->code;
 	}
@@ -163,21 +211,38 @@ static int blocks_begin_text(struct blocks *b, size_t text, struct err *e)
 	if (sgm_open_reader(&b->sgm, t->name, blocks_read_text, b, e))
 		return e->code;
 	b->is_sgm = true;
-	b->sgm.in.repair = b->repair;
+	b->sgm.in.repair = b->conf->repair;
 	b->sgm.in.has_encoding = true;
 	return 1;
+}
+
+static void end_bilingual_text(struct blocks *b)
+{
+	const size_t begin = b->notes.len;
+
+	note_replaced(b, bilingual_replaced(b->bilingual));
+	bilingual_describe(b->bilingual, &b->notes);
+	if (b->notes.len > begin)
+		buf_add_char(&b->notes, '\n');
+	bilingual_close(b->bilingual);
+	b->bilingual = NULL;
+	if (!b->archive)
+		return;
+	unpacker_close(b->archive);
+	b->archive = NULL;
+	b->done += b->texts->files[blocks_text(b->texts, b->text)->file].bytes;
 }
 
 static void blocks_end_text(struct blocks *b)
 {
 	b->in_text = false;
+	if (b->bilingual)
+		end_bilingual_text(b);
 	if (b->is_sgm)
 		sgm_close(&b->sgm);
 	b->is_sgm = false;
-	if (b->converter && encoding_reader_replaced(b->converter)) {
-		b->replaced += encoding_reader_replaced(b->converter);
-		b->replaced_text = blocks_text(b->texts, b->text)->name;
-	}
+	if (b->converter)
+		note_replaced(b, encoding_reader_replaced(b->converter));
 	encoding_reader_close(b->converter);
 	b->converter = NULL;
 	if (b->file < 0)
@@ -238,21 +303,35 @@ static int next_member(struct blocks *b, struct err *e)
 	}
 }
 
+/* A compressed bilingual file: the unpacker's only member. */
+static int open_packed_file(struct blocks *b, const char *path, struct err *e)
+{
+	static const char *const whole[] = { ARCHIVE_WHOLE };
+	size_t member;
+
+	b->archive = unpacker_open(path, whole, NULL, 1, true, e);
+	return b->archive && unpacker_next(b->archive, &member, e) > 0 ? 0 : e->code;
+}
+
 /* Begin the next plain file. 1; 0: no more; < 0. */
 static int blocks_next_file(struct blocks *b, struct err *e)
 {
 	const struct texts *t = b->texts;
-	const char *path;
+	const struct text_file *f;
+	size_t text;
 
 	while (b->next < 2 * t->n && blocks_text(t, b->next)->member)
 		b->next++;
 	if (b->next == 2 * t->n)
 		return 0;
-	path = t->files[blocks_text(t, b->next)->file].path;
-	if (file_open_read(&b->file, path, e))
+	text = b->next++;
+	b->next += t->pairs[text / 2].is_bilingual; /* its target comes with its source */
+	f = &t->files[blocks_text(t, text)->file];
+	if (f->is_packed ? open_packed_file(b, f->path, e) : file_open_read(&b->file, f->path, e))
 		return e->code;
-	posix_fadvise(b->file, 0, 0, POSIX_FADV_SEQUENTIAL);
-	return blocks_begin_text(b, b->next++, e);
+	if (b->file >= 0)
+		posix_fadvise(b->file, 0, 0, POSIX_FADV_SEQUENTIAL);
+	return blocks_begin_text(b, text, e);
 }
 
 static int blocks_next_text(struct blocks *b, struct err *e)
@@ -285,6 +364,29 @@ static int fill_segments(struct blocks *b, struct block *to, struct err *e)
 	}
 	to->is_last = !got;
 	return got < 0 ? got : 0;
+}
+
+/* Fill the block with lines of one side of a bilingual file, first the source. */
+static int fill_side(struct blocks *b, struct block *to, struct err *e)
+{
+	struct buf *const from = &b->sides[b->is_target_next];
+	int got;
+
+	if (!b->is_target_next) {
+		buf_clear(&b->sides[0]);
+		buf_clear(&b->sides[1]);
+		got = bilingual_read(b->bilingual, TEXT_BLOCK_BYTES, &b->sides[0], &b->sides[1], e);
+		if (got < 0)
+			return got;
+		b->is_bilingual_last = !got;
+	}
+	if (mem_grow(&to->bytes, &to->cap, MAX(from->len, 1), 1, e))
+		return e->code;
+	memcpy(to->bytes, buf_text(from), from->len);
+	to->n = from->len;
+	to->text = b->text + b->is_target_next;
+	to->is_last = b->is_bilingual_last;
+	return 0;
 }
 
 /* Cut the block after its last LF and save the rest for the next block. false: no LF. */
@@ -350,6 +452,26 @@ static int64_t block_count_lines(const struct block *k)
 	return lines;
 }
 
+/* Which lines the block has; the next one continues. */
+static void number_block(struct blocks *b, struct block *to)
+{
+	const bool is_source = b->bilingual && !b->is_target_next;
+
+	to->lines = block_count_lines(to);
+	to->position = blocks_position(b);
+	b->lines += is_source ? 0 : to->lines;
+	b->is_target_next = is_source;
+	if (to->is_last && !is_source)
+		blocks_end_text(b);
+}
+
+static int fill_next_block(struct blocks *b, struct block *to, struct err *e)
+{
+	if (b->bilingual)
+		return fill_side(b, to, e);
+	return b->is_sgm ? fill_segments(b, to, e) : fill_lines(b, to, e);
+}
+
 int blocks_next(struct blocks *b, struct block *to, struct err *e)
 {
 	int got;
@@ -362,14 +484,10 @@ int blocks_next(struct blocks *b, struct block *to, struct err *e)
 	to->n = 0;
 	to->text = b->text;
 	to->first = b->lines + 1;
-	if (b->is_sgm ? fill_segments(b, to, e) : fill_lines(b, to, e))
+	if (fill_next_block(b, to, e))
 		return e->code;
-	if (!b->lines && !b->is_sgm && !b->converter)
+	if (!b->lines && !b->is_sgm && !b->converter && !b->bilingual)
 		block_drop_mark(to);
-	to->lines = block_count_lines(to);
-	to->position = blocks_position(b);
-	b->lines += to->lines;
-	if (to->is_last)
-		blocks_end_text(b);
+	number_block(b, to);
 	return 1;
 }

@@ -1,7 +1,7 @@
 /*
  * blocks.h - reader of all texts of a corpus as blocks of whole lines
  *
- *	struct blocks *b = blocks_open(&texts, encoding, repair, e);
+ *	struct blocks *b = blocks_open(&texts, conf, e);
  *	struct block k = { 0 };
  *	while ((got = blocks_next(b, &k, e)) > 0)
  *		use k.bytes, k.n, k.text, k.first, k.is_last;
@@ -9,9 +9,11 @@
  *	blocks_close(b);
  *
  * Order: first the archives, each read once, its members in the order of the archive; then the
- * plain files, each read as often as the texts name it. Blocks of different texts are never
- * interleaved. Lines are those of lines.h; of an .sgm, its segments, whose invalid UTF-8 is already
- * repaired or refused.
+ * plain files, each read as often as the texts name it. A bilingual file is read once: a block of its
+ * source is followed by a block of its target with the same lines. Other blocks of different texts are
+ * never interleaved. Lines are those of lines.h; of an .sgm, its segments, whose invalid UTF-8 is already
+ * repaired or refused. Line n of a bilingual file is its unit n in training text, where units that are no
+ * pair are empty lines; held-out texts have the pairs only.
  */
 #ifndef WERKBANK_DATA_PREP_BLOCKS_H
 #define WERKBANK_DATA_PREP_BLOCKS_H
@@ -22,6 +24,7 @@
 
 #include "data/source/texts.h"
 #include "share/base/err.h"
+#include "share/conf/conf.h"
 
 #define TEXT_BLOCK_BYTES ((size_t)1 << 20) /* approximate size: a block ends with a line */
 
@@ -37,11 +40,11 @@ struct block {
 
 struct blocks;
 
-/*
- * Borrows t and encoding, that of the texts (encoding.h; NULL: UTF-8). repair: invalid UTF-8 in an .sgm
- * becomes U+FFFD, and so do bytes that do not exist in the encoding. NULL: failure.
- */
-struct blocks *blocks_open(const struct texts *t, const char *encoding, bool repair, struct err *e);
+/* Borrows both; c says encoding, repair (as in lines.h), languages and pair_columns. NULL: failure. */
+struct blocks *blocks_open(const struct texts *t, const struct conf *c, struct err *e);
+
+/* Sentences about units of bilingual files that were no pairs, each with LF; of the files read so far. */
+const char *blocks_notes(const struct blocks *b);
 
 /* Characters that became U+FFFD because their bytes do not exist in the encoding; *text: the last such text. */
 int64_t blocks_replaced(const struct blocks *b, const char **text);

@@ -307,7 +307,8 @@ static int refuse_equal_sides(const struct prep *p, struct err *e)
 	int rc = 0;
 
 	for (size_t i = 0; !rc && i < p->texts.n; i++)
-		if (!p->texts.pairs[i].source.member && !p->texts.pairs[i].target.member)
+		if (!p->texts.pairs[i].source.member && !p->texts.pairs[i].target.member &&
+		    !p->texts.pairs[i].is_bilingual)
 			rc = refuse_one_text(&p->texts, &p->texts.pairs[i], e);
 	return rc;
 }

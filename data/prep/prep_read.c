@@ -42,10 +42,11 @@ struct text_reading {
 	struct scripts *scripts;
 	struct block_reader **tools; /* owned: (workers) */
 	int workers;
-	struct intern words;		  /* word table of all training texts */
-	struct token_column_writer *side; /* owned: output of the current training text; or NULL */
-	struct outfile held;		  /* output of the current held-out text */
-	int64_t *lines;			  /* owned: [2 * texts.n] by block.text; -1: not read */
+	struct intern words; /* word table of all training texts */
+	/* outputs of the current text, or of both sides of a bilingual file; by side */
+	struct token_column_writer *sides[2]; /* owned: of training text; or NULL */
+	struct outfile held[2];		      /* of held-out text */
+	int64_t *lines;			      /* owned: [2 * texts.n] by block.text; -1: not read */
 };
 
 static bool is_train(const struct text_reading *r, size_t text)
@@ -87,9 +88,9 @@ static int reading_begin_text(struct text_reading *r, size_t text, struct err *e
 	if (!path)
 		return e->code;
 	if (!is_train(r, text))
-		return outfile_open(&r->held, path, e);
-	r->side = token_column_create(path, e);
-	return r->side ? 0 : e->code;
+		return outfile_open(&r->held[text % 2], path, e);
+	r->sides[text % 2] = token_column_create(path, e);
+	return r->sides[text % 2] ? 0 : e->code;
 }
 
 static int reading_check_lengths(const struct text_reading *r, size_t pair, struct err *e)
@@ -104,18 +105,19 @@ static int reading_check_lengths(const struct text_reading *r, size_t pair, stru
 
 static int reading_end_text(struct text_reading *r, size_t text, struct err *e)
 {
-	struct token_column_writer *side = r->side;
+	struct token_column_writer *side = r->sides[text % 2];
 	int rc;
 
-	r->side = NULL;
-	rc = side ? token_column_finish(side, e) : outfile_commit(&r->held, e);
+	r->sides[text % 2] = NULL;
+	rc = side ? token_column_finish(side, e) : outfile_commit(&r->held[text % 2], e);
 	if (!rc && r->lines[text ^ 1] >= 0)
 		rc = reading_check_lengths(r, text / 2, e);
 	return rc;
 }
 
 /* Number the words of a block and append its lines to the token column. */
-static int reading_store_lines(struct text_reading *r, struct block_words *w, struct err *e)
+static int reading_store_lines(struct text_reading *r, size_t side, struct block_words *w,
+			       struct err *e)
 {
 	int32_t *next = w->numbers;
 
@@ -124,7 +126,7 @@ static int reading_store_lines(struct text_reading *r, struct block_words *w, st
 	for (size_t i = 0; i < w->n; i++) {
 		w->lines[i].words = next;
 		next += w->lines[i].n;
-		if (token_column_put(r->side, &w->lines[i], e))
+		if (token_column_put(r->sides[side], &w->lines[i], e))
 			return e->code;
 	}
 	return 0;
@@ -141,10 +143,11 @@ static int reading_store_block(void *context, void *slot, struct err *e)
 		return e->code;
 	if (is_train(r, b->text)) {
 		*(b->text % 2 ? &n->target_bytes : &n->source_bytes) += (int64_t)b->n;
-		if (reading_store_lines(r, &s->words, e))
+		if (reading_store_lines(r, b->text % 2, &s->words, e))
 			return e->code;
-	} else if (s->text.len && fwrite(s->text.data, s->text.len, 1, r->held.stream) != 1) {
-		return err_set_errno(e, ERR_IO, "%s: cannot be written", r->held.path);
+	} else if (s->text.len &&
+		   fwrite(s->text.data, s->text.len, 1, r->held[b->text % 2].stream) != 1) {
+		return err_set_errno(e, ERR_IO, "%s: cannot be written", r->held[b->text % 2].path);
 	}
 	r->lines[b->text] += b->lines;
 	progress_at(&r->p->progress, b->position);
@@ -162,7 +165,7 @@ static int reading_threads(const struct text_reading *r)
 	bool forks = false;
 
 	for (size_t i = 0; i < r->p->texts.n_files; i++)
-		forks |= r->p->texts.files[i].archive != NULL;
+		forks |= r->p->texts.files[i].archive || r->p->texts.files[i].is_packed;
 	return r->p->threads > 1 && !(forks && HAS_ADDRESS_SANITIZER) ? r->p->threads : 0;
 }
 
@@ -319,7 +322,7 @@ static int open_reading(struct text_reading *r, struct err *e)
 		if (!r->tools[i])
 			return e->code;
 	}
-	r->blocks = r->tools ? blocks_open(t, r->p->c->encoding, r->p->c->repair, e) : NULL;
+	r->blocks = r->tools ? blocks_open(t, r->p->c, e) : NULL;
 	return r->blocks ? 0 : e->code;
 }
 
@@ -330,8 +333,10 @@ static void close_reading(struct text_reading *r)
 	free(r->tools);
 	scripts_free(r->scripts);
 	blocks_close(r->blocks);
-	token_column_cancel(r->side);
-	outfile_abandon(&r->held);
+	for (int i = 0; i < 2; i++) {
+		token_column_cancel(r->sides[i]);
+		outfile_abandon(&r->held[i]);
+	}
 	intern_free(&r->words);
 	free(r->lines);
 }
@@ -347,7 +352,19 @@ static void report_replaced(const struct text_reading *r)
 			&r->p->progress,
 			"warning: --repair replaced %s character%s by U+FFFD, also in %s: "
 			"their bytes do not exist in %s",
-			COUNT_TEXT(n), text_plural(n), text, r->p->c->encoding);
+			COUNT_TEXT(n), text_plural(n), text,
+			r->p->c->encoding ? r->p->c->encoding : "the encoding of the file");
+}
+
+/* Units of bilingual files that are no pairs. */
+static void report_units(const struct text_reading *r)
+{
+	const char *line = blocks_notes(r->blocks);
+
+	for (size_t n; *line; line += n + (line[n] == '\n')) {
+		n = strcspn(line, "\n");
+		progress_print_line(&r->p->progress, "note: %.*s", (int)n, line);
+	}
 }
 
 /* Save the results. The word table stays in p->words for the following stages. */
@@ -394,8 +411,10 @@ int prep_read(struct prep *p, struct err *e)
 	progress_begin(&p->progress, "read", rc ? 0 : blocks_total(r.blocks), "bytes");
 	if (!rc)
 		rc = reading_run_flow(&r, e);
-	if (!rc)
+	if (!rc) {
 		report_replaced(&r);
+		report_units(&r);
+	}
 	if (!rc)
 		rc = reading_finish(&r, e);
 	if (!rc) {

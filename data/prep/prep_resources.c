@@ -57,8 +57,9 @@ static double bytes_of_texts(const struct prep *p, bool *is_exact)
 		if (f->archive && f->text_bytes >= 0)
 			sum += (double)f->text_bytes;
 		else
-			sum += (double)MAX(f->bytes, 0) * (f->archive ? ARCHIVE_RATIO : 1);
-		*is_exact = *is_exact && !f->archive;
+			sum += (double)MAX(f->bytes, 0) *
+			       (f->archive || f->is_packed ? ARCHIVE_RATIO : 1);
+		*is_exact = *is_exact && !f->archive && !f->is_packed;
 	}
 	return sum;
 }

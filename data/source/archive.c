@@ -39,8 +39,11 @@ struct archive_reader {
 	char *path;		  /* owned */
 	const char *const *names; /* borrowed */
 	size_t n;
-	bool *found;	/* owned: (n) */
-	bool *optional; /* owned: (n) may be missing */
+	bool *found;	   /* owned: (n) */
+	bool *optional;	   /* owned: (n) may be missing */
+	bool is_whole;	   /* the only name is ARCHIVE_WHOLE */
+	const char *block; /* then: the n_block unpacked bytes that nobody has read yet */
+	size_t n_block;
 	size_t current; /* index of the current wanted member, n: none */
 	int64_t entries;
 	int64_t given; /* bytes that archive_read() returned, of all members */
@@ -94,6 +97,12 @@ static int archive_error(const struct archive_reader *r, struct err *e)
 {
 	const char *member = current_member_name(r), *why = archive_error_string(r->a);
 
+	if (r->is_bomb && r->is_whole)
+		return err_set(e, ERR_DATA,
+			       "%s: unpacks to more than %d times its size (the limit; the first "
+			       "%d MiB are free): it looks like a decompression bomb; if it is "
+			       "none, unpack it",
+			       r->path, BOMB_RATIO, (int)(BOMB_BYTES >> 20));
 	if (r->is_bomb)
 		return err_set(
 			e, ERR_DATA,
@@ -110,6 +119,9 @@ static int archive_error(const struct archive_reader *r, struct err *e)
 	errno = archive_errno(r->a);
 	if (!r->failure.code && is_system_fault(errno))
 		return err_set_errno(e, ERR_IO, "%s: cannot be read", r->path);
+	if (r->is_whole)
+		return err_set(e, ERR_DATA, "%s: damaged or cut short (%s)", r->path,
+			       why ? why : "no reason given");
 	return err_set(e, ERR_DATA,
 		       "%s: damaged or cut short %s %s (%s): remove it and fetch it again", r->path,
 		       member ? "at member" : "after the last member",
@@ -263,10 +275,45 @@ void archive_allow_missing(struct archive_reader *r, size_t member)
 	r->optional[member] = true;
 }
 
+/* archive_next() for ARCHIVE_WHOLE */
+static int next_whole(struct archive_reader *r, size_t *member)
+{
+	const bool is_first = !r->found[0];
+
+	r->found[0] = true;
+	r->current = *member = is_first ? 0 : r->n;
+	return is_first;
+}
+
+/* archive_read() for ARCHIVE_WHOLE */
+static int64_t read_whole(struct archive_reader *r, void *to, size_t room, struct err *e)
+{
+	const void *block;
+	int64_t got;
+
+	if (!r->n_block) {
+		got = archive_unpack_block(r, &block);
+		if (got <= 0) {
+			r->current = r->n;
+			return got < 0 ? archive_error(r, e) : 0;
+		}
+		r->block = block;
+		r->n_block = (size_t)got;
+	}
+	room = MIN(room, r->n_block);
+	memcpy(to, r->block, room);
+	r->block += room;
+	r->n_block -= room;
+	return (int64_t)room;
+}
+
 int archive_next(struct archive_reader *r, size_t *member, struct err *e)
 {
 	struct archive_entry *entry;
 	int rc;
+
+	if (r->is_whole)
+		return next_whole(r, member);
 
 	/* archive_read_next_header() skips the unread rest of the current member */
 	while ((rc = archive_read_next_header(r->a, &entry)) == ARCHIVE_OK || rc == ARCHIVE_WARN) {
@@ -295,6 +342,8 @@ int64_t archive_read(struct archive_reader *r, void *to, size_t room, struct err
 	assert(r->current <= r->n);
 	if (r->current == r->n)
 		return 0;
+	if (r->is_whole)
+		return read_whole(r, to, room, e);
 	got = archive_read_data(r->a, to, room);
 	r->given += MAX(got, 0);
 	/* a .zip does not pass through archive_unpack_block() */
@@ -370,6 +419,9 @@ static int open_members(struct archive_reader *r, struct err *e)
 	if (file_read_head(r->path, head, sizeof(head), &n, e))
 		return e->code;
 	find_packing(head, &packing);
+	if (packing == PACKED_NOT && r->is_whole)
+		return err_set(e, ERR_DATA,
+			       "%s: is an archive of files: unpack it and name its files", r->path);
 	archive_read_support_format_tar(r->a);
 	if (packing == PACKED_NOT) {
 		/* "seekable" reads the central directory, so a .zip that is cut short fails */
@@ -383,6 +435,8 @@ static int open_members(struct archive_reader *r, struct err *e)
 		r->unpacker = open_unpacker(r->path);
 	if (!r->gunzip && !r->unpacker)
 		return archive_error(r, e);
+	if (r->is_whole)
+		return 0;
 	rc = archive_read_open(r->a, r, NULL, read_unpacked, NULL);
 	return rc == ARCHIVE_OK ? 0 : archive_error(r, e);
 }
@@ -395,6 +449,7 @@ struct archive_reader *archive_open(const char *path, const char *const *names, 
 	if (!r)
 		return NULL;
 	*r = (struct archive_reader){ .names = names, .n = n, .current = n };
+	r->is_whole = n == 1 && !strcmp(names[0], ARCHIVE_WHOLE);
 	r->path = mem_strdup(path, e);
 	r->found = r->path ? mem_alloc(n, sizeof(*r->found), e) : NULL;
 	r->optional = r->found ? mem_alloc(n, sizeof(*r->optional), e) : NULL;
@@ -425,6 +480,18 @@ void archive_close(struct archive_reader *r)
 	free(r->found);
 	free(r->optional);
 	free(r);
+}
+
+int archive_is_packed(const char *path, bool *packed, struct err *e)
+{
+	unsigned char head[512] = { 0 };
+	enum packing packing;
+	size_t n;
+
+	if (file_read_head(path, head, sizeof(head), &n, e))
+		return e->code;
+	*packed = find_packing(head, &packing);
+	return 0;
 }
 
 int archive_check_kind(const char *path, struct err *e)

@@ -17,6 +17,9 @@
  *	- the archive is a decompression bomb (by bytes really read and by their ratio);
  *	- the archive has more than 100,000 entries.
  *
+ * The name ARCHIVE_WHOLE, if it is the only one, is the file itself without its compression (.gz, .xz,
+ * .bz2, .zst), whatever it holds.
+ *
  * Checksums are verified as far as the format has them. A compressed stream (.tgz and the like) is
  * verified to its last byte, so its contents are known to be intact only when archive_next() has
  * returned 0. Of a .zip only the wanted members are unpacked and verified. If a .tar is cut
@@ -25,12 +28,15 @@
 #ifndef WERKBANK_DATA_SOURCE_ARCHIVE_H
 #define WERKBANK_DATA_SOURCE_ARCHIVE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "share/base/err.h"
 
 struct archive_reader;
+
+#define ARCHIVE_WHOLE ""
 
 /* names: [n], borrowed until archive_close(). NULL: failure. */
 struct archive_reader *archive_open(const char *path, const char *const *names, size_t n,
@@ -49,6 +55,9 @@ int64_t archive_read(struct archive_reader *a, void *to, size_t room, struct err
 int64_t archive_position(const struct archive_reader *a);
 
 void archive_close(struct archive_reader *a);
+
+/* *packed: is the file compressed, or an archive, by its magic bytes? */
+int archive_is_packed(const char *path, bool *packed, struct err *e);
 
 /* Check the magic bytes of a file. ERR_DATA if it is no archive, but a web page or empty. */
 int archive_check_kind(const char *path, struct err *e);

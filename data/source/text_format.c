@@ -79,7 +79,7 @@ static int judge_head(const char *path, const char *bytes, size_t n, struct err 
 		return err_set(
 			e, ERR_DATA,
 			"%s: is XML (TMX or XLIFF?), but plain text is expected, one sentence a "
-			"line: convert it to two text files",
+			"line: give a file of both sides with train_pairs (dev_pairs, test_pairs)",
 			path);
 	if (!memchr(bytes, '\n', n) && memchr(bytes, '\r', n))
 		return err_set(e, ERR_DATA,
@@ -92,13 +92,15 @@ static int judge_head(const char *path, const char *bytes, size_t n, struct err 
 		return err_set(
 			e, ERR_DATA,
 			"%s: each line has %zu tab%s, as in a table of columns (TSV), but one "
-			"sentence a line is expected: take a column with cut -f 1",
+			"sentence a line is expected: take a column with cut -f 1, or give a table "
+			"of both sides with train_pairs (dev_pairs, test_pairs)",
 			path, h.tabs, text_plural((int64_t)h.tabs));
 	if (h.quoted * 10 >= h.lines * 8)
 		return err_set(
 			e, ERR_DATA,
 			"%s: lines have quoted cells with commas between them (CSV), but one "
-			"sentence a line is expected: write each column to a text file",
+			"sentence a line is expected: give a table of both sides with train_pairs "
+			"(dev_pairs, test_pairs)",
 			path);
 	if (h.objects == h.lines)
 		return err_set(

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "data/source/archive.h"
 #include "data/source/manifest.h"
 #include "data/source/obtain.h"
 #include "data/source/text_format.h"
@@ -60,7 +61,7 @@ static struct text_file *texts_add_file(struct texts *t, struct err *e)
 
 /* Index of a file in t->files; a new file is hashed and appended. < 0: failure. */
 static int texts_find_file(struct texts *t, const struct conf *c, const char *path, const char *set,
-			   struct err *e)
+			   bool is_bilingual, struct err *e)
 {
 	struct text_file *f;
 	size_t i;
@@ -73,13 +74,13 @@ static int texts_find_file(struct texts *t, const struct conf *c, const char *pa
 			       "%s (%s text): is a folder, a text file was expected", path, set);
 	if (file_size(path) < 0)
 		return err_set(e, ERR_NOINPUT, "%s: no such file (%s text)", path, set);
-	if (text_format_check(path, c->encoding, e))
+	if (!is_bilingual && text_format_check(path, c->encoding, e))
 		return e->code;
 	f = texts_add_file(t, e);
 	if (!f || !(f->path = mem_strdup(path, e)) || hash_file(path, f->sha256, e))
 		return e->code;
 	f->bytes = file_size(path);
-	return (int)i;
+	return is_bilingual && archive_is_packed(path, &f->is_packed, e) ? e->code : (int)i;
 }
 
 /* Files that were given as one side only: a table would have both sides. */
@@ -99,10 +100,16 @@ static bool is_tag(const char *tag)
 }
 
 static int check_tags(const char *set, const struct conf_list *tags, const struct conf_list *source,
-		      struct err *e)
+		      const struct conf_list *pairs, struct err *e)
 {
-	if (!tags->n || tags->n == source->n)
+	if (!tags->n || tags->n == source->n + pairs->n)
 		return 0;
+	if (pairs->n)
+		return err_set(
+			e, ERR_CONFIG,
+			"%s_tags names %zu tag%s, but %s_source and %s_pairs name %zu files: "
+			"give a tag for each file, first those of %s_source, - for none",
+			set, tags->n, text_plural(tags->n), set, set, source->n + pairs->n, set);
 	return err_set(
 		e, ERR_CONFIG,
 		"%s_tags names %zu tag%s and %s_source %zu file%s: give a tag for each file, "
@@ -110,12 +117,26 @@ static int check_tags(const char *set, const struct conf_list *tags, const struc
 		set, tags->n, text_plural(tags->n), set, source->n, text_plural(source->n));
 }
 
+/* The files of p are set; its names and its tag ("-": none) are added here. */
+static int add_named_pair(struct texts *t, struct text_pair *p, const char *set, const char *from,
+			  const char *to, const char *tag, struct err *e)
+{
+	set_name(p, set);
+	p->name = mem_strdup(from, e);
+	p->source.name = p->name ? mem_strdup(from, e) : NULL;
+	p->target.name = p->source.name ? mem_strdup(to, e) : NULL;
+	if (p->target.name && is_tag(tag) && !(p->source.tag = mem_strdup(tag, e))) {
+		free_pair(p);
+		return e->code;
+	}
+	p->source.pair_tag = p->target.pair_tag = p->source.tag;
+	return texts_add_pair(t, p, e);
+}
+
 static int texts_add_files(struct texts *t, const struct conf *c, const char *set,
 			   const struct conf_list *source, const struct conf_list *target,
 			   const struct conf_list *tags, struct err *e)
 {
-	if (check_tags(set, tags, source, e))
-		return e->code;
 	if (source->n != target->n && (check_formats(c, source, e) || check_formats(c, target, e)))
 		return e->code;
 	if (source->n != target->n)
@@ -126,27 +147,47 @@ static int texts_add_files(struct texts *t, const struct conf *c, const char *se
 			set, source->n, text_plural(source->n), set, target->n);
 	for (size_t i = 0; i < source->n; i++) {
 		const char *from = source->items[i], *to = target->items[i];
-		struct text_pair p = { .source.file = texts_find_file(t, c, from, set, e) };
+		struct text_pair p = { .source.file = texts_find_file(t, c, from, set, false, e) };
 
 		if (p.source.file < 0)
 			return e->code;
-		p.target.file = texts_find_file(t, c, to, set, e);
+		p.target.file = texts_find_file(t, c, to, set, false, e);
 		if (p.target.file < 0)
 			return e->code;
-		set_name(&p, set);
-		p.name = mem_strdup(from, e);
-		p.source.name = p.name ? mem_strdup(from, e) : NULL;
-		p.target.name = p.source.name ? mem_strdup(to, e) : NULL;
-		if (p.target.name && tags->n && is_tag(tags->items[i]) &&
-		    !(p.source.tag = mem_strdup(tags->items[i], e))) {
-			free_pair(&p);
-			return e->code;
-		}
-		p.source.pair_tag = p.target.pair_tag = p.source.tag;
-		if (texts_add_pair(t, &p, e))
+		if (add_named_pair(t, &p, set, from, to, tags->n ? tags->items[i] : "-", e))
 			return e->code;
 	}
 	return 0;
+}
+
+/* Files that hold both sides. Their tags follow those of the n_before files before. */
+static int texts_add_bilingual(struct texts *t, const struct conf *c, const char *set,
+			       const struct conf_list *files, const struct conf_list *tags,
+			       size_t n_before, struct err *e)
+{
+	for (size_t i = 0; i < files->n; i++) {
+		const char *name = files->items[i];
+		const int file = texts_find_file(t, c, name, set, true, e);
+		struct text_pair p = { .source.file = file,
+				       .target.file = file,
+				       .is_bilingual = true };
+
+		if (file < 0 || add_named_pair(t, &p, set, name, name,
+					       tags->n ? tags->items[n_before + i] : "-", e))
+			return e->code;
+	}
+	return 0;
+}
+
+/* All files of a set: those of one side each, then those of both. */
+static int texts_add_set(struct texts *t, const struct conf *c, const char *set,
+			 const struct conf_list *source, const struct conf_list *target,
+			 const struct conf_list *both, const struct conf_list *tags, struct err *e)
+{
+	if (check_tags(set, tags, source, both, e) ||
+	    texts_add_files(t, c, set, source, target, tags, e))
+		return e->code;
+	return texts_add_bilingual(t, c, set, both, tags, source->n, e);
 }
 
 /* ---- archives ---- */
@@ -325,9 +366,12 @@ static int order_pairs(struct texts *t, struct err *e)
 static int texts_find_all(struct texts *t, const struct conf *c, const char *work,
 			  archives_find find, struct progress *p, struct err *e)
 {
-	if (texts_add_files(t, c, "train", &c->train_source, &c->train_target, &c->train_tags, e) ||
-	    texts_add_files(t, c, "dev", &c->dev_source, &c->dev_target, &c->dev_tags, e) ||
-	    texts_add_files(t, c, "test", &c->test_source, &c->test_target, &c->test_tags, e) ||
+	if (texts_add_set(t, c, "train", &c->train_source, &c->train_target, &c->train_pairs,
+			  &c->train_tags, e) ||
+	    texts_add_set(t, c, "dev", &c->dev_source, &c->dev_target, &c->dev_pairs, &c->dev_tags,
+			  e) ||
+	    texts_add_set(t, c, "test", &c->test_source, &c->test_target, &c->test_pairs,
+			  &c->test_tags, e) ||
 	    (c->demo_pairs && texts_add_demo(t, c, work, e)) ||
 	    (c->manifest && add_manifest(t, c, find, p, e)) || order_pairs(t, e))
 		return e->code;
@@ -341,7 +385,7 @@ static int texts_check_and_find(struct texts *t, const struct conf *c, const cha
 				archives_find find, struct progress *p, struct err *e)
 {
 	int ways = (c->demo_pairs > 0) + (c->manifest != NULL) +
-		   (c->train_source.n + c->train_target.n > 0);
+		   (c->train_source.n + c->train_target.n + c->train_pairs.n > 0);
 
 	*t = (struct texts){ 0 };
 	if (encoding_check(c->encoding, e))
@@ -350,17 +394,19 @@ static int texts_check_and_find(struct texts *t, const struct conf *c, const cha
 		return err_set(
 			e, ERR_CONFIG,
 			"the recipe names no training text: give train_source and train_target, "
-			"a manifest, or demo_pairs");
+			"train_pairs, a manifest, or demo_pairs");
 	if (ways > 1)
 		return err_set(
 			e, ERR_CONFIG,
-			"demo_pairs, manifest and train_source exclude each other: give one of "
-			"them");
-	if (c->demo_pairs > 0 &&
-	    c->dev_source.n + c->dev_target.n + c->test_source.n + c->test_target.n > 0)
+			"demo_pairs, manifest and files (train_source, train_pairs) exclude each "
+			"other: give one of them");
+	if (c->demo_pairs > 0 && c->dev_source.n + c->dev_target.n + c->dev_pairs.n +
+						 c->test_source.n + c->test_target.n +
+						 c->test_pairs.n >
+					 0)
 		return err_set(e, ERR_CONFIG,
 			       "demo_pairs makes the sets dev and test, too: omit dev_source, "
-			       "dev_target, test_source and test_target");
+			       "dev_target, dev_pairs, test_source, test_target and test_pairs");
 	if (!strcmp(c->source_language, c->target_language))
 		return err_set(e, ERR_CONFIG, "source_language and target_language are both %s",
 			       c->source_language);
@@ -383,17 +429,21 @@ int texts_find_offline(struct texts *t, const struct conf *c, const char *work, 
 	return texts_check_and_find(t, c, work, obtain_offline, p, e);
 }
 
-static void describe_text(const struct texts *t, const struct source_text *text, struct buf *out)
+static void describe_text(const struct texts *t, const struct source_text *text, bool is_bilingual,
+			  struct buf *out)
 {
-	buf_printf(out, "\t%s\t%s", t->files[text->file].sha256, text->member ? text->member : "");
+	buf_printf(out, "\t%s\t%s", t->files[text->file].sha256,
+		   is_bilingual	  ? "both sides"
+		   : text->member ? text->member
+				  : "");
 }
 
 void texts_describe(const struct texts *t, struct buf *out)
 {
 	for (size_t i = 0; i < t->n; i++) {
 		buf_add_str(out, t->pairs[i].set);
-		describe_text(t, &t->pairs[i].source, out);
-		describe_text(t, &t->pairs[i].target, out);
+		describe_text(t, &t->pairs[i].source, t->pairs[i].is_bilingual, out);
+		describe_text(t, &t->pairs[i].target, t->pairs[i].is_bilingual, out);
 		buf_add_char(out, '\n');
 	}
 }

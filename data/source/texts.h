@@ -2,8 +2,8 @@
  * texts.h - the raw parallel texts of a corpus, from any kind of source
  *
  * The options name the texts in one of three ways: demo_pairs (the built-in grammar), a manifest
- * (archives), or files. A text is one side (source or target) of a pair of texts: a plain file, or
- * a member of an archive. Archives are streamed, never unpacked to the disk. Every local file to
+ * (archives), or files. A text is one side (source or target) of a pair of texts: a plain file, a
+ * member of an archive, or one side of a bilingual file. Archives are streamed, never unpacked to the disk. Every local file to
  * read occurs once in `files`, with the hash of its contents.
  */
 #ifndef WERKBANK_DATA_SOURCE_TEXTS_H
@@ -24,11 +24,12 @@
 
 /* A plain text, or an archive. */
 struct text_file {
-	char *path;		      /* owned; NULL: an archive that is not downloaded yet */
-	char *archive;		      /* owned: its name in the manifest; NULL: a plain file */
-	char *url;		      /* owned: origin of an archive; else NULL */
-	int64_t bytes;		      /* 0 for a demo text that is not written yet */
-	int64_t text_bytes;	      /* approximate unpacked size of an archive; -1: unknown */
+	char *path;	    /* owned; NULL: an archive that is not downloaded yet */
+	char *archive;	    /* owned: its name in the manifest; NULL: a plain file */
+	char *url;	    /* owned: origin of an archive; else NULL */
+	int64_t bytes;	    /* 0 for a demo text that is not written yet */
+	bool is_packed;	    /* a bilingual file that is compressed as a whole (.gz, …) */
+	int64_t text_bytes; /* approximate unpacked size of an archive; -1: unknown */
 	char sha256[HASH_SHA256_HEX]; /* for a demo text: hash of everything it depends on */
 };
 
@@ -43,7 +44,8 @@ struct source_text {
 struct text_pair {
 	char set[TEXTS_SET_NAME]; /* train, dev, test, or another held-out set */
 	struct source_text source, target;
-	char *name; /* owned: its name in the ledger */
+	bool is_bilingual; /* both sides are in one file: bilingual.h */
+	char *name;	   /* owned: its name in the ledger */
 };
 
 struct texts {

@@ -30,6 +30,7 @@ static const struct conf_sandboxed {
 	{ "eval",	.computes = true, .keeps_score = true },
 	{ "export",	.writes_file = true, .writes_folder = true },
 	{ "import",	.writes_workspace = true, .writes_folder = true, .stages = true },
+	{ .command = "pairs" },
 	{ "prep",	.writes_workspace = true },
 	{ "translate",	.computes = true, .writes_file = true },
 	/* clang-format on */

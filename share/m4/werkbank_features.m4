@@ -120,6 +120,16 @@ AC_DEFUN([WERKBANK_WITH_SECCOMP], [
   AS_IF([test $werkbank_seccomp = yes], [AC_DEFINE([HAVE_SECCOMP], [1], [libseccomp limits system calls])])
 ])
 
+# Expat reads XML as a stream and opens no file: a stranger's file needs no more. 2.2.0: no known overflow in long tags.
+AC_DEFUN([WERKBANK_WITH_EXPAT], [
+  AC_ARG_WITH([expat], [AS_HELP_STRING([--without-expat], [no translation memories in XML (TMX, XLIFF)])],
+    [], [with_expat=check])
+  found=no
+  AS_IF([test "x$with_expat" != xno], [PKG_CHECK_MODULES([EXPAT], [expat >= 2.2.0], [found=yes], [found=no])])
+  WERKBANK_VERDICT([expat], [$found])
+  AS_IF([test $werkbank_expat = yes], [AC_DEFINE([HAVE_EXPAT], [1], [TMX and XLIFF are read])])
+])
+
 # The runtime is linked statically where it can be and finds the driver when the
 # program runs; cuBLASLt is looked for by the program itself. So the same binary
 # works, without a GPU, where nothing of CUDA is installed. Kernels are compiled

@@ -15,6 +15,7 @@ AC_DEFUN([WERKBANK_SBOM], [
   werkbank_modules="libpcre2-8 libarchive zlib libcurl libcrypto icu-uc"
   AS_IF([test $werkbank_curses = yes], [werkbank_modules="$werkbank_modules ncursesw"])
   AS_IF([test $werkbank_seccomp = yes], [werkbank_modules="$werkbank_modules libseccomp"])
+  AS_IF([test $werkbank_expat = yes], [werkbank_modules="$werkbank_modules expat"])
   AS_IF([test $werkbank_mpi = yes], [AS_IF([$PKG_CONFIG --exists ompi-c],
     [werkbank_modules="$werkbank_modules ompi-c"], [werkbank_modules="$werkbank_modules mpich"])])
   for module in $werkbank_modules; do

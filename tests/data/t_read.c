@@ -475,6 +475,7 @@ TEST(blocks_are_whole_lines_and_all_of_them)
 		struct texts t = {
 			.pairs = &pair, .n = 1, .n_train = 1, .files = &file, .n_files = 1
 		};
+		const struct conf c = { .repair = false };
 		struct err e = { 0 };
 		struct buf want = { 0 }, got = { 0 };
 		struct block k = { 0 };
@@ -485,7 +486,7 @@ TEST(blocks_are_whole_lines_and_all_of_them)
 		make_text(&want, sizes[i / ARRAY_LEN(ends)], ends[i % ARRAY_LEN(ends)]);
 		write_bytes("text", buf_text(&want), want.len);
 		file.bytes = (int64_t)want.len;
-		b = blocks_open(&t, NULL, false, &e);
+		b = blocks_open(&t, &c, &e);
 		check_int(blocks_total(b), 2 * want.len);
 		while ((rc = blocks_next(b, &k, &e)) > 0) {
 			if (k.text == 1)

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "data/bilingual/bilingual.h"
 #include "data/prep/token_column.h"
 #include "data/shard/shard.h"
 #include "data/shard/shortlist.h"
@@ -88,6 +89,66 @@ FUZZ(encoding)
 	encoding_of_wide_text((const char *)data, n);
 	buf_free(&whole);
 	buf_free(&parts);
+	return 0;
+}
+
+/* ---- bilingual files: pieces of any size give the same pairs, line by line ---- */
+
+struct bilingual_result {
+	struct buf sides[2];
+	struct err e;
+};
+
+static void read_all_bilingual(struct encoded_pieces p, bool keep_numbers, bool repair,
+			       struct bilingual_result *to)
+{
+	const struct bilingual_options o = { .name = "x",
+					     .source_language = "en",
+					     .target_language = "de",
+					     .repair = repair,
+					     .keep_numbers = keep_numbers };
+	struct bilingual *b = bilingual_open(&o, read_encoded, &p, &to->e);
+	int got = b ? 1 : to->e.code;
+
+	*to = (struct bilingual_result){ .e = to->e };
+	while (got > 0)
+		got = bilingual_read(b, 100, &to->sides[0], &to->sides[1], &to->e);
+	property((got < 0) == (to->e.code != 0) || got == to->e.code);
+	bilingual_close(b);
+}
+
+static size_t count_lines_of(const struct buf *b)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < b->len; i++)
+		n += b->data[i] == '\n';
+	return n;
+}
+
+FUZZ(bilingual)
+{
+	const struct encoded_pieces all = { data, n, n + 1 }, small = { data, n, 7 };
+	struct bilingual_result a = { 0 }, b = { 0 }, numbered = { 0 }, repaired = { 0 };
+
+	read_all_bilingual(all, false, false, &a);
+	read_all_bilingual(small, false, false, &b);
+	read_all_bilingual(all, true, false, &numbered);
+	read_all_bilingual(small, false, true, &repaired);
+	property(a.e.code == b.e.code && a.e.code == numbered.e.code);
+	property(count_lines_of(&a.sides[0]) == count_lines_of(&a.sides[1]));
+	property(count_lines_of(&numbered.sides[0]) == count_lines_of(&numbered.sides[1]));
+	for (size_t i = 0; i < ARRAY_LEN(a.sides); i++) {
+		property(a.e.code ||
+			 (a.sides[i].len == b.sides[i].len &&
+			  !memcmp(buf_text(&a.sides[i]), buf_text(&b.sides[i]), a.sides[i].len)));
+		property(!strstr(buf_text(&a.sides[i]), "\n\n"));
+		property(!memchr(buf_text(&a.sides[i]), '\t', a.sides[i].len));
+		buf_free(&a.sides[i]);
+		buf_free(&b.sides[i]);
+		buf_free(&numbered.sides[i]);
+		buf_free(&repaired.sides[i]);
+	}
 	return 0;
 }
 

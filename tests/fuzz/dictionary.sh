@@ -14,6 +14,7 @@ moses	data/text/normalize.c data/text/tokenize_rules.c data/text/detokenize.c	&a
 protect		<2de> <num> @@ </s> \xEE\x80\x80 \xE2\x96\x81 &amp; . ( \x0A \x00
 manifest	data/source/manifest.c	[archive train.en train.de sha256: bytes: file:/// =
 sgm	data/text/sgm.c	<seg </seg> <doc <refset &amp; &#x </
+bilingual	data/bilingual/tmx.c data/bilingual/xliff.c data/bilingual/xml_pairs.c data/bilingual/po.c	<tu> </tu> <tuv <seg> xml:lang="de" <!DOCTYPE <!ENTITY &amp; <![CDATA[ <ph> <sub> <mrk mid= state= msgstr[0] msgid_plural #~ #, fuzzy \x5C" ,"" \xEF\xBB\xBF \xFF\xFE sep=;
 encoding		\xFF\xFE \xFE\xFF \x00 \xD8\x00 \x1B$B \x1B(B \x81\x30\x81\x30 ~{
 codes	data/subword/bpe_codes.c	</w> #version: 0.2
 vocabulary	data/words/vocab.c	<pad> <s> </s> <unk> \x09

@@ -30,6 +30,7 @@
 	X(moses, NULL)                                                                             \
 	X(manifest, NULL)                                                                          \
 	X(sgm, NULL)                                                                               \
+	X(bilingual, NULL)                                                                         \
 	X(encoding, NULL)                                                                          \
 	X(codes, NULL)                                                                             \
 	X(vocabulary, NULL)                                                                        \

@@ -16,7 +16,7 @@ else
 	ok "each library has a version"
 fi
 # what the linker recorded is in the list
-for pair in archive:libarchive curl:libcurl crypto:libcrypto pcre2-8:libpcre2-8 seccomp:libseccomp z:zlib; do
+for pair in archive:libarchive curl:libcurl crypto:libcrypto pcre2-8:libpcre2-8 seccomp:libseccomp expat:expat z:zlib; do
 	if readelf -d werkbank-data 2>/dev/null | grep -q "NEEDED.*lib${pair%:*}[.-]"; then
 		says "${pair#*:} is listed" 0 '' grep -qx "PackageName: ${pair#*:}" "$document"
 	fi

@@ -53,7 +53,8 @@ struct training {
 static bool has_text(const struct conf *c)
 {
 	return c->manifest || c->demo_pairs ||
-	       strcmp(conf_origin(c, "train_source"), "default") != 0;
+	       strcmp(conf_origin(c, "train_source"), "default") != 0 ||
+	       strcmp(conf_origin(c, "train_pairs"), "default") != 0;
 }
 
 /* A corpus without manifest.json: its preparation stopped or still runs, or there is none. */
