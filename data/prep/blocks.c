@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "data/source/manifest.h"
+#include "data/source/texts_split.h"
 #include "data/source/unpacker.h"
 #include "data/text/encoding.h"
 #include "data/text/sgm.h"
@@ -35,6 +36,7 @@ struct blocks {
 	bool in_text;  /* a text has begun and not ended */
 	size_t text;   /* block.text of the current text */
 	int64_t lines; /* lines of its blocks so far */
+	int64_t skipped; /* lines before the next block that the text does not have, see line_choice */
 	struct sgm sgm;
 	bool is_sgm;
 	struct encoding_reader *converter; /* owned: of the current text; NULL: it is UTF-8 */
@@ -150,7 +152,7 @@ static int blocks_begin_text(struct blocks *b, size_t text, struct err *e)
 	assert(!b->in_text && text < 2 * b->texts->n);
 	b->in_text = true;
 	b->text = text;
-	b->lines = 0;
+	b->lines = b->skipped = 0;
 	buf_clear(&b->rest);
 	if (b->encoding) {
 		b->converter = encoding_reader_open(b->encoding, t->name, blocks_read_bytes, b,
@@ -350,6 +352,43 @@ static int64_t block_count_lines(const struct block *k)
 	return lines;
 }
 
+/* Keep the chosen lines only. */
+static void block_choose_lines(struct blocks *b, struct block *k)
+{
+	const struct line_choice *choice = &b->texts->pairs[b->text / 2].choice;
+	int64_t line = b->lines + b->skipped, chosen = 0;
+	size_t n = 0, length;
+
+	for (size_t at = 0; choice->is_part && at < k->n; at += length) {
+		const char *lf = memchr(k->bytes + at, '\n', k->n - at);
+
+		length = lf ? (size_t)(lf - k->bytes) + 1 - at : k->n - at;
+		if (!line_choice_has(choice, ++line))
+			continue;
+		memmove(k->bytes + n, k->bytes + at, length);
+		n += length;
+		chosen++;
+	}
+	if (!choice->is_part)
+		return;
+	b->skipped += k->lines - chosen;
+	k->lines = chosen;
+	k->n = n;
+}
+
+static int blocks_fill(struct blocks *b, struct block *to, struct err *e)
+{
+	to->n = 0;
+	to->first = b->lines + 1;
+	if (b->is_sgm ? fill_segments(b, to, e) : fill_lines(b, to, e))
+		return e->code;
+	if (!b->lines && !b->skipped && !b->is_sgm && !b->converter)
+		block_drop_mark(to);
+	to->lines = block_count_lines(to);
+	block_choose_lines(b, to);
+	return 0;
+}
+
 int blocks_next(struct blocks *b, struct block *to, struct err *e)
 {
 	int got;
@@ -359,14 +398,11 @@ int blocks_next(struct blocks *b, struct block *to, struct err *e)
 		if (got <= 0)
 			return got;
 	}
-	to->n = 0;
 	to->text = b->text;
-	to->first = b->lines + 1;
-	if (b->is_sgm ? fill_segments(b, to, e) : fill_lines(b, to, e))
-		return e->code;
-	if (!b->lines && !b->is_sgm && !b->converter)
-		block_drop_mark(to);
-	to->lines = block_count_lines(to);
+	do { /* only an empty text has a block without lines */
+		if (blocks_fill(b, to, e))
+			return e->code;
+	} while (!to->lines && !to->is_last);
 	to->position = blocks_position(b);
 	b->lines += to->lines;
 	if (to->is_last)

@@ -9,6 +9,7 @@
 #include "data/source/manifest.h"
 #include "data/source/obtain.h"
 #include "data/source/text_format.h"
+#include "data/source/texts_split.h"
 #include "data/text/encoding.h"
 #include "share/base/file.h"
 #include "share/base/mem.h"
@@ -98,6 +99,13 @@ static bool is_tag(const char *tag)
 	return strcmp(tag, "-") != 0;
 }
 
+/* The files of a set, as the options name them. */
+struct set_files {
+	const char *set, *option; /* option: begin of the names of its options */
+	const struct conf_list *source, *target, *tags;
+	bool is_general;
+};
+
 static int check_tags(const char *set, const struct conf_list *tags, const struct conf_list *source,
 		      struct err *e)
 {
@@ -110,11 +118,13 @@ static int check_tags(const char *set, const struct conf_list *tags, const struc
 		set, tags->n, text_plural(tags->n), set, source->n, text_plural(source->n));
 }
 
-static int texts_add_files(struct texts *t, const struct conf *c, const char *set,
-			   const struct conf_list *source, const struct conf_list *target,
-			   const struct conf_list *tags, struct err *e)
+static int texts_add_files(struct texts *t, const struct conf *c, const struct set_files *f,
+			   struct err *e)
 {
-	if (check_tags(set, tags, source, e))
+	const struct conf_list *source = f->source, *target = f->target, *tags = f->tags;
+	const char *set = f->set;
+
+	if (!f->is_general && check_tags(set, tags, source, e))
 		return e->code;
 	if (source->n != target->n && (check_formats(c, source, e) || check_formats(c, target, e)))
 		return e->code;
@@ -123,10 +133,12 @@ static int texts_add_files(struct texts *t, const struct conf *c, const char *se
 			e, ERR_CONFIG,
 			"%s_source names %zu file%s and %s_target %zu: give the same number, file "
 			"by file",
-			set, source->n, text_plural(source->n), set, target->n);
+			f->option, source->n, text_plural(source->n), f->option, target->n);
 	for (size_t i = 0; i < source->n; i++) {
 		const char *from = source->items[i], *to = target->items[i];
-		struct text_pair p = { .source.file = texts_find_file(t, c, from, set, e) };
+		const size_t tag = f->is_general ? 0 : i;
+		struct text_pair p = { .is_general = f->is_general,
+				       .source.file = texts_find_file(t, c, from, set, e) };
 
 		if (p.source.file < 0)
 			return e->code;
@@ -137,8 +149,8 @@ static int texts_add_files(struct texts *t, const struct conf *c, const char *se
 		p.name = mem_strdup(from, e);
 		p.source.name = p.name ? mem_strdup(from, e) : NULL;
 		p.target.name = p.source.name ? mem_strdup(to, e) : NULL;
-		if (p.target.name && tags->n && is_tag(tags->items[i]) &&
-		    !(p.source.tag = mem_strdup(tags->items[i], e))) {
+		if (p.target.name && tags->n && is_tag(tags->items[tag]) &&
+		    !(p.source.tag = mem_strdup(tags->items[tag], e))) {
 			free_pair(&p);
 			return e->code;
 		}
@@ -325,11 +337,23 @@ static int order_pairs(struct texts *t, struct err *e)
 static int texts_find_all(struct texts *t, const struct conf *c, const char *work,
 			  archives_find find, struct progress *p, struct err *e)
 {
-	if (texts_add_files(t, c, "train", &c->train_source, &c->train_target, &c->train_tags, e) ||
-	    texts_add_files(t, c, "dev", &c->dev_source, &c->dev_target, &c->dev_tags, e) ||
-	    texts_add_files(t, c, "test", &c->test_source, &c->test_target, &c->test_tags, e) ||
-	    (c->demo_pairs && texts_add_demo(t, c, work, e)) ||
-	    (c->manifest && add_manifest(t, c, find, p, e)) || order_pairs(t, e))
+	/* general text is text of the same direction: it has the first tag of the training text */
+	const struct set_files sets[] = {
+		{ "train", "train", &c->train_source, &c->train_target, &c->train_tags, false },
+		{ "train", "general", &c->general_source, &c->general_target, &c->train_tags,
+		  true },
+		{ "dev", "dev", &c->dev_source, &c->dev_target, &c->dev_tags, false },
+		{ "test", "test", &c->test_source, &c->test_target, &c->test_tags, false },
+		{ TEXTS_GENERAL_SET, "general_test", &c->general_test_source,
+		  &c->general_test_target, &c->train_tags, true },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(sets); i++)
+		if (texts_add_files(t, c, &sets[i], e))
+			return e->code;
+	if ((c->demo_pairs && texts_add_demo(t, c, work, e)) ||
+	    (c->manifest && add_manifest(t, c, find, p, e)) || texts_add_splits(t, c, e) ||
+	    order_pairs(t, e))
 		return e->code;
 	if (!t->n_train)
 		return err_set(e, ERR_CONFIG, "manifest %s has no training text in %s and %s",
@@ -392,6 +416,8 @@ void texts_describe(const struct texts *t, struct buf *out)
 {
 	for (size_t i = 0; i < t->n; i++) {
 		buf_add_str(out, t->pairs[i].set);
+		if (t->pairs[i].is_general)
+			buf_add_str(out, "\tgeneral");
 		describe_text(t, &t->pairs[i].source, out);
 		describe_text(t, &t->pairs[i].target, out);
 		buf_add_char(out, '\n');

@@ -94,6 +94,8 @@ static bool has_option_value(const struct conf *c, const struct conf_option *o, 
 
 	if (o->kind == CONF_INT)
 		return *(const int64_t *)conf_slot(c, o) == 0;
+	if (o->kind == CONF_REAL)
+		return *(const double *)conf_slot(c, o) == 0;
 	if (o->kind == CONF_BOOL)
 		return *(const bool *)conf_slot(c, o) == (*wanted == 'y');
 	assert(o->kind == CONF_ENUM);
