@@ -211,6 +211,10 @@ static void prep_print_next(struct prep *p)
 	char recipe[256], *program = conf_typed_program(c);
 	struct buf line = { 0 };
 
+	if (!strcmp(conf_origin(c, "pieces_from"), "tune")) { /* a recipe of tune, which goes on */
+		free(program);
+		return;
+	}
 	buf_add_str(&line, "next: ");
 	text_quote_shell(&line, program ? program : "werkbank");
 	free(program);
