@@ -297,7 +297,14 @@ static int open_shortlist(struct engine *g, const struct conf *c, struct err *e)
 		       : file_path(e, "%s/" SHORTLIST_FILE, g->models[0].folder);
 	if (!path)
 		return e->code;
-	g->shortlist = shortlist_open(path, vocab_size(v), pipeline_vocabs(g->pipeline)->id, e);
+	if (!strcmp(c->shortlist, "model") && !file_exists(path))
+		err_set(e, ERR_NOINPUT,
+			"the model %s has no shortlist: make %s with \"werkbank shortlist "
+			"CORPUS -o FILE\", or give another file",
+			g->models[0].folder, path);
+	else
+		g->shortlist =
+			shortlist_open(path, vocab_size(v), pipeline_vocabs(g->pipeline)->id, e);
 	free(path);
 	return g->shortlist ? 0 : e->code;
 }

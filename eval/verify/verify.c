@@ -34,7 +34,7 @@ struct verified_folder {
 	int64_t files; /* that were checked */
 };
 
-/* Each check adds the faults of the folder; a returned failure is not of the folder. */
+/* Each check adds the faults of the folder. It returns failures that are no damage: of memory, or a newer version. */
 
 static int verify_add_fault(struct verified_folder *v, const char *cure, struct err *e,
 			    const char *fmt, ...) PRINTF_LIKE(4, 5);
@@ -68,14 +68,18 @@ static void verified_folder_free(struct verified_folder *v)
 
 /* ---- models and checkpoints ---- */
 
-/* Adds the faults of a model folder, all with the same cure. */
+/* Adds the faults of a model folder, all with the same cure. A model of a newer program is not damaged: ERR_CONFIG. */
 static int check_model_folder(struct verified_folder *v, const char *folder, const char *cure,
 			      struct err *e)
 {
 	struct buf faults = { 0 };
+	struct ckpt_state state;
 	char *line, *rest = NULL;
 	int rc;
 
+	if (ckpt_read_state(folder, false, &state, e) == ERR_CONFIG)
+		return e->code;
+	*e = (struct err){ 0 };
 	ckpt_list_faults(folder, &faults, &v->files);
 	rc = buf_check(&faults, e);
 	for (line = !rc && faults.len ? strtok_r(faults.data, "\n", &rest) : NULL; line && !rc;

@@ -553,7 +553,7 @@ line 9 '^\{"id":8,"text":"'
 
 # ---- lexical shortlists -----------------------------------------------------
 printf 'the man sees the dog.\nThe man sees a dog and the dog.\nthe woman sees the dogs.\n' >"$tmp/in"
-says 66 'shortlist.bin' "$wb" translate -m "$folder" --shortlist model
+says 66 'has no shortlist: make .*shortlist.bin with' "$wb" translate -m "$folder" --shortlist model
 says 0 'the shortlist covers [0-9.]+ % of the target tokens of the development set' "$wb" shortlist -C "$w" tiny --candidates 30 --frequent 40
 cp "$w/corpora/tiny/shortlist.bin" "$folder"
 says 0 '' "$wb" translate -m "$folder" --shortlist model

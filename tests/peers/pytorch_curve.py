@@ -22,6 +22,7 @@ name an activation have SiLU, and the rate is 0.0001.
 """
 import argparse
 import json
+import re
 import statistics
 import subprocess
 import sys
@@ -56,7 +57,7 @@ ROWS = [
     ("tied_embeddings", "tied_embeddings=source"),
     ("tied_embeddings", "tied_embeddings=none"),
     ("tied_embeddings", "tied_embeddings=none embedding_scale=one"),
-    ("source_vocabulary", "tied_embeddings=output source_vocabulary=520"),
+    ("source_vocabulary", "tied_embeddings=output source_vocabulary=+8"),
     ("positions", "positions=sinusoid-2k"),
     ("positions", "positions=sinusoid-pairs"),
     ("positions", "positions=learned"),
@@ -119,6 +120,12 @@ def sizes_of(options):
     return f"d_model={d} d_ff={4 * d} heads={max(1, d // 32)} encoder_layers={layers} decoder_layers={layers}"
 
 
+def absolute(words, options):
+    """source_vocabulary=+N is N more than the target's."""
+    target = int(dict(zip(options[::2], options[1::2])).get("--vocabulary", 512))
+    return re.sub(r"=\+(\d+)", lambda m: f"={target + int(m[1])}", words)
+
+
 def command_of(o, folder, precision, words):
     return ["tests/train_curve", folder, "--steps", str(o.steps), "--precision", precision, "--threads",
             str(o.threads), "--rate", str(o.rate), "--model", words] + o.options
@@ -159,7 +166,7 @@ def compare_all(o):
             continue
         if "activation=" not in words:
             words += " activation=silu"
-        losses, seconds = take_turns(o, words)
+        losses, seconds = take_turns(o, absolute(words, o.options))
         most = max(abs(a - b) for a, b in zip(*losses))
         ours, theirs = (statistics.median(s[3:] or s) for s in seconds)
         bad = not most <= MOST

@@ -81,7 +81,7 @@ for row in 'a version of a checkpoint|s/"v":1/"v":99,"program":"9.1.0"/|this che
 	says "$label: average" 78 "$refusal" wb average -o "$tmp/averaged" "$checkpoint"
 	says "$label: export" 78 "$refusal" wb export --run newer --format ctranslate2 -o "$tmp/exported"
 	says "$label: model" 78 "$refusal" wb model --run newer
-	says "$label: verify" 65 "$refusal" wb verify newer
+	says "$label: verify" 78 "$refusal" wb verify newer
 	absent "$label: the checkpoint is not set aside as damaged" "$w/runs/newer/checkpoints/damaged"
 done
 newer 's/"v":2/"v":99,"program":"9.1.0"/' corpora/newer/manifest.json

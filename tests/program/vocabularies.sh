@@ -76,6 +76,7 @@ says "options of the source without its own model" 78 'source_merges is set, but
 # ---- training ---------------------------------------------------------------------
 run() { run=$1; shift; werkbank train my.ini -C ws --run "$run" -q "$@"; }
 says "tables in common" 78 'set tied_embeddings to output or none' run bad --tied-embeddings all --steps 1
+same "its sentence comes once" "$(grep -c 'set tied_embeddings to' "$tmp/err")" 1
 says "training" 0 '' run my
 says "... a part" 0 '' run parts --steps 30
 says "... resumed" 0 '' run parts --steps 60

@@ -1,6 +1,7 @@
 /* t_palette.c - the command palette: fuzzy search, command lines, recent items, what Enter does. */
 #include "tests/test.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -182,6 +183,45 @@ TEST(palette_does_it)
 	press(&a, "<Esc><Alt-1>t:"); /* a form keeps its values */
 	check(a.overlay == &view_wizard);
 	press(&a, "<Esc>:<F10>");
+	app_close(&a);
+}
+
+/* A number goes to a step of the run, n and N from event to event, s of the log to the step of its line. */
+TEST(palette_goes_to_a_step)
+{
+	static const char journal[] =
+		"{\"v\":1,\"kind\":\"start\",\"t\":1750000000,\"step\":0,\"steps\":900}\n"
+		"{\"v\":1,\"kind\":\"step\",\"t\":1750000010,\"step\":100,\"loss\":5}\n"
+		"{\"v\":1,\"kind\":\"event\",\"t\":1750000015,\"step\":150,\"level\":\"warning\","
+		"\"text\":\"first\"}\n"
+		"{\"v\":1,\"kind\":\"step\",\"t\":1750000020,\"step\":200,\"loss\":4}\n"
+		"{\"v\":1,\"kind\":\"event\",\"t\":1750000025,\"step\":250,\"level\":\"warning\","
+		"\"text\":\"second\"}\n"
+		"{\"v\":1,\"kind\":\"step\",\"t\":1750000030,\"step\":300,\"loss\":3}\n";
+	char path[300];
+	struct app a;
+
+	if (!open_app(&a))
+		return;
+	snprintf(path, sizeof(path), "%s/runs/owl/journal.jsonl", test_folder());
+	check_int(file_write_all(path, journal, strlen(journal), &e), 0);
+	press(&a, ":run owl<Enter><Alt-1>:150<Enter>");
+	check(a.front == TAB_RUN && a.context.plot_step == 150);
+	check(on_screen(&a, "first"));
+	press(&a, "n");
+	check(a.context.plot_step == 250);
+	press(&a, "n"); /* none after it */
+	check(a.context.plot_step == 250 && on_screen(&a, "no event after this step"));
+	press(&a, "N");
+	check(a.context.plot_step == 150);
+	press(&a, ":301");
+	check(on_screen(&a, "nothing fits"));
+	press(&a, "<Esc><Esc>");
+	check(!isfinite(a.context.plot_step));
+	press(&a, "N"); /* without a cursor: the last one */
+	check(a.context.plot_step == 250);
+	press(&a, "8gjs");
+	check(a.front == TAB_RUN && a.context.plot_step == 150);
 	app_close(&a);
 }
 

@@ -402,6 +402,24 @@ TEST(compare_shows_what_came_while_hidden)
 	close_view(&view_compare, state, &w);
 }
 
+/* The options of a run without a recipe are unknown, not equal. */
+TEST(compare_names_a_run_without_recipe)
+{
+	struct app_context w;
+	void *state = open_view(&view_compare, &w);
+
+	if (!state)
+		return;
+	test_put_file("runs/bare/journal.jsonl",
+		      "{\"v\":1,\"kind\":\"start\",\"t\":1750000000,\"step\":0}\n");
+	check_int(context_choose_run(&w, "bare", &e), 0);
+	check_int(view_compare.open(state, &w, &e), 0);
+	w.news = NEWS_RUN | NEWS_HISTORY;
+	come_to_rest(&view_compare, state, &w);
+	check(view_shows(&view_compare, state, &w, "bare has no recipe"));
+	close_view(&view_compare, state, &w);
+}
+
 /* A job that ended while another tab was in front changes what home suggests. */
 TEST(home_suggests_after_a_job_that_ended_while_hidden)
 {

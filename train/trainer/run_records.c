@@ -60,20 +60,32 @@ void run_records_end_line(struct run_records *r)
 }
 
 /* sign: NULL, or that of a warning. */
-static int put_level_event(struct run_records *r, const char *level, const char *sign,
+static int write_level_event(struct run_records *r, const char *level, const char *sign,
 			   const char *text)
 {
 	struct json_writer *w;
 
-	run_records_end_line(r);
-	if (!r->is_quiet)
-		fprintf(stderr, "%s: %s\n", level, text);
 	w = run_records_begin(r, "event");
 	json_put_str(w, "level", level);
 	if (sign)
 		json_put_str(w, "sign", sign);
 	json_put_str(w, "text", text);
 	return run_records_end(r);
+}
+
+static int put_level_event(struct run_records *r, const char *level, const char *sign,
+			   const char *text)
+{
+	run_records_end_line(r);
+	if (!r->is_quiet)
+		fprintf(stderr, "%s: %s\n", level, text);
+	return write_level_event(r, level, sign, text);
+}
+
+int run_records_failure(struct run_records *r, const char *text)
+{
+	run_records_end_line(r);
+	return r->journal ? write_level_event(r, "error", NULL, text) : 0;
 }
 
 int run_records_event(struct run_records *r, const char *level, const char *fmt, ...)

@@ -35,6 +35,9 @@ void run_records_close(struct run_records *r);
 struct json_writer *run_records_begin(struct run_records *r, const char *kind);
 int run_records_end(struct run_records *r);
 
+/* The sentence that ends the training, in the journal. The process itself prints it at its end. */
+int run_records_failure(struct run_records *r, const char *text);
+
 /* An event in the journal and on standard error. */
 int run_records_event(struct run_records *r, const char *level, const char *fmt, ...)
 	PRINTF_LIKE(3, 4);

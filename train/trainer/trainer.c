@@ -267,7 +267,7 @@ int trainer_run(const struct conf *c, struct comm *comm, const struct trainer_si
 	if (rc && rc != ERR_TEMPFAIL && rc != ERR_DIVERGED && t.records.journal) {
 		struct err ignored;
 
-		run_records_event(&t.records, "error", "%s", e->text);
+		run_records_failure(&t.records, e->text);
 		report_stop(&t, RUN_END_FAILED, err_exit_status(rc), &ignored);
 	}
 	trainer_close(&t);

@@ -164,6 +164,9 @@ static void runs_text(const struct side_by_side *s, struct buf *out)
 	for (size_t i = 0; i < s->differ.n; i++)
 		runs_row(out, s->differ.rows[i].option, s->n,
 			 (const char *const *)s->differ.rows[i].values);
+	for (size_t k = 0; k < s->n && s->n > 1; k++)
+		if (!s->differ.has_recipe[k])
+			buf_printf(out, "%s has no recipe: its options are unknown\n", s->names[k]);
 	add_run_ends(s, out);
 }
 

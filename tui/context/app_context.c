@@ -3,8 +3,8 @@
 
 #include <assert.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +16,7 @@
 #include "share/workspace/paths.h"
 #include "share/workspace/workspace_names.h"
 #include "tui/context/jobs.h"
+#include "tui/context/view.h"
 #include "tui/context/view_requests.h"
 #include "tui/run/run_history.h"
 
@@ -86,6 +87,17 @@ char **context_run_names(const struct app_context *w, size_t *n, struct err *e)
 void context_go_to_tab(struct app_context *w, int tab)
 {
 	w->requests->show_tab = tab;
+}
+
+int64_t context_last_step(const struct app_context *w)
+{
+	return w->history ? w->history->step : -1;
+}
+
+void context_show_step(struct app_context *w, int64_t step)
+{
+	w->plot_step = (double)step;
+	context_go_to_tab(w, TAB_RUN);
 }
 
 void context_send_text(struct app_context *w, int tab, const char *text)

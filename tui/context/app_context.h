@@ -81,6 +81,12 @@ char **context_run_names(const struct app_context *w, size_t *n, struct err *e);
 /* Show a tab: enum tab of view.h. */
 void context_go_to_tab(struct app_context *w, int tab);
 
+/* The latest step of the run in front; -1: none. */
+int64_t context_last_step(const struct app_context *w);
+
+/* Show the run in front with the cursor of its plots at a step. */
+void context_show_step(struct app_context *w, int64_t step);
+
 /* Show a tab and give its view a text, copied; the view takes it by receive() of view.h. */
 void context_send_text(struct app_context *w, int tab, const char *text);
 

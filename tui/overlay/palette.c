@@ -1,6 +1,7 @@
 /* palette.c - items of the command palette and their order; see palette.h. */
 #include "tui/overlay/palette.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -258,6 +259,28 @@ static bool find_line_command(struct palette *p, const char *line)
 	return p->command.name != NULL;
 }
 
+/* A line of digits is a step of the run in front, up to its latest step. */
+static bool add_step_row(struct palette *p, const struct app_context *w, const char *line)
+{
+	const size_t n = strlen(line);
+	struct palette_row row = { .kind = PALETTE_STEP,
+				   .group = "step",
+				   .help = "show this step in the plots of the run" };
+
+	if (!n || n > 18 || strspn(line, "0123456789") != n ||
+	    strtoll(line, NULL, 10) > context_last_step(w))
+		return false;
+	snprintf(row.name, sizeof(row.name), "%s", line);
+	p->rows[p->n_rows++] = row;
+	return true;
+}
+
+int64_t palette_row_step(const struct palette_row *row)
+{
+	assert(row->kind == PALETTE_STEP);
+	return strtoll(row->name, NULL, 10);
+}
+
 int palette_update(struct palette *p, const struct app_context *w, struct err *e)
 {
 	const char *line = edit_text(&p->line);
@@ -267,6 +290,8 @@ int palette_update(struct palette *p, const struct app_context *w, struct err *e
 		return palette_add_words(p, w, e);
 	if (mem_grow(&p->rows, &p->cap_rows, p->n_items + 1, sizeof(*p->rows), e))
 		return e->code;
+	if (add_step_row(p, w, line))
+		return 0;
 	for (size_t i = 0; i < p->n_items; i++) {
 		int score = rate_item(&p->items[i], line);
 

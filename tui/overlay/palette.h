@@ -8,7 +8,7 @@
  *	palette_close(&p);
  *
  * The items are the actions of actions.def, the commands of commands.def, and the runs and corpora
- * of the workspace. Each blank-separated part of the line must fit the name of an item (fuzzy.h)
+ * of the workspace; a number is a step of the run. Each blank-separated part of the line must fit the name of an item (fuzzy.h)
  * or occur in its help. A line that begins with a command and a blank is a command line: then the
  * rows complete its last word, as the shell's completion does.
  */
@@ -35,6 +35,7 @@ enum palette_kind {
 	PALETTE_LINE,	 /* a whole command line, used before */
 	PALETTE_RUN,	 /* show a run */
 	PALETTE_CORPUS,	 /* show a corpus */
+	PALETTE_STEP,	 /* show a step of the run */
 	PALETTE_WORD,	 /* complete the last word of a command line */
 };
 
@@ -67,6 +68,9 @@ int palette_update(struct palette *p, const struct app_context *w, struct err *e
 
 /* Replace the last word of the line by a row's name and a blank; the line by a command's name. */
 int palette_complete(struct palette *p, const struct palette_row *row, struct err *e);
+
+/* The step that a row of kind PALETTE_STEP names. */
+int64_t palette_row_step(const struct palette_row *row);
 
 /* Store what was used, so that it comes first next time; failures are ignored. */
 void palette_remember(const struct app_context *w, const struct palette_row *row);

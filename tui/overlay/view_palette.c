@@ -122,6 +122,9 @@ static unsigned accept_row(struct palette_view *v, struct app_context *w)
 	case PALETTE_RUN:
 		palette_remember(w, row);
 		return show_palette_run(w, row->name);
+	case PALETTE_STEP:
+		context_show_step(w, palette_row_step(row));
+		return REACT_REDRAW | REACT_BACK;
 	case PALETTE_CORPUS:
 		snprintf(w->corpus, sizeof(w->corpus), "%.100s", row->name);
 		context_go_to_tab(w, TAB_DATA);

@@ -345,17 +345,31 @@ static void draw_table_row(struct grid *g, struct rect in, int row, const struct
 	}
 }
 
+/* "options that differ: 3", and the first run whose options are unknown. */
+static void table_title(const struct run_comparison *b, char *title, size_t size)
+{
+	char count[NUMBER_TEXT_BYTES];
+	const char *unknown = NULL;
+	size_t k = 0;
+
+	for (size_t i = 0; i < b->n && !unknown; i++)
+		if (b->runs[i].chosen && !b->differ.has_recipe[k++])
+			unknown = b->runs[i].name;
+	snprintf(title, size, "options that differ: %s%s%.60s%s",
+		 format_count(count, (int64_t)b->differ.n), unknown ? " (" : "",
+		 unknown ? unknown : "", unknown ? " has no recipe)" : "");
+}
+
 static void draw_table(struct grid *g, struct rect box, struct compare_view *c)
 {
 	struct list_widget *l = &c->lists[COMPARE_DIFFER];
 	const struct run_comparison *b = &c->comparison;
 	struct rect in = layout_inside(box);
-	char title[80], n[NUMBER_TEXT_BYTES];
+	char title[160];
 	size_t top, k = 0;
 
 	c->left = MIN(c->left, (int)MAX(b->n_chosen, 1) - 1);
-	snprintf(title, sizeof(title), "options that differ: %s",
-		 format_count(n, (int64_t)b->differ.n));
+	table_title(b, title, sizeof(title));
 	draw_box(g, box, title, c->focus == COMPARE_DIFFER);
 	for (size_t i = 0; i < b->n && in.rows > 0; i++) {
 		int to = in.col + 23 + ((int)k - c->left) * 17;

@@ -200,6 +200,16 @@ static void export_log(const struct log_view *v, struct app_context *w)
 	buf_free(&out);
 }
 
+static void show_log_step(const struct log_view *v, struct app_context *w)
+{
+	const struct history_line *l = filtered_log_line(v, w->history, v->chosen);
+
+	if (l && l->step >= 0)
+		context_show_step(w, l->step);
+	else
+		context_notify(w, STYLE_WARN, "this line belongs to no step");
+}
+
 static unsigned log_act(void *state, struct app_context *w, enum action action)
 {
 	struct log_view *v = state;
@@ -235,6 +245,9 @@ static unsigned log_act(void *state, struct app_context *w, enum action action)
 		break;
 	case ACTION_LOG_PREVIOUS:
 		find_next(v, w, -1);
+		break;
+	case ACTION_LOG_STEP:
+		show_log_step(v, w);
 		break;
 	case ACTION_LOG_OPEN:
 		show_log_line(v, w);

@@ -196,6 +196,27 @@ static void copy_pane(const struct run_view_state *s, struct app_context *w)
 	buf_free(&out);
 }
 
+/* Moves the cursor to the next or former event. Without a cursor, events are searched from the end of the run backwards. */
+static void move_to_event(struct plot_viewport *plots, struct app_context *w, bool is_next)
+{
+	const struct run_history *h = w->history;
+	const double at = isfinite(plots->cursor) ? plots->cursor : (double)h->step + 1;
+	double found = NAN;
+
+	for (size_t i = 0; i < h->n_marks; i++) {
+		const double x = h->marks[i].x;
+		bool fits = is_next ? x > at && !isfinite(found) : x < at;
+
+		if (fits && h->marks[i].kind != LINE_SAVE)
+			found = x;
+	}
+	if (isfinite(found))
+		plots->cursor = found;
+	else
+		context_notify(w, STYLE_WARN,
+			       is_next ? "no event after this step" : "no event before this step");
+}
+
 /* Actions that ask the run itself for something. */
 static unsigned request_from_run(struct app_context *w, enum action action)
 {
@@ -220,6 +241,10 @@ static unsigned act_on_run(struct run_view *v, struct app_context *w, enum actio
 		return request_from_run(w, action);
 	if (!w->history)
 		return REACT_UNKNOWN;
+	if (action == ACTION_RUN_EVENT || action == ACTION_RUN_FORMER) {
+		move_to_event(&s->plots, w, action == ACTION_RUN_EVENT);
+		return REACT_REDRAW;
+	}
 	reaction = act_on_run_pane(v, w, action);
 	if (!(reaction & REACT_UNKNOWN))
 		return reaction;
