@@ -33,10 +33,10 @@ struct blocks {
 	int file;	    /* descriptor of the current plain file, -1: none */
 	int64_t file_bytes; /* bytes read from it */
 
-	bool in_text;  /* a text has begun and not ended */
-	size_t text;   /* block.text of the current text */
-	int64_t lines; /* lines of its blocks so far */
-	int64_t skipped; /* lines before the next block that the text does not have, see line_choice */
+	bool in_text;	 /* a text has begun and not ended */
+	size_t text;	 /* block.text of the current text */
+	int64_t lines;	 /* lines of its blocks so far */
+	int64_t skipped; /* lines before the next block that are not chosen, see line_choice */
 	struct sgm sgm;
 	bool is_sgm;
 	struct encoding_reader *converter; /* owned: of the current text; NULL: it is UTF-8 */

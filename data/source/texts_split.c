@@ -10,7 +10,7 @@
 #include "share/base/rng.h"
 #include "share/base/util.h"
 
-#define LEAST_STRETCH 10 /* a held-out set takes at most one line of so many */
+#define LEAST_STRETCH 10 /* lines: a held-out set takes at most one line of each */
 
 enum draw { DRAW_FIRST, DRAW_SECOND }; /* two draws of a stretch are different lines */
 
@@ -49,7 +49,7 @@ static int copy_text(struct source_text *to, const struct source_text *from, str
 }
 
 /* Add lines of training pair i as a text of this set. */
-static int add_split(struct texts *t, size_t i, const char *set, enum draw draw, struct err *e)
+static int add_split_text(struct texts *t, size_t i, const char *set, enum draw draw, struct err *e)
 {
 	const struct text_pair *from = &t->pairs[i];
 	struct text_pair *to;
@@ -92,7 +92,7 @@ int texts_add_splits(struct texts *t, const struct conf *c, struct err *e)
 		for (size_t i = 0; !has_set(t, n, splits[k].set) && i < n; i++)
 			if (!strcmp(t->pairs[i].set, "train") &&
 			    t->pairs[i].is_general == splits[k].is_general &&
-			    add_split(t, i, splits[k].set, splits[k].draw, e))
+			    add_split_text(t, i, splits[k].set, splits[k].draw, e))
 				return e->code;
 	return 0;
 }
@@ -108,7 +108,7 @@ bool texts_need_counts(const struct texts *t, const struct conf *c)
 }
 
 /* The part of `wanted` that falls on the lines from `before` to `before + lines` of all. */
-static int64_t part_of(int64_t wanted, int64_t before, int64_t lines, int64_t all)
+static int64_t lines_of_part(int64_t wanted, int64_t before, int64_t lines, int64_t all)
 {
 	const double share = (double)wanted / (double)MAX(all, 1);
 
@@ -145,7 +145,7 @@ void texts_choose_lines(struct texts *t, const struct conf *c, const int64_t *li
 			continue;
 		assert(text < t->n_train);
 		p->choice.lines = lines[text];
-		p->choice.chosen =
-			part_of(wanted, sum_lines(t, lines, text, p->is_general), lines[text], all);
+		p->choice.chosen = lines_of_part(wanted, sum_lines(t, lines, text, p->is_general),
+						 lines[text], all);
 	}
 }

@@ -19,8 +19,8 @@
 	"the corpus %s has %s = %s, but %s%s says %s: leave it out, because the corpus says what " \
 	"its text is, or prepare another --corpus NAME with --%s %s"
 #define CONTRADICTS_MODEL \
-	"the model %s has %s = %s, but %s%s says %s: leave it out, because the text must be that of " \
-	"the model, or train a new model with --%s %s"
+	"the model %s has %s = %s, but %s%s says %s: leave it out, because the text must be that " \
+	"of the model, or train a new model with --%s %s"
 #define CHANGED \
 	"the corpus %s has %s = %s, but the model was trained with %s: the corpus was prepared " \
 	"again; prepare it as it was, or translate and score files with translate and bleu"

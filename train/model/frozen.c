@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool is_table(const char *tensor)
+static bool is_embedding_table(const char *tensor)
 {
 	static const char *const names[] = { "embed", "encoder.embed", "output",
 					     "encoder.positions", "decoder.positions" };
@@ -21,7 +21,7 @@ static bool is_tensor_of(const char *part, size_t n, const char *tensor)
 	static const char tables[] = "embeddings";
 
 	if (n == sizeof(tables) - 1 && !memcmp(part, tables, n))
-		return is_table(tensor);
+		return is_embedding_table(tensor);
 	return n && !strncmp(part, tensor, n) && (!tensor[n] || tensor[n] == '.');
 }
 

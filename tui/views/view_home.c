@@ -19,6 +19,7 @@
 #include "tui/run/recipes.h"
 #include "tui/term/draw.h"
 #include "tui/term/list_widget.h"
+#include "tui/views/home_forms.h"
 #include "tui/views/home_preview.h"
 #include "tui/views/home_runs.h"
 #include "tui/views/views.h"
@@ -238,34 +239,6 @@ static void open_form(const struct home *h, struct app_context *w, const char *c
 	recipes_free(&r);
 }
 
-/* Begins with the first run that has been evaluated; the path of a model folder may be typed instead. */
-static void open_tune_form(const struct home *h, struct app_context *w)
-{
-	static const struct wizard_value values[] = {
-		{ "train_source", NULL },
-		{ "train_target", NULL },
-		{ "general_source", NULL },
-		{ "general_target", NULL },
-		{ "freeze", NULL },
-		{ "max_minutes", NULL },
-		{ "run", NULL },
-	};
-	size_t i = 0;
-
-	while (i < h->ws_index.n_runs && h->ws_index.runs[i].status.best_step < 0)
-		i++;
-	context_open_wizard(
-		w, &(struct wizard_form){ .title = "tune a model",
-					  .command = "tune",
-					  .argument = i < h->ws_index.n_runs
-							      ? h->ws_index.runs[i].status.name
-							      : NULL,
-					  .argument_label = "model",
-					  .values = values,
-					  .n_values = ARRAY_LEN(values),
-					  .show_tab = -1 });
-}
-
 static unsigned open_run_tab(struct app_context *w, const char *run, int tab)
 {
 	struct err e = { 0 };
@@ -291,7 +264,7 @@ static unsigned run_suggested_step(struct home *h, struct app_context *w)
 	}
 	/* the step stays chosen after the question or the form, and after a no */
 	if (s->kind == NEXT_STEP_FORM && !strcmp(s->argv[0], "tune"))
-		open_tune_form(h, w);
+		home_open_tuning(&h->ws_index, w);
 	else if (s->kind == NEXT_STEP_FORM)
 		open_form(h, w, s->argv[0]);
 	else

@@ -107,7 +107,7 @@ static int plan_evaluations(struct conf *c, const struct tune_facts *f, struct b
 			   "a checkpoint at each evaluation") ||
 	    propose_number(c, "keep", 1, out, e, "the newest checkpoint, besides the best one") ||
 	    propose_number(c, "patience", PATIENCE, out, e,
-			   "training stops after so many evaluations without a gain"))
+			   "evaluations without a gain before training stops"))
 		return e->code;
 	if (!is_small)
 		return propose_number(c, "eval_sentences", LEAST_DEV, out, e,
