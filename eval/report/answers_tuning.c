@@ -108,9 +108,11 @@ void answer_tuning_forgot(struct answer *a, const struct evidence *v)
 		return;
 	if (is_significant(p) && p->after < p->before)
 		answer_yes(a, p->p < CLEAR_LEVEL,
-			   FROM_TO ", p = %.4f. Mix in general text (general_source, "
-				   "general_target), freeze parts, or take a smaller peak_rate.",
-			   FROM_TO_VALUES(p), p->p);
+			   FROM_TO ", p = %.4f. %s, freeze parts, or take a smaller peak_rate.",
+			   FROM_TO_VALUES(p), p->p,
+			   v->recipe.general_source.n ? "Take a larger general_share"
+						      : "Mix in general text (general_source, "
+							"general_target)");
 	else if (is_significant(p))
 		answer_no(a, p->p < CLEAR_LEVEL, FROM_TO ", p = %.4f: general text gained, too.",
 			  FROM_TO_VALUES(p), p->p);
