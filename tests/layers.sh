@@ -89,7 +89,8 @@ room train/launch/plan        share/... train/common
 room train/launch/follow      share/... train/launch/remote
 room train/launch/run         share/... train/common train/launch/remote train/launch/preflight
 room train/launch/job         share/base share/workspace share/conf train/launch/remote train/launch/run
-room train/launch             share/base share/guard share/conf share/help train/launch/remote train/launch/preflight train/launch/hosts train/launch/plan train/launch/follow train/launch/run train/launch/job
+room train/launch/tune        share/...
+room train/launch             share/base share/guard share/conf share/help train/launch/remote train/launch/preflight train/launch/hosts train/launch/plan train/launch/follow train/launch/run train/launch/job train/launch/tune
 room train/model              share/base share/conf kernels/ops data/shard
 room train/optim              share/base share/conf kernels/ops train/comm train/model
 room train/ckpt               share/... data/shard train/model train/optim

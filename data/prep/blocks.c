@@ -12,6 +12,7 @@
 #include "data/pipeline/line_tags.h"
 #include "data/source/archive.h"
 #include "data/source/manifest.h"
+#include "data/source/texts_split.h"
 #include "data/source/unpacker.h"
 #include "data/text/encoding.h"
 #include "data/text/sgm.h"
@@ -35,9 +36,10 @@ struct blocks {
 	int file;	    /* descriptor of the current plain file, -1: none */
 	int64_t file_bytes; /* bytes read from it */
 
-	bool in_text;  /* a text has begun and not ended */
-	size_t text;   /* block.text of the current text */
-	int64_t lines; /* lines of its blocks so far */
+	bool in_text;	 /* a text has begun and not ended */
+	size_t text;	 /* block.text of the current text */
+	int64_t lines;	 /* lines of its blocks so far */
+	int64_t skipped; /* lines before the next block that are not chosen, see line_choice */
 	struct sgm sgm;
 	bool is_sgm;
 	struct encoding_reader *converter; /* owned: of the current text; NULL: it is UTF-8 */
@@ -181,7 +183,8 @@ static int begin_bilingual_text(struct blocks *b, const struct source_text *t, s
 		.encoding = b->encoding,
 		.columns = c->pair_columns,
 		.repair = c->repair,
-		.keep_numbers = b->text / 2 < b->texts->n_train,
+		.keep_numbers = b->text / 2 < b->texts->n_train ||
+				b->texts->pairs[b->text / 2].choice.is_part,
 	};
 
 	b->is_target_next = b->is_bilingual_last = false;
@@ -196,7 +199,7 @@ static int blocks_begin_text(struct blocks *b, size_t text, struct err *e)
 	assert(!b->in_text && text < 2 * b->texts->n);
 	b->in_text = true;
 	b->text = text;
-	b->lines = 0;
+	b->lines = b->skipped = 0;
 	buf_clear(&b->rest);
 	if (b->texts->pairs[text / 2].is_bilingual)
 		return begin_bilingual_text(b, t, e);
@@ -221,7 +224,8 @@ static void end_bilingual_text(struct blocks *b)
 	const size_t begin = b->notes.len;
 
 	note_replaced(b, bilingual_replaced(b->bilingual));
-	bilingual_describe(b->bilingual, &b->notes);
+	if (!b->texts->pairs[b->text / 2].choice.is_part) /* else the file was described before */
+		bilingual_describe(b->bilingual, &b->notes);
 	if (b->notes.len > begin)
 		buf_add_char(&b->notes, '\n');
 	bilingual_close(b->bilingual);
@@ -452,14 +456,42 @@ static int64_t block_count_lines(const struct block *k)
 	return lines;
 }
 
+/* Keep the chosen lines only, but not units that are no pair; returns the number of the others. */
+static int64_t block_choose_lines(const struct blocks *b, struct block *k)
+{
+	const struct line_choice *choice = &b->texts->pairs[b->text / 2].choice;
+	const int64_t all = k->lines;
+	int64_t line = b->lines + b->skipped;
+	size_t n = 0, length;
+
+	if (!choice->is_part)
+		return 0;
+	k->lines = 0;
+	for (size_t at = 0; at < k->n; at += length) {
+		const char *lf = memchr(k->bytes + at, '\n', k->n - at);
+
+		length = lf ? (size_t)(lf - k->bytes) + 1 - at : k->n - at;
+		if (!line_choice_has(choice, ++line) || (b->bilingual && length == 1))
+			continue;
+		memmove(k->bytes + n, k->bytes + at, length);
+		n += length;
+		k->lines++;
+	}
+	k->n = n;
+	return all - k->lines;
+}
+
 /* Which lines the block has; the next one continues. */
 static void number_block(struct blocks *b, struct block *to)
 {
 	const bool is_source = b->bilingual && !b->is_target_next;
+	int64_t skipped;
 
 	to->lines = block_count_lines(to);
+	skipped = block_choose_lines(b, to);
 	to->position = blocks_position(b);
 	b->lines += is_source ? 0 : to->lines;
+	b->skipped += is_source ? 0 : skipped;
 	b->is_target_next = is_source;
 	if (to->is_last && !is_source)
 		blocks_end_text(b);
@@ -467,9 +499,19 @@ static void number_block(struct blocks *b, struct block *to)
 
 static int fill_next_block(struct blocks *b, struct block *to, struct err *e)
 {
+	const bool is_plain = !b->is_sgm && !b->converter && !b->bilingual;
+	int rc;
+
+	to->text = b->text;
+	to->n = 0;
+	to->first = b->lines + 1;
 	if (b->bilingual)
-		return fill_side(b, to, e);
-	return b->is_sgm ? fill_segments(b, to, e) : fill_lines(b, to, e);
+		rc = fill_side(b, to, e);
+	else
+		rc = b->is_sgm ? fill_segments(b, to, e) : fill_lines(b, to, e);
+	if (!rc && is_plain && !b->lines && !b->skipped)
+		block_drop_mark(to);
+	return rc;
 }
 
 int blocks_next(struct blocks *b, struct block *to, struct err *e)
@@ -481,13 +523,10 @@ int blocks_next(struct blocks *b, struct block *to, struct err *e)
 		if (got <= 0)
 			return got;
 	}
-	to->n = 0;
-	to->text = b->text;
-	to->first = b->lines + 1;
-	if (fill_next_block(b, to, e))
-		return e->code;
-	if (!b->lines && !b->is_sgm && !b->converter && !b->bilingual)
-		block_drop_mark(to);
-	number_block(b, to);
+	do { /* only an empty text has a block without lines */
+		if (fill_next_block(b, to, e))
+			return e->code;
+		number_block(b, to);
+	} while (!to->lines && !to->is_last);
 	return 1;
 }

@@ -13,7 +13,7 @@
  * source is followed by a block of its target with the same lines. Other blocks of different texts are
  * never interleaved. Lines are those of lines.h; of an .sgm, its segments, whose invalid UTF-8 is already
  * repaired or refused. Line n of a bilingual file is its unit n in training text, where units that are no
- * pair are empty lines; held-out texts have the pairs only.
+ * pair are empty lines; held-out texts have the pairs only, also those that hold_out takes from training text.
  */
 #ifndef WERKBANK_DATA_PREP_BLOCKS_H
 #define WERKBANK_DATA_PREP_BLOCKS_H

@@ -211,6 +211,10 @@ static void prep_print_next(struct prep *p)
 	char recipe[256], *program = conf_typed_program(c);
 	struct buf line = { 0 };
 
+	if (!strcmp(conf_origin(c, "pieces_from"), "tune")) { /* a recipe of tune, which goes on */
+		free(program);
+		return;
+	}
 	buf_add_str(&line, "next: ");
 	text_quote_shell(&line, program ? program : "werkbank");
 	free(program);
@@ -515,6 +519,18 @@ static void warn_all_languages(struct prep *p)
 	}
 }
 
+/* Pairs that hold_out takes, and their repeats, leave the training text by the rule of overlap. */
+static int prep_hold_out(struct conf *c, struct err *e)
+{
+	if (!c->hold_out || c->overlap == OVERLAP_DROP)
+		return 0;
+	if (conf_is_given(c, "overlap"))
+		return err_set(e, ERR_CONFIG,
+			       "hold_out takes held-out sets from the training text, so overlap "
+			       "must be drop: omit overlap");
+	return conf_set(c, "overlap", "drop", "hold_out", e);
+}
+
 int prep_command_run(struct conf *c, struct err *e)
 {
 	struct prep p = { .c = c, .threads = flow_threads((int)c->threads) };
@@ -524,7 +540,8 @@ int prep_command_run(struct conf *c, struct err *e)
 
 	if (c->n_arguments != 1)
 		return err_set(e, ERR_USAGE, "prep needs one argument: the RECIPE");
-	if (conf_load_named_recipe(c, c->arguments[0], e) || text_sides_check(c, e))
+	if (conf_load_named_recipe(c, c->arguments[0], e) || text_sides_check(c, e) ||
+	    prep_hold_out(c, e))
 		return e->code;
 	progress_init(&p.progress, c->quiet);
 	warn_all_languages(&p);

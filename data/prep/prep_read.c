@@ -22,6 +22,7 @@
 #include "data/prep/prep_stages.h"
 #include "data/prep/token_column.h"
 #include "data/source/manifest.h"
+#include "data/source/texts_split.h"
 #include "share/base/clock.h"
 #include "share/base/file.h"
 #include "share/base/flow.h"
@@ -305,6 +306,51 @@ static int reading_join_sets(struct text_reading *r, struct err *e)
 	return remove_old_sets(r->p, e);
 }
 
+/* ---- chosen lines ---- */
+
+/* Count the lines of each training text: lines (n_train), of its source. */
+static int count_training_lines(const struct prep *p, int64_t *lines, struct err *e)
+{
+	struct texts train = p->texts; /* borrows all */
+	struct block k = { 0 };
+	struct blocks *b;
+	int64_t *both;
+	int got = 1;
+
+	train.n = train.n_train;
+	both = mem_alloc(2 * train.n, sizeof(*both), e);
+	b = both ? blocks_open(&train, p->c, e) : NULL;
+	while (b && (got = blocks_next(b, &k, e)) > 0)
+		both[k.text] += k.lines;
+	for (size_t i = 0; b && !got && i < train.n; i++) {
+		lines[i] = both[2 * i];
+		if (both[2 * i] != both[2 * i + 1])
+			got = parallel_lengths_differ(train.pairs[i].source.name, both[2 * i],
+						      train.pairs[i].target.name, both[2 * i + 1],
+						      e);
+	}
+	blocks_close(b);
+	block_free(&k);
+	free(both);
+	return b ? got : e->code;
+}
+
+/* hold_out, general_share: which lines of the texts are read depends on the number of lines. */
+static int choose_text_lines(struct prep *p, struct err *e)
+{
+	int64_t *lines;
+	int rc;
+
+	if (!texts_need_counts(&p->texts, p->c))
+		return 0;
+	lines = mem_alloc(p->texts.n_train, sizeof(*lines), e);
+	rc = lines ? count_training_lines(p, lines, e) : e->code;
+	if (!rc)
+		texts_choose_lines(&p->texts, p->c, lines);
+	free(lines);
+	return rc;
+}
+
 /* ---- the stage ---- */
 
 static int open_reading(struct text_reading *r, struct err *e)
@@ -406,6 +452,8 @@ int prep_read(struct prep *p, struct err *e)
 	n->read = n->source_bytes = n->target_bytes = n->distinct_words = 0;
 	memset(n->pairs, 0, sizeof(n->pairs));
 	rc = texts_write_demo(&p->texts, p->c, e);
+	if (!rc)
+		rc = choose_text_lines(p, e);
 	if (!rc)
 		rc = open_reading(&r, e);
 	progress_begin(&p->progress, "read", rc ? 0 : blocks_total(r.blocks), "bytes");

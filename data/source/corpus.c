@@ -181,13 +181,17 @@ int corpus_sources_changed(const struct conf *c, const char *folder, bool *chang
 
 	if (!rc && stat(path, &made))
 		rc = err_set_errno(e, ERR_IO, "%s: cannot be read", path);
-	*changed = !rc &&
-		   (is_set_changed(manifest, &made, "train", &c->train_source, &c->train_target) ||
-		    is_set_changed(manifest, &made, "train", &c->train_pairs, &c->train_pairs) ||
-		    is_set_changed(manifest, &made, "dev", &c->dev_source, &c->dev_target) ||
-		    is_set_changed(manifest, &made, "dev", &c->dev_pairs, &c->dev_pairs) ||
-		    is_set_changed(manifest, &made, "test", &c->test_source, &c->test_target) ||
-		    is_set_changed(manifest, &made, "test", &c->test_pairs, &c->test_pairs));
+	*changed =
+		!rc &&
+		(is_set_changed(manifest, &made, "train", &c->train_source, &c->train_target) ||
+		 is_set_changed(manifest, &made, "train", &c->train_pairs, &c->train_pairs) ||
+		 is_set_changed(manifest, &made, "dev", &c->dev_source, &c->dev_target) ||
+		 is_set_changed(manifest, &made, "dev", &c->dev_pairs, &c->dev_pairs) ||
+		 is_set_changed(manifest, &made, "test", &c->test_source, &c->test_target) ||
+		 is_set_changed(manifest, &made, "test", &c->test_pairs, &c->test_pairs) ||
+		 is_set_changed(manifest, &made, "train", &c->general_source, &c->general_target) ||
+		 is_set_changed(manifest, &made, "general", &c->general_test_source,
+				&c->general_test_target));
 	json_free(manifest);
 	free(path);
 	return rc;

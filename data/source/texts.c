@@ -10,6 +10,7 @@
 #include "data/source/manifest.h"
 #include "data/source/obtain.h"
 #include "data/source/text_format.h"
+#include "data/source/texts_split.h"
 #include "data/text/encoding.h"
 #include "share/base/file.h"
 #include "share/base/mem.h"
@@ -99,22 +100,31 @@ static bool is_tag(const char *tag)
 	return strcmp(tag, "-") != 0;
 }
 
-static int check_tags(const char *set, const struct conf_list *tags, const struct conf_list *source,
-		      const struct conf_list *pairs, struct err *e)
+/* The files of a set, as the options name them. */
+struct set_files {
+	const char *set, *option; /* option: begin of the names of its options */
+	const struct conf_list *source, *target, *both, *tags;
+	bool is_general;
+};
+
+static int check_tags(const struct set_files *f, struct err *e)
 {
-	if (!tags->n || tags->n == source->n + pairs->n)
+	const size_t n = f->tags->n, n_files = f->source->n + f->both->n;
+	const char *set = f->set;
+
+	if (!n || n == n_files)
 		return 0;
-	if (pairs->n)
+	if (f->both->n)
 		return err_set(
 			e, ERR_CONFIG,
 			"%s_tags names %zu tag%s, but %s_source and %s_pairs name %zu files: "
 			"give a tag for each file, first those of %s_source, - for none",
-			set, tags->n, text_plural(tags->n), set, set, source->n + pairs->n, set);
+			set, n, text_plural(n), set, set, n_files, set);
 	return err_set(
 		e, ERR_CONFIG,
 		"%s_tags names %zu tag%s and %s_source %zu file%s: give a tag for each file, "
 		"- for none",
-		set, tags->n, text_plural(tags->n), set, source->n, text_plural(source->n));
+		set, n, text_plural(n), set, n_files, text_plural(n_files));
 }
 
 /* The files of p are set; its names and its tag ("-": none) are added here. */
@@ -133,10 +143,17 @@ static int add_named_pair(struct texts *t, struct text_pair *p, const char *set,
 	return texts_add_pair(t, p, e);
 }
 
-static int texts_add_files(struct texts *t, const struct conf *c, const char *set,
-			   const struct conf_list *source, const struct conf_list *target,
-			   const struct conf_list *tags, struct err *e)
+/* The tag of file i of a set. General text is text of the same direction: it has the first tag of the training text. */
+static const char *tag_of_file(const struct set_files *f, size_t i)
 {
+	return f->tags->n ? f->tags->items[f->is_general ? 0 : i] : "-";
+}
+
+static int texts_add_files(struct texts *t, const struct conf *c, const struct set_files *f,
+			   struct err *e)
+{
+	const struct conf_list *source = f->source, *target = f->target;
+
 	if (source->n != target->n && (check_formats(c, source, e) || check_formats(c, target, e)))
 		return e->code;
 	if (source->n != target->n)
@@ -144,50 +161,48 @@ static int texts_add_files(struct texts *t, const struct conf *c, const char *se
 			e, ERR_CONFIG,
 			"%s_source names %zu file%s and %s_target %zu: give the same number, file "
 			"by file",
-			set, source->n, text_plural(source->n), set, target->n);
+			f->option, source->n, text_plural(source->n), f->option, target->n);
 	for (size_t i = 0; i < source->n; i++) {
 		const char *from = source->items[i], *to = target->items[i];
-		struct text_pair p = { .source.file = texts_find_file(t, c, from, set, false, e) };
+		struct text_pair p = { .is_general = f->is_general };
 
+		p.source.file = texts_find_file(t, c, from, f->set, false, e);
 		if (p.source.file < 0)
 			return e->code;
-		p.target.file = texts_find_file(t, c, to, set, false, e);
+		p.target.file = texts_find_file(t, c, to, f->set, false, e);
 		if (p.target.file < 0)
 			return e->code;
-		if (add_named_pair(t, &p, set, from, to, tags->n ? tags->items[i] : "-", e))
+		if (add_named_pair(t, &p, f->set, from, to, tag_of_file(f, i), e))
 			return e->code;
 	}
 	return 0;
 }
 
-/* Files that hold both sides. Their tags follow those of the n_before files before. */
-static int texts_add_bilingual(struct texts *t, const struct conf *c, const char *set,
-			       const struct conf_list *files, const struct conf_list *tags,
-			       size_t n_before, struct err *e)
+/* Files that hold both sides. Their tags follow those of the other files. */
+static int texts_add_bilingual(struct texts *t, const struct conf *c, const struct set_files *f,
+			       struct err *e)
 {
-	for (size_t i = 0; i < files->n; i++) {
-		const char *name = files->items[i];
-		const int file = texts_find_file(t, c, name, set, true, e);
+	for (size_t i = 0; i < f->both->n; i++) {
+		const char *name = f->both->items[i];
+		const int file = texts_find_file(t, c, name, f->set, true, e);
 		struct text_pair p = { .source.file = file,
 				       .target.file = file,
 				       .is_bilingual = true };
 
-		if (file < 0 || add_named_pair(t, &p, set, name, name,
-					       tags->n ? tags->items[n_before + i] : "-", e))
+		if (file < 0 ||
+		    add_named_pair(t, &p, f->set, name, name, tag_of_file(f, f->source->n + i), e))
 			return e->code;
 	}
 	return 0;
 }
 
 /* All files of a set: those of one side each, then those of both. */
-static int texts_add_set(struct texts *t, const struct conf *c, const char *set,
-			 const struct conf_list *source, const struct conf_list *target,
-			 const struct conf_list *both, const struct conf_list *tags, struct err *e)
+static int texts_add_set(struct texts *t, const struct conf *c, const struct set_files *f,
+			 struct err *e)
 {
-	if (check_tags(set, tags, source, both, e) ||
-	    texts_add_files(t, c, set, source, target, tags, e))
+	if ((!f->is_general && check_tags(f, e)) || texts_add_files(t, c, f, e))
 		return e->code;
-	return texts_add_bilingual(t, c, set, both, tags, source->n, e);
+	return texts_add_bilingual(t, c, f, e);
 }
 
 /* ---- archives ---- */
@@ -366,14 +381,26 @@ static int order_pairs(struct texts *t, struct err *e)
 static int texts_find_all(struct texts *t, const struct conf *c, const char *work,
 			  archives_find find, struct progress *p, struct err *e)
 {
-	if (texts_add_set(t, c, "train", &c->train_source, &c->train_target, &c->train_pairs,
-			  &c->train_tags, e) ||
-	    texts_add_set(t, c, "dev", &c->dev_source, &c->dev_target, &c->dev_pairs, &c->dev_tags,
-			  e) ||
-	    texts_add_set(t, c, "test", &c->test_source, &c->test_target, &c->test_pairs,
-			  &c->test_tags, e) ||
-	    (c->demo_pairs && texts_add_demo(t, c, work, e)) ||
-	    (c->manifest && add_manifest(t, c, find, p, e)) || order_pairs(t, e))
+	static const struct conf_list none;
+	const struct set_files sets[] = {
+		{ "train", "train", &c->train_source, &c->train_target, &c->train_pairs,
+		  &c->train_tags, false },
+		{ "train", "general", &c->general_source, &c->general_target, &none, &c->train_tags,
+		  true },
+		{ "dev", "dev", &c->dev_source, &c->dev_target, &c->dev_pairs, &c->dev_tags,
+		  false },
+		{ "test", "test", &c->test_source, &c->test_target, &c->test_pairs, &c->test_tags,
+		  false },
+		{ TEXTS_GENERAL_SET, "general_test", &c->general_test_source,
+		  &c->general_test_target, &none, &c->train_tags, true },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(sets); i++)
+		if (texts_add_set(t, c, &sets[i], e))
+			return e->code;
+	if ((c->demo_pairs && texts_add_demo(t, c, work, e)) ||
+	    (c->manifest && add_manifest(t, c, find, p, e)) || texts_add_splits(t, c, e) ||
+	    order_pairs(t, e))
 		return e->code;
 	if (!t->n_train)
 		return err_set(e, ERR_CONFIG, "manifest %s has no training text in %s and %s",
@@ -442,6 +469,8 @@ void texts_describe(const struct texts *t, struct buf *out)
 {
 	for (size_t i = 0; i < t->n; i++) {
 		buf_add_str(out, t->pairs[i].set);
+		if (t->pairs[i].is_general)
+			buf_add_str(out, "\tgeneral");
 		describe_text(t, &t->pairs[i].source, t->pairs[i].is_bilingual, out);
 		describe_text(t, &t->pairs[i].target, t->pairs[i].is_bilingual, out);
 		buf_add_char(out, '\n');

@@ -41,8 +41,18 @@ struct source_text {
 	const char *pair_tag; /* of sources and targets: that of the source; borrowed */
 };
 
+/* Some lines of a text, see texts_split.h. */
+struct line_choice {
+	bool is_part; /* else the text has all lines of its file */
+	int draw;
+	int64_t lines, chosen; /* in the file, and in the text; 0 until texts_choose_lines() */
+	size_t text;	       /* held-out sets: index of the training pair with the same files */
+};
+
 struct text_pair {
 	char set[TEXTS_SET_NAME]; /* train, dev, test, or another held-out set */
+	bool is_general;	  /* text of general_source, general_test_source */
+	struct line_choice choice;
 	struct source_text source, target;
 	bool is_bilingual; /* both sides are in one file: bilingual.h */
 	char *name;	   /* owned: its name in the ledger */

@@ -18,7 +18,7 @@
 /* In the order in which they are tried. */
 static const struct import_format *const formats[] = {
 	&import_hugging_face, &import_ctranslate2, &import_safetensors, &import_marian,
-	&import_openseq2seq,  &import_fairseq,	   &import_argos,	  &import_pickle,
+	&import_openseq2seq,  &import_fairseq,	   &import_argos,	&import_pickle,
 };
 
 /* Names of weights in a folder, then the ends of names of which it may have one. */

@@ -108,7 +108,7 @@ judge_fn answer_duration, answer_diverged, answer_stopped_early, answer_overfitt
 	answer_rate_too_large, answer_rate_too_small, answer_model_too_small, answer_data_problem,
 	answer_regularisation, answer_dev_in_train, answer_learning_rate, answer_gpus_used,
 	answer_input_bound, answer_checkpoint_bound, answer_vocabulary_small, answer_step_time,
-	answer_data_size;
+	answer_data_size, answer_tuning_helped, answer_tuning_forgot;
 find_fn answer_fully_trained, answer_network_bound, answer_cpu_starved, answer_dead_part,
 	answer_stragglers, answer_correlation, answer_checkpoint_contents, answer_checkpoint_size;
 

@@ -31,6 +31,7 @@ static const char *const eval_names[] = { EVAL_NUMBERS(EVIDENCE_NAME) };
 static const char *const save_names[] = { SAVE_NUMBERS(EVIDENCE_NAME) };
 static const char *const rank_names[] = { RANK_NUMBERS(EVIDENCE_NAME) };
 static const char *const weights_names[] = { WEIGHTS_NUMBERS(EVIDENCE_NAME) };
+static const char *const tune_names[] = { TUNE_NUMBERS(EVIDENCE_NAME) };
 static const char *const host_names[] = { HOST_NUMBERS(EVIDENCE_NAME) };
 
 /* Reads the numbers that a point begins with. Its time becomes that of a clock that nobody set back. */
@@ -183,6 +184,16 @@ static bool take_host_record(struct evidence *v, void *point, const struct json 
 	return true;
 }
 
+static bool take_tune_record(struct evidence *v, void *point, const struct json *r)
+{
+	struct tune_point *p = point;
+
+	(void)v;
+	snprintf(p->set, sizeof(p->set), "%.31s", json_text(json_get(r, "set"), ""));
+	p->is_general = !strcmp(json_text(json_get(r, "role"), ""), "general");
+	return true;
+}
+
 static bool take_event_record(struct evidence *v, void *point, const struct json *r)
 {
 	const char *level = json_text(json_get(r, "level"), "");
@@ -237,6 +248,7 @@ static const struct record_kind {
 	{ "save", NULL, POINT_LIST(saves, save_point, save_names) },
 	{ "rank", take_rank_record, POINT_LIST(rank, rank_point, rank_names) },
 	{ "host", take_host_record, POINT_LIST(host, host_point, host_names) },
+	{ "tune", take_tune_record, POINT_LIST(tune, tune_point, tune_names) },
 	{ .kind = "event", .take = take_event_record },
 	{ .kind = "stop", .take = take_stop_record },
 };
@@ -519,6 +531,7 @@ void evidence_close(struct evidence *v)
 	free(v->rank);
 	free(v->host);
 	free(v->weights);
+	free(v->tune);
 	samples_free(&v->samples);
 	*v = (struct evidence){ 0 };
 }

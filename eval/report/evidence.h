@@ -33,6 +33,8 @@
 #define HOST_NUMBERS(X) \
 	X(t) X(step) X(cpu) X(waits_cpu) X(tx_bytes_s) X(link_bytes_s) \
 	X(retransmits_s) X(tx_step_bytes)
+#define TUNE_NUMBERS(X) \
+	X(t) X(sentences) X(before) X(before_interval) X(after) X(after_interval) X(p)
 #define EVIDENCE_NUMBER(name) double name;
 /* clang-format on */
 
@@ -53,6 +55,13 @@ struct save_point {
 struct rank_point {
 	RANK_NUMBERS(EVIDENCE_NUMBER)
 	char host[64]; /* "": unknown */
+};
+
+/* A tuned model against the model before, on one held-out set: BLEU. */
+struct tune_point {
+	TUNE_NUMBERS(EVIDENCE_NUMBER)
+	char set[32];
+	bool is_general; /* text of another kind than that of the tuning */
 };
 
 /* The change of one weight matrix between two evaluations. */
@@ -93,10 +102,11 @@ struct evidence {
 	struct rank_point *rank;
 	struct host_point *host;
 	struct weights_point *weights;
+	struct tune_point *tune;
 	double cooldown_from, cooldown_to;  /* decided because of the time limit; to 0: none */
 	double schedule_from, schedule_end; /* the same: step of the decision; end 0: none */
-	size_t n_attempts, n_train, n_evals, n_saves, n_rank, n_host, n_weights;
-	size_t cap_train, cap_evals, cap_saves, cap_rank, cap_host, cap_weights;
+	size_t n_attempts, n_train, n_evals, n_saves, n_rank, n_host, n_weights, n_tune;
+	size_t cap_train, cap_evals, cap_saves, cap_rank, cap_host, cap_weights, cap_tune;
 	double first_t, last_t; /* of all records; t of each record never falls, see set_back_s */
 	double set_back_s;	/* by which the clock was set back; added to t of later records */
 	double stop_step;	/* of the last stop record; NAN without one */

@@ -11,12 +11,16 @@
 #include "share/conf/conf_internal.h"
 #include "share/workspace/paths.h"
 
-#define ORIGIN "corpus " /* before the name of the corpus */
+#define ORIGIN	     "corpus " /* before the name of the corpus */
+#define MODEL_ORIGIN "model "
 
 /* clang-format off */
 #define CONTRADICTS \
 	"the corpus %s has %s = %s, but %s%s says %s: leave it out, because the corpus says what " \
 	"its text is, or prepare another --corpus NAME with --%s %s"
+#define CONTRADICTS_MODEL \
+	"the model %s has %s = %s, but %s%s says %s: leave it out, because the text must be that " \
+	"of the model, or train a new model with --%s %s"
 #define CHANGED \
 	"the corpus %s has %s = %s, but the model was trained with %s: the corpus was prepared " \
 	"again; prepare it as it was, or translate and score files with translate and bleu"
@@ -99,6 +103,8 @@ static bool has_option_value(const struct conf *c, const struct conf_option *o, 
 
 		return n == strlen(text ? text : "") && (!n || !memcmp(text, wanted, n));
 	}
+	if (o->kind == CONF_REAL)
+		return *(const double *)conf_slot(c, o) == 0;
 	if (o->kind == CONF_BOOL)
 		return *(const bool *)conf_slot(c, o) == (*wanted == 'y');
 	assert(o->kind == CONF_ENUM);
@@ -220,9 +226,11 @@ static const char *text_or_none(const struct buf *value)
 
 /* ---- adopting ---------------------------------------------------------- */
 
-static int adopt_fact(struct conf *c, const struct conf *corpus, const char *name,
+/* kind: ORIGIN or MODEL_ORIGIN, whose name is `name`. */
+static int adopt_fact(struct conf *c, const struct conf *corpus, const char *kind, const char *name,
 		      const struct text_fact *f, struct err *e)
 {
+	const bool is_model = !strcmp(kind, MODEL_ORIGIN);
 	struct buf is = { 0 }, was = { 0 };
 	char origin[160], dashed[CONF_NAME_MAX];
 	const struct conf_option *o = conf_find_option(f->option);
@@ -234,10 +242,11 @@ static int adopt_fact(struct conf *c, const struct conf *corpus, const char *nam
 		differ = !has_moved_with_recipe(c, corpus, o);
 	if (!rc && differ && conf_is_given(c, f->option) &&
 	    (text_fact_counts(corpus, f) || text_fact_counts(c, f)))
-		rc = err_set(e, ERR_CONFIG, CONTRADICTS, name, f->option, text_or_none(&was),
+		rc = err_set(e, ERR_CONFIG, is_model ? CONTRADICTS_MODEL : CONTRADICTS, name,
+			     f->option, text_or_none(&was),
 			     strcmp(from, "command line") ? "" : "the ", from, text_or_none(&is),
 			     conf_dashed(f->option, dashed), text_or_none(&is));
-	snprintf(origin, sizeof(origin), ORIGIN "%.120s", name);
+	snprintf(origin, sizeof(origin), "%s%.120s", kind, name);
 	if (!rc)
 		rc = conf_set(c, f->option, buf_text(&was), origin, e);
 	buf_free(&is);
@@ -259,8 +268,22 @@ int text_facts_adopt(struct conf *c, const char *corpus, const char *recipe, str
 
 	for (size_t i = 0; !rc && i < ARRAY_LEN(text_facts); i++)
 		if (text_facts[i].use != TEXT_FACT_INPUT)
-			rc = adopt_fact(c, &told, corpus, &text_facts[i], e);
+			rc = adopt_fact(c, &told, ORIGIN, corpus, &text_facts[i], e);
 	conf_free(&told);
+	return rc;
+}
+
+int text_facts_adopt_model(struct conf *c, const char *model, const char *folder, struct err *e)
+{
+	char *recipe = file_path(e, "%s/recipe.ini", folder);
+	struct conf told = { 0 };
+	int rc = recipe ? load_corpus_recipe(&told, recipe, e) : e->code;
+
+	for (size_t i = 0; !rc && i < ARRAY_LEN(text_facts); i++)
+		if (text_facts[i].use == TEXT_FACT_SIDE || text_facts[i].use == TEXT_FACT_FORM)
+			rc = adopt_fact(c, &told, MODEL_ORIGIN, model, &text_facts[i], e);
+	conf_free(&told);
+	free(recipe);
 	return rc;
 }
 

@@ -65,6 +65,12 @@ int text_facts_adopt(struct conf *c, const char *corpus, const char *recipe, str
  */
 int text_facts_adopt_prepared(struct conf *c, struct err *e);
 
+/*
+ * Set the facts of SIDE and FORM to those of a model, by the recipe.ini in its folder. ERR_CONFIG: the user gave a
+ * contradicting value. ERR_NOINPUT: no such file.
+ */
+int text_facts_adopt_model(struct conf *c, const char *model, const char *folder, struct err *e);
+
 /* Do the facts of c come from a corpus? If not, an older release wrote them, maybe wrongly. */
 bool text_facts_are_adopted(const struct conf *c);
 /* The corpus that the facts of c come from, borrowed; NULL: none. */

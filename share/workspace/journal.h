@@ -56,6 +56,9 @@
  *	          which no weight has changed; left out: 0). Large models: several records
  *	save      path, bytes, seconds; alone (true: by the first rank alone, because others
  *	          seemed to be lost)
+ *	tune      a tuned model against the model before: set (held-out set), role (own, general), sentences,
+ *	          tok, before, after (BLEU), before_interval, after_interval (half of the 95 % interval),
+ *	          p (paired bootstrap)
  *	profile   with --profile, at the end: seconds and steps of this attempt (the first
  *	          step apart), roof_gflops (rate of a large product on that device, measured then,
  *	          or of the fastest op) and roof_gbs (of a large addition; both are absent if

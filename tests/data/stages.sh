@@ -76,7 +76,9 @@ same "and nothing else changes" "$(sha train.shard)" "$first"
 find "$corpus" -type f -newer "$corpus/manifest.json" >"$tmp/newer"
 for o in --normalize --no-tokenize --no-escape --aggressive "--protect <n>" "--dev-tags <2de>" "--test-tags <2de>" \
     "--train-tags - --train-tags <BT>" \
-    "--dev-tags <2de> --tag-languages <2de>=fr-de" "--source-language de --target-language en"; do
+    "--dev-tags <2de> --tag-languages <2de>=fr-de" "--source-language de --target-language en" --hold-out=10 \
+    "--general-source $tmp/too.en --general-target $tmp/too.de" --general-share=0.5 \
+    "--general-test-source $tmp/too.en --general-test-target $tmp/too.de"; do
 	# shellcheck disable=SC2086 # a list of options
 	same "$o redoes all" "$(would_run $o)" "$all"
 done
@@ -124,6 +126,12 @@ drop-copies
 drop-duplicates
 encoding
 escape
+general-share
+general-source
+general-target
+general-test-source
+general-test-target
+hold-out
 manifest
 max-char-ratio
 max-foreign

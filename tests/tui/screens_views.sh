@@ -98,6 +98,7 @@ sizes compare 5
 sizes samples 6
 one home-question '1j<Enter>'
 one home-filter '1/fir<Enter><Tab><Tab>'
+one home-tune '1jjjjjjjj<Enter>'
 cp w/corpora/tiny/manifest.json manifest.healthy
 sed 's/}[[:space:]]*$/,"verdicts":[{"rule":"shifted","confidence":"clear"},{"rule":"entities","confidence":"likely"}]}/' \
 	manifest.healthy >w/corpora/tiny/manifest.json

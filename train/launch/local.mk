@@ -10,6 +10,7 @@ include %D%/plan/local.mk
 include %D%/follow/local.mk
 include %D%/run/local.mk
 include %D%/job/local.mk
+include %D%/tune/local.mk
 
 bin_PROGRAMS += werkbank-launch
 werkbank_launch_SOURCES = %D%/main.c

@@ -18,6 +18,7 @@
 #include "train/launch/remote/rsh_agent.h"
 #include "train/launch/run/run_commands.h"
 #include "train/launch/run/train_command.h"
+#include "train/launch/tune/tune_command.h"
 
 static const struct {
 	const char *name;
@@ -25,6 +26,7 @@ static const struct {
 } commands[] = {
 	/* clang-format off */
 	{ "train", train_command_run },
+	{ "tune", tune_command_run },
 	{ "attach", run_command_attach },
 	{ "save", run_command_save },
 	{ "evaluate", run_command_evaluate },

@@ -9,6 +9,7 @@
 
 #include "share/base/mem.h"
 #include "share/base/util.h"
+#include "train/model/frozen.h"
 #include "train/optim/optimizer.h"
 
 #define LEAST_SQUARE   1e-30 /* epsilon 1 of the paper */
@@ -202,7 +203,8 @@ void adafactor_update(struct adafactor *a, float *param, float *state, const flo
 			.factor = how->factor,
 		};
 
-		update_tensor(&t, how, optimizer_decays(p) ? how->decay : 0, a->sums);
+		if (!frozen_has(how->frozen, p->name))
+			update_tensor(&t, how, optimizer_decays(p) ? how->decay : 0, a->sums);
 		state = t.column + t.cols;
 	}
 }

@@ -23,6 +23,7 @@
 #include <stdint.h>
 
 #include "share/base/err.h"
+#include "share/conf/conf.h"
 #include "train/model/model.h"
 
 /*
@@ -39,6 +40,8 @@ struct adafactor_step {
 	double rate;
 	double decay;  /* rate * weight decay */
 	double factor; /* of the gradient */
+	const struct conf_list
+		*frozen; /* tensors that are left as they are (frozen.h); NULL: none */
 };
 
 /* For models of this shape. NULL: failure. */

@@ -26,6 +26,7 @@
 #include "kernels/ops/adam_factor.h"
 #include "share/base/mem.h"
 #include "train/model/arena.h"
+#include "train/model/frozen.h"
 
 static int adam_alloc_moments(struct adam *a, struct err *e)
 {
@@ -61,7 +62,7 @@ int adam_open(struct adam *a, struct model *m, double beta1, double beta2, doubl
 		adam_close(a);
 		return e->code;
 	}
-	a->ranges[0] = (struct decay_range){ a->floats, false };
+	a->ranges[0] = (struct update_range){ .end = a->floats };
 	a->n_ranges = 1;
 	return adam_alloc_moments(a, e);
 }
@@ -73,11 +74,11 @@ static void adam_release_moments(struct adam *a)
 	a->first = a->second = NULL;
 }
 
-/* Tensors that lie side by side and decay alike are one range. */
+/* Tensors that lie side by side and are updated alike are one range. */
 static int adam_find_ranges(struct adam *a, struct err *e)
 {
 	struct model_param *params = NULL;
-	struct decay_range *ranges = NULL;
+	struct update_range *ranges = NULL;
 	size_t n_params, n = 0;
 	int64_t floats;
 
@@ -85,10 +86,13 @@ static int adam_find_ranges(struct adam *a, struct err *e)
 		ranges = mem_alloc(n_params, sizeof(*ranges), e);
 	for (size_t i = 0; ranges && i < n_params; i++) {
 		const struct model_param *p = &params[i];
-		const bool decays = optimizer_decays(p);
+		const struct update_range r = { .decays =
+							a->weight_decay > 0 && optimizer_decays(p),
+						.is_frozen = frozen_has(a->frozen, p->name) };
 
-		if (!n || ranges[n - 1].decays != decays)
-			ranges[n++].decays = decays;
+		if (!n || ranges[n - 1].decays != r.decays ||
+		    ranges[n - 1].is_frozen != r.is_frozen)
+			ranges[n++] = r;
 		ranges[n - 1].end = (size_t)(p->offset + p->rows * p->cols);
 	}
 	free(params);
@@ -130,6 +134,30 @@ int adam_choose(struct adam *a, enum optimizer_kind kind, double weight_decay, s
 		return e->code;
 	}
 	return 0;
+}
+
+int adam_freeze(struct adam *a, const struct conf_list *parts, struct err *e)
+{
+	if (!parts->n)
+		return 0;
+	a->frozen = parts;
+	if (adam_find_ranges(a, e)) {
+		adam_close(a);
+		return e->code;
+	}
+	return 0;
+}
+
+/* So that the norm, by which gradients are clipped, is that of the trained tensors. */
+static void adam_clear_frozen(struct adam *a)
+{
+	size_t at = 0;
+
+	for (size_t i = 0; i < a->n_ranges; at = a->ranges[i++].end)
+		if (a->ranges[i].is_frozen)
+			model_get_ops(a->model)->zero(model_get_dev(a->model),
+						      model_grad_arena(a->model) + at,
+						      (a->ranges[i].end - at) * sizeof(float));
 }
 
 int adam_set_parts(struct adam *a, const struct range *parts, size_t n, struct err *e)
@@ -197,6 +225,7 @@ int adam_squares_begin(struct adam *a, size_t n, struct err *e)
 {
 	if (adam_reserve_squares(a, n, e))
 		return e->code;
+	adam_clear_frozen(a);
 	model_get_ops(a->model)->zero(model_get_dev(a->model), a->squares, n * sizeof(*a->squares));
 	return 0;
 }
@@ -222,6 +251,7 @@ void adam_measure(struct adam *a, const struct range *ranges, size_t n)
 	const struct ops *o = model_get_ops(a->model);
 	double *squares = &model_tally(a->model)->squares;
 
+	adam_clear_frozen(a);
 	o->zero(model_get_dev(a->model), squares, sizeof(*squares));
 	for (size_t i = 0; i < n; i++)
 		if (ranges[i].n)
@@ -272,22 +302,22 @@ static void adam_apply_factored(struct adam *a, const struct adam_step *how, int
 	const struct adafactor_step now = { .step = step,
 					    .rate = rate,
 					    .decay = rate * a->weight_decay,
-					    .factor = (double)adam_factor(how) };
+					    .factor = (double)adam_factor(how),
+					    .frozen = a->frozen };
 
 	if (!isnan(now.factor)) /* else skip the step, as the op adam does */
 		adafactor_update(a->factored, model_param_arena(a->model), a->second,
 				 model_grad_arena(a->model), &now);
 }
 
-/* The floats of a part from `at` on that decay alike; *decays: do they? */
-static size_t adam_count_alike(const struct adam *a, struct range part, size_t at, bool *decays)
+/* The range of the float number `at`. */
+static const struct update_range *adam_find_range(const struct adam *a, size_t at)
 {
-	const struct decay_range *r = a->ranges;
+	const struct update_range *r = a->ranges;
 
 	while (r->end <= at)
 		r++;
-	*decays = r->decays;
-	return MIN(r->end, part.at + part.n) - at;
+	return r;
 }
 
 static void adam_apply_parts(struct adam *a, struct adam_step how)
@@ -299,15 +329,17 @@ static void adam_apply_parts(struct adam *a, struct adam_step how)
 	param = model_update_arena(a->model, &rounded);
 	for (size_t i = 0; i < a->n_parts; i++) {
 		const struct range p = a->parts[i];
-		bool decays;
 
 		for (size_t at = p.at, n; at < p.at + p.n; at += n) {
-			n = adam_count_alike(a, p, at, &decays);
-			how.decay = decays ? decay : 0;
+			const struct update_range *r = adam_find_range(a, at);
+
+			n = MIN(r->end, p.at + p.n) - at;
+			how.decay = r->decays ? decay : 0;
 			how.bf16_params = rounded ? rounded + at : NULL;
-			model_get_ops(a->model)->adam(model_get_dev(a->model), param + at, first,
-						      second, model_grad_arena(a->model) + at,
-						      (int64_t)n, how);
+			if (!r->is_frozen)
+				model_get_ops(a->model)->adam(
+					model_get_dev(a->model), param + at, first, second,
+					model_grad_arena(a->model) + at, (int64_t)n, how);
 			first += n;
 			second += n;
 		}

@@ -19,10 +19,11 @@
 #include "train/optim/adafactor.h"
 #include "train/optim/optimizer.h"
 
-/* Neighbours in the flat array that decay, or do not. */
-struct decay_range {
+/* Neighbours in the flat array that are updated alike. */
+struct update_range {
 	size_t end; /* floats from the start of the array; the range begins at the end before it */
 	bool decays;
+	bool is_frozen; /* never updated, and its gradient does not count */
 };
 
 struct adam {
@@ -30,7 +31,8 @@ struct adam {
 	float *first, *second; /* (floats) moments, in the backend's memory; owned */
 	enum optimizer_kind kind;
 	double weight_decay;
-	struct decay_range *ranges; /* (n_ranges) owned */
+	const struct conf_list *frozen; /* borrowed; NULL: none, see adam_freeze() */
+	struct update_range *ranges;	/* (n_ranges) owned */
 	size_t n_ranges;
 	struct adafactor
 		*factored; /* owned; NULL: Adam. Then first is NULL, second its state (floats) */
@@ -53,6 +55,12 @@ void adam_close(struct adam *a);
  * failure there is nothing to close.
  */
 int adam_choose(struct adam *a, enum optimizer_kind kind, double weight_decay, struct err *e);
+
+/*
+ * Call it right after adam_choose(): tensors of these parts (frozen.h), which are borrowed, stay as they are. After a
+ * failure there is nothing to close.
+ */
+int adam_freeze(struct adam *a, const struct conf_list *parts, struct err *e);
 
 /*
  * Restrict the optimizer to these n parts; their moments are 0. Call it right after adam_open() and adam_choose(), and never

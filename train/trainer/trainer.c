@@ -187,8 +187,9 @@ static int open_watch(struct trainer *t, struct err *e)
 	*lacks = facts.dev_pairs == 0;
 	if (t->comm->broadcast(t->comm, lacks, sizeof(*lacks), 0, e))
 		return e->code;
-	t->weight_changes =
-		trainer_is_first(t) ? weight_changes_open(t->model, &t->records, e) : NULL;
+	t->weight_changes = trainer_is_first(t) ? weight_changes_open(t->model, &t->records,
+								      &t->conf->freeze, e)
+						: NULL;
 	return trainer_is_first(t) && !t->weight_changes ? e->code : 0;
 }
 

@@ -145,6 +145,7 @@ static int open_model(struct trainer *t, struct err *e)
 	if (model_reserve_training(t->model, tokens, sentences, e) ||
 	    adam_open(&t->adam, t->model, c->beta1, c->beta2, c->epsilon, e) ||
 	    adam_choose(&t->adam, (enum optimizer_kind)c->optimizer, c->weight_decay, e) ||
+	    adam_freeze(&t->adam, &c->freeze, e) ||
 	    exchange_open(&t->exchange, t->model, &t->records, e) || shard_optimizer(t, e) ||
 	    batch_alloc(&t->batch, sentences, tokens, e))
 		return e->code;

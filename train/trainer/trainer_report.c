@@ -19,6 +19,7 @@
 #include "share/base/text.h"
 #include "share/guard/terminal_text.h"
 #include "share/workspace/paths.h"
+#include "train/model/frozen.h"
 #include "train/trainer/tag_shares.h"
 
 #define SHOW_TERMINAL_S 0.5 /* between progress lines */
@@ -51,11 +52,19 @@ static void put_option(struct json_writer *w, const struct conf *c, const char *
 static void put_options(struct json_writer *w, const struct conf *c)
 {
 	static const char *const names[] = {
-		"dropout",	   "attention_dropout", "relu_dropout",	 "seed",     "steps",
-		"max_minutes",	   "batch_tokens",	"micro_batches", "schedule", "noam_factor",
-		"peak_rate",	   "min_rate",		"restart",	 "warmup",   "cooldown",
-		"optimizer",	   "weight_decay",	"beta1",	 "beta2",    "clip",
-		"label_smoothing", "eval_every",	"save_every",	 "r_drop",   "layer_drop",
+		"dropout",	"attention_dropout",
+		"relu_dropout", "seed",
+		"steps",	"max_minutes",
+		"batch_tokens", "micro_batches",
+		"schedule",	"noam_factor",
+		"peak_rate",	"min_rate",
+		"restart",	"warmup",
+		"cooldown",	"optimizer",
+		"freeze",	"weight_decay",
+		"beta1",	"beta2",
+		"clip",		"label_smoothing",
+		"eval_every",	"save_every",
+		"r_drop",	"layer_drop",
 	};
 	struct buf value = { 0 };
 	const struct arch_row *row;
@@ -91,6 +100,25 @@ static int print_tag_shares(const struct trainer *t, struct err *e)
 	return rc;
 }
 
+/* ERR_CONFIG: an impossible option freeze. */
+static int print_frozen_parts(const struct trainer *t, struct err *e)
+{
+	const double all = (double)model_floats(t->model);
+	int64_t floats;
+	size_t n;
+
+	if (!t->conf->freeze.n)
+		return 0;
+	if (frozen_count(&t->conf->freeze, &t->state.shape, &n, &floats, e))
+		return e->code;
+	if (!t->conf->quiet)
+		fprintf(stderr,
+			"freeze: %zu tensors stay as they are; %.1f %% of the weights are "
+			"trained\n",
+			n, 100 * (1 - (double)floats / all));
+	return 0;
+}
+
 int report_start(struct trainer *t, struct err *e)
 {
 	const struct product_format format = trainer_format(t);
@@ -115,6 +143,8 @@ int report_start(struct trainer *t, struct err *e)
 			c->precision == PRECISION_AUTO ? " (precision auto)" : "",
 			t->memory_bytes / (1 << 30), t->comm->size > 1 ? " for each rank" : "");
 	if (!c->quiet && loader_tag_mix(t->loader) && print_tag_shares(t, e))
+		return e->code;
+	if (print_frozen_parts(t, e))
 		return e->code;
 	w = run_records_begin(&t->records, "start");
 	json_put_str(w, "program", PACKAGE_VERSION);

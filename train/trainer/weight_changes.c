@@ -9,6 +9,7 @@
 #include "share/base/mem.h"
 #include "share/base/util.h"
 #include "train/model/arena.h"
+#include "train/model/frozen.h"
 
 #define N_CHUNKS	16
 #define CHUNK_FLOATS	64
@@ -46,7 +47,7 @@ static int take_weight_samples(const struct weight_changes *c, float *sample, st
 }
 
 struct weight_changes *weight_changes_open(struct model *model, struct run_records *records,
-					   struct err *e)
+					   const struct conf_list *frozen, struct err *e)
 {
 	struct weight_changes *c = mem_alloc(1, sizeof(*c), e);
 	int64_t n_floats;
@@ -62,7 +63,7 @@ struct weight_changes *weight_changes_open(struct model *model, struct run_recor
 		return NULL;
 	}
 	for (size_t i = 0; i < n_params; i++) /* vectors have a single row */
-		if (c->matrices[i].rows > 1)
+		if (c->matrices[i].rows > 1 && !frozen_has(frozen, c->matrices[i].name))
 			c->matrices[c->n++] = c->matrices[i];
 	c->before = mem_alloc(2 * c->n, SAMPLE_FLOATS * sizeof(*c->before), e);
 	c->now = c->before ? c->before + c->n * SAMPLE_FLOATS : NULL;

@@ -18,9 +18,12 @@
 
 struct weight_changes;
 
-/* First rank, after the weights are loaded. Borrows both. NULL: failure. */
+/*
+ * First rank, after the weights are loaded. Borrows both. Tensors of the frozen parts (frozen.h) are left out.
+ * NULL: failure.
+ */
 struct weight_changes *weight_changes_open(struct model *model, struct run_records *records,
-					   struct err *e);
+					   const struct conf_list *frozen, struct err *e);
 void weight_changes_close(struct weight_changes *c); /* may be NULL */
 /* Write the records of this step, unless there are some. c NULL (not the first rank): nothing. */
 int weight_changes_report(struct weight_changes *c, struct err *e);

@@ -114,10 +114,9 @@ static void add_prep(struct suggested_step *steps, size_t *n, const char *title)
 }
 
 static void add_form_step(struct suggested_step *steps, size_t *n, const char *title,
-			  const char *command)
+			  const char *command, const char *why)
 {
-	struct suggested_step *s =
-		add_next_step(steps, n, NEXT_STEP_FORM, title, "choose a recipe and its options");
+	struct suggested_step *s = add_next_step(steps, n, NEXT_STEP_FORM, title, why);
 
 	SET_COMMAND(s, command);
 }
@@ -296,9 +295,14 @@ size_t next_steps_find(const struct workspace_index *p, const char *workspace, b
 		add_show_step(steps, &n, "Compare runs with", &p->runs[0].status, TAB_COMPARE,
 			      "curves in one plot, and the options that differ");
 	if (n < NEXT_STEPS_MAX)
-		add_form_step(steps, &n, "Prepare another corpus", "prep");
+		add_form_step(steps, &n, "Prepare another corpus", "prep",
+			      "choose a recipe and its options");
 	if (n < NEXT_STEPS_MAX && p->n_corpora)
-		add_form_step(steps, &n, "Train with other options", "train");
+		add_form_step(steps, &n, "Train with other options", "train",
+			      "choose a recipe and its options");
+	if (n < NEXT_STEPS_MAX && best)
+		add_form_step(steps, &n, "Tune a model on your translations", "tune",
+			      "choose a model and name your files");
 	assert(n <= NEXT_STEPS_MAX);
 	return n;
 }

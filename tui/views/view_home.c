@@ -19,6 +19,7 @@
 #include "tui/run/recipes.h"
 #include "tui/term/draw.h"
 #include "tui/term/list_widget.h"
+#include "tui/views/home_forms.h"
 #include "tui/views/home_preview.h"
 #include "tui/views/home_runs.h"
 #include "tui/views/views.h"
@@ -262,7 +263,9 @@ static unsigned run_suggested_step(struct home *h, struct app_context *w)
 		return open_run_tab(w, s->run, s->tab);
 	}
 	/* the step stays chosen after the question or the form, and after a no */
-	if (s->kind == NEXT_STEP_FORM)
+	if (s->kind == NEXT_STEP_FORM && !strcmp(s->argv[0], "tune"))
+		home_open_tuning(&h->ws_index, w);
+	else if (s->kind == NEXT_STEP_FORM)
 		open_form(h, w, s->argv[0]);
 	else
 		context_run_in_workspace(w, s->title, s->argv);

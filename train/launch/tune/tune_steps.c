@@ -1,0 +1,62 @@
+/* tune_steps.c - see tune_steps.h */
+#include "train/launch/tune/tune_steps.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "share/base/proc.h"
+#include "share/workspace/paths.h"
+
+void tune_step_add(struct tune_step *s, const char *word)
+{
+	assert(s->n + 1 < TUNE_MAX_WORDS);
+	s->words[s->n++] = word;
+}
+
+/* Unlike SIG_IGN, programs that exec starts do not inherit it. */
+static void do_nothing(int number)
+{
+	(void)number;
+}
+
+static int read_output(int fd, struct buf *to, struct err *e)
+{
+	char bytes[4096];
+	ssize_t got;
+
+	while ((got = read(fd, bytes, sizeof(bytes))) > 0 || (got < 0 && errno == EINTR))
+		if (got > 0)
+			buf_add(to, bytes, (size_t)got);
+	return got < 0 ? err_set_errno(e, ERR_IO, "cannot read the output of a step")
+		       : buf_check(to, e);
+}
+
+int tune_step_run(const char *program, const struct tune_step *s, struct buf *output, int *status,
+		  struct err *e)
+{
+	const struct sigaction wait = { .sa_handler = do_nothing };
+	const char *argv[TUNE_MAX_WORDS + 1] = { NULL };
+	char *path = paths_program(program, e);
+	struct sigaction before;
+	struct proc p;
+	int rc = path ? 0 : e->code;
+
+	argv[0] = path;
+	for (size_t i = 0; i < s->n; i++)
+		argv[i + 1] = s->words[i];
+	sigaction(SIGINT, &wait, &before);
+	if (!rc)
+		rc = proc_start(&p, argv, PROC_DIE_WITH_PARENT | (output ? PROC_PIPE_OUT : 0), e);
+	if (!rc) {
+		const int failed = output ? read_output(p.out, output, e) : 0;
+
+		rc = proc_wait(&p, status, e);
+		rc = failed ? failed : rc;
+	}
+	sigaction(SIGINT, &before, NULL);
+	free(path);
+	return rc;
+}
