@@ -36,7 +36,7 @@ int export_refuse(const struct export_job *x, const struct export_format *f, str
 }
 
 /* Is value one of "a|b|c"? */
-static bool is_among(const char *values, const char *value)
+static bool is_limit_value(const char *values, const char *value)
 {
 	const size_t n = strlen(value);
 
@@ -59,7 +59,7 @@ static int check_limit(const struct export_format *f, const struct export_limit 
 	if (!row)
 		return err_set(e, ERR_INTERNAL, "there is no fact %s", limit->fact);
 	arch_text(x->shape, row, text);
-	return is_among(limit->values, text)
+	return is_limit_value(limit->values, text)
 		       ? 0
 		       : export_refuse(x, f, e, "its %s is %s: %s", row->name, text, limit->reason);
 }

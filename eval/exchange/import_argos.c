@@ -152,7 +152,7 @@ int import_unpack_argos(const char *package, const char *folder, struct err *e)
 
 /* ---- metadata ---------------------------------------------------------- */
 
-static int read_metadata(struct import_job *m, struct err *e)
+static int read_package_metadata(struct import_job *m, struct err *e)
 {
 	static const char *const keys[][2] = { { "from_code", "source_language" },
 					       { "to_code", "target_language" } };
@@ -205,7 +205,7 @@ static int open_argos(struct import_job *m, struct err *e)
 	if (!rc)
 		rc = read_recipe(m, e);
 	if (!rc)
-		rc = read_metadata(m, e);
+		rc = read_package_metadata(m, e);
 	free(m->pieces);
 	m->pieces = rc ? NULL : mem_strdup(m->unpacked, e);
 	m->unpacked_file = m->pieces ? file_path(e, "%s/model.bin", m->unpacked) : NULL;

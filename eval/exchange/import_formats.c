@@ -285,8 +285,8 @@ int import_protect_tags(struct import_job *m, const struct token_list *w, struct
 }
 
 /* Are two files of the folder equal? */
-static int compare_files(const struct import_job *m, const char *a, const char *b, bool *are_equal,
-			 struct err *e)
+static int compare_spm_files(const struct import_job *m, const char *a, const char *b,
+			     bool *are_equal, struct err *e)
 {
 	char *paths[] = { file_path(e, "%s/%s", m->folder, a),
 			  file_path(e, "%s/%s", m->folder, b) };
@@ -312,7 +312,7 @@ int import_stage_pair(struct import_job *m, bool is_separate, struct err *e)
 	bool is_joint = !is_separate && import_option_given(m->c, "vocabularies") &&
 			m->c->vocabularies == VOCABULARIES_JOINT;
 
-	if (is_joint && compare_files(m, "source.spm", "target.spm", &is_joint, e))
+	if (is_joint && compare_spm_files(m, "source.spm", "target.spm", &is_joint, e))
 		return e->code;
 	if (import_set_text_options(m, is_separate ? "separate" : is_joint ? "joint" : "merged", e))
 		return e->code;

@@ -57,7 +57,8 @@ static int open_weights(struct model_export *x, const struct ckpt_source *from, 
 	return x->weights ? 0 : e->code;
 }
 
-static int open_model(struct model_export *x, const struct ckpt_source *from, struct err *e)
+static int open_exported_model(struct model_export *x, const struct ckpt_source *from,
+			       struct err *e)
 {
 	struct ckpt_check *check = ckpt_check_start(from, e);
 	int rc = check ? ckpt_check_finish(check, e) : e->code;
@@ -96,7 +97,7 @@ int model_export_write(const struct ckpt_source *from, const struct export_forma
 
 	x.job.text = &x.text;
 	x.job.shape = &x.state.shape;
-	rc = open_model(&x, from, e);
+	rc = open_exported_model(&x, from, e);
 	if (!rc)
 		rc = export_check_format(format, &x.job, e);
 	if (!rc)

@@ -35,7 +35,7 @@ struct weight_rule {
 	int of, from, rows; /* in units of d_model; see weight_map.def */
 	const char *own_name;
 	int to;
-	int half; /* of the own tensor: 1 first, 2 second half, in models with gated_ffn; 0: all of it */
+	int half; /* with gated_ffn 1: first half of the own rows, 2: second half; 0: all rows */
 };
 
 /* A tensor with a row, or an element, for each token. */

@@ -5,10 +5,10 @@
 #include <unistd.h>
 
 #include "eval/exchange/ct2.h"
+#include "eval/exchange/export_format.h"
 #include "eval/exchange/import.h"
 #include "eval/exchange/import_reader.h"
 #include "eval/exchange/import_vocabulary.h"
-#include "eval/exchange/export_format.h"
 #include "eval/exchange/model_export.h"
 #include "eval/exchange/weight_map.h"
 #include "share/format/json.h"
