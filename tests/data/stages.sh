@@ -107,6 +107,11 @@ says "a corpus has no pieces for itself" 78 'is the corpus itself' prep --dry-ru
 same "--max-tokens redoes encoding and what follows" "$(would_run --max-tokens 40)" "encode pack ledger "
 same "--vocabulary-size redoes nothing without SentencePiece" "$(would_run --vocabulary-size 99)" ""
 same "--encoding redoes all" "$(would_run --encoding utf8)" "$all"
+printf 'a\tb\n' >"$tmp/both.tsv"
+same "--train-pairs redoes all" "$(would_run --train-pairs "$tmp/both.tsv")" "$all"
+same "--dev-pairs redoes all" "$(would_run --dev-pairs "$tmp/both.tsv")" "$all"
+same "--test-pairs redoes all" "$(would_run --test-pairs "$tmp/both.tsv")" "$all"
+same "--pair-columns redoes all" "$(would_run --pair-columns 1,2)" "$all"
 same "--repair redoes nothing" "$(would_run --repair)" ""
 same "a seed redoes packing and what follows" "$(would_run seed.ini)" "pack ledger "
 same "other names of the same texts redo the ledger" "$(would_run renamed.ini)" "ledger "
@@ -119,6 +124,7 @@ cat >"$tmp/known" <<END
 aggressive
 corpus
 demo-pairs
+dev-pairs
 dev-source
 dev-tags
 dev-target
@@ -144,6 +150,7 @@ min-frequency
 min-words
 normalize
 overlap
+pair-columns
 pieces-from
 protect
 repair
@@ -155,10 +162,12 @@ source-tokenize
 source-vocabulary-size
 tag-languages
 target-language
+test-pairs
 test-source
 test-tags
 test-target
 tokenize
+train-pairs
 train-source
 train-tags
 train-target

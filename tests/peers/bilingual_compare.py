@@ -320,7 +320,7 @@ def measure(program, en, de, n, folder):
             _, status, used = os.wait4(child.pid, 0)
             child.returncode = status
             print(f"  {name:18} {used.ru_utime + used.ru_stime:6.2f} s of processor, {time.monotonic() - began:6.2f} s, "
-                  f"{used.ru_maxrss / 1024:6.0f} MB, status {status}")
+                  f"status {status}")
 
 
 def main():

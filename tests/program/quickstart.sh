@@ -49,8 +49,8 @@ for row in 'fedora|ID=fedora|dnf install gcc glibc-devel make .*pcre2-devel .*li
 	'Rocky Linux|ID=rocky ID_LIKE="rhel centos fedora"|dnf install gcc glibc-devel make ' \
 	'Arch|ID=arch|pacman -S gcc glibc make .*pcre2 .*openssl' \
 	'openSUSE|ID=opensuse-tumbleweed ID_LIKE=suse|zypper install gcc .*libopenssl-devel' \
-	'Alpine|ID=alpine|apk add gcc musl-dev make .*pcre2-dev .*libseccomp-dev$' \
-	'Debian|ID=debian|apt-get install gcc libc6-dev make .*libpcre2-dev .*libseccomp-dev$' \
+	'Alpine|ID=alpine|apk add gcc musl-dev make .*pcre2-dev .*libseccomp-dev expat-dev$' \
+	'Debian|ID=debian|apt-get install gcc libc6-dev make .*libpcre2-dev .*libseccomp-dev libexpat1-dev$' \
 	'a system like Ubuntu|ID=mint ID_LIKE=ubuntu|apt-get install gcc '; do
 	ids=${row#*|}
 	eval "set -- ${ids%%|*}"
