@@ -61,7 +61,7 @@ void run_records_end_line(struct run_records *r)
 
 /* sign: NULL, or that of a warning. */
 static int write_level_event(struct run_records *r, const char *level, const char *sign,
-			   const char *text)
+			     const char *text)
 {
 	struct json_writer *w;
 
