@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "data/inspect/origin.h"
+#include "data/pipeline/pipeline.h"
 #include "data/shard/shard.h"
 #include "data/source/corpus.h"
-#include "data/pipeline/pipeline.h"
 #include "data/text/clean.h"
 #include "share/base/file.h"
 #include "share/base/mem.h"

@@ -8,8 +8,8 @@
 
 #include "data/data_command.h"
 #include "data/inspect/drop_ledger_read.h"
-#include "data/source/corpus.h"
 #include "data/pipeline/piece_trace.h"
+#include "data/source/corpus.h"
 #include "share/base/file.h"
 #include "share/base/number_format.h"
 #include "share/base/text.h"

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/subword/bpe.h"
 #include "data/sentencepiece/sp.h"
+#include "data/subword/bpe.h"
 #include "data/text/clean.h"
 #include "data/text/tokenize.h"
 #include "share/base/file.h"

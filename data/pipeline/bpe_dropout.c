@@ -18,9 +18,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "data/pipeline/pipeline.h"
 #include "data/subword/bpe_codes.h"
 #include "data/subword/bpe_line.h"
-#include "data/pipeline/pipeline.h"
 #include "share/base/mem.h"
 #include "share/base/rng.h"
 

@@ -13,8 +13,8 @@
 #ifndef WERKBANK_DATA_PIPELINE_PIECE_TRACE_H
 #define WERKBANK_DATA_PIPELINE_PIECE_TRACE_H
 
-#include "data/subword/bpe_trace.h"
 #include "data/pipeline/pipeline.h"
+#include "data/subword/bpe_trace.h"
 
 struct piece_tracer;
 

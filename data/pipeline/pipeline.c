@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/subword/bpe.h"
 #include "data/pipeline/pair_tools.h"
 #include "data/sentencepiece/sp.h"
+#include "data/subword/bpe.h"
 #include "data/text/chars.h"
 #include "share/base/file.h"
 #include "share/base/mem.h"

@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
-#include "data/shard/shard.h"
 #include "data/pipeline/pipeline.h"
+#include "data/shard/shard.h"
 #include "data/text/sentences.h"
 #include "share/base/file.h"
 #include "share/base/mem.h"

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/prep/parallel.h"
 #include "data/pipeline/line_tags.h"
+#include "data/prep/parallel.h"
 #include "share/base/hash.h"
 #include "share/base/mem.h"
 

@@ -10,11 +10,11 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "data/pipeline/line_tags.h"
 #include "data/prep/prep_report.h"
 #include "data/prep/prep_verdicts.h"
 #include "data/prep/round_trip.h"
 #include "data/source/corpus.h"
-#include "data/pipeline/line_tags.h"
 #include "data/text/tokenize.h"
 #include "share/base/clock.h"
 #include "share/base/file.h"

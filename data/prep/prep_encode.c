@@ -13,10 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "data/pipeline/pipeline.h"
 #include "data/prep/prep_pairs.h"
 #include "data/prep/prep_pieces.h"
 #include "data/prep/word_ids.h"
-#include "data/pipeline/pipeline.h"
 #include "data/text/chars.h"
 #include "data/words/vocab.h"
 #include "share/base/file.h"

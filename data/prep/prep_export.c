@@ -17,9 +17,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "data/pipeline/pipeline.h"
 #include "data/prep/parallel.h"
 #include "data/prep/prep_pairs.h"
-#include "data/pipeline/pipeline.h"
 #include "share/base/file.h"
 #include "share/base/mem.h"
 

@@ -3,11 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "data/pipeline/pipeline.h"
 #include "data/prep/prep_pairs.h"
 #include "data/prep/prep_pieces.h"
-#include "data/subword/bpe.h"
-#include "data/pipeline/pipeline.h"
 #include "data/sentencepiece/sp.h"
+#include "data/subword/bpe.h"
 #include "data/words/word_counter.h"
 #include "share/base/file.h"
 #include "share/base/number_format.h"

@@ -9,10 +9,10 @@
 
 #include <stdint.h>
 
+#include "data/pipeline/pipeline.h"
 #include "data/prep/external_shuffle.h"
 #include "data/prep/prep_stages.h"
 #include "data/shard/shuffle.h"
-#include "data/pipeline/pipeline.h"
 #include "share/base/buf.h"
 
 struct pair_words {

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "data/pipeline/pipeline.h"
 #include "data/prep/prep_plan.h"
 #include "data/source/manifest.h"
-#include "data/pipeline/pipeline.h"
 #include "data/text/chars.h"
 #include "share/base/file.h"
 #include "share/base/flow.h"

@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "data/pipeline/pipeline.h"
 #include "data/prep/parallel.h"
 #include "data/prep/prep_pairs.h"
 #include "data/prep/word_ids.h"
 #include "data/shard/shard.h"
-#include "data/pipeline/pipeline.h"
 #include "share/base/file.h"
 #include "share/base/mem.h"
 #include "share/base/number_format.h"

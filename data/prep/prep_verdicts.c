@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "data/judge/corpus_judge.h"
+#include "data/pipeline/line_tags.h"
 #include "data/prep/pair_rules.h"
 #include "data/prep/parallel.h"
-#include "data/pipeline/line_tags.h"
 #include "share/base/mem.h"
 #include "share/base/number_format.h"
 #include "share/base/text.h"

@@ -2,8 +2,8 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#include "data/prep/prep_pairs.h"
 #include "data/pipeline/pipeline.h"
+#include "data/prep/prep_pairs.h"
 #include "share/base/flow.h"
 #include "share/base/mem.h"
 

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/prep/parallel.h"
 #include "data/pipeline/pair_tools.h"
 #include "data/pipeline/pipeline.h"
+#include "data/prep/parallel.h"
 #include "data/text/chars.h"
 #include "share/base/file.h"
 #include "share/base/text.h"

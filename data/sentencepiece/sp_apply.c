@@ -11,11 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/subword/bpe_line.h"
 #include "data/sentencepiece/sp.h"
 #include "data/sentencepiece/sp_kind.h"
 #include "data/sentencepiece/sp_lattice.h"
 #include "data/sentencepiece/sp_model.h"
+#include "data/subword/bpe_line.h"
 #include "data/text/chars.h"
 #include "share/base/file.h"
 #include "share/base/mem.h"

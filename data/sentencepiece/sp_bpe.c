@@ -11,8 +11,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "data/subword/bpe_line.h"
 #include "data/sentencepiece/sp_kind.h"
+#include "data/subword/bpe_line.h"
 #include "data/words/intern.h"
 #include "share/base/mem.h"
 

@@ -11,12 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/subword/bpe_line.h"
-#include "data/subword/bpe_merger.h"
 #include "data/sentencepiece/sp.h"
 #include "data/sentencepiece/sp_model.h"
 #include "data/sentencepiece/sp_rules.h"
 #include "data/sentencepiece/unigram_learn.h"
+#include "data/subword/bpe_line.h"
+#include "data/subword/bpe_merger.h"
 #include "data/text/icu.h"
 #include "data/words/text_counts.h"
 #include "share/base/file.h"

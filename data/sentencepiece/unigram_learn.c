@@ -15,10 +15,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/subword/bpe_line.h"
 #include "data/sentencepiece/piece_trie.h"
 #include "data/sentencepiece/unigram_seeds.h"
 #include "data/sentencepiece/unigram_text.h"
+#include "data/subword/bpe_line.h"
 #include "share/base/buf.h"
 #include "share/base/flow.h"
 #include "share/base/mem.h"

@@ -22,10 +22,10 @@
 
 #include <stdint.h>
 
+#include "data/pipeline/resplit.h"
 #include "data/shard/shard.h"
 #include "data/shard/tag_mix.h"
 #include "data/shard/token_batch.h"
-#include "data/pipeline/resplit.h"
 
 struct loader;
 

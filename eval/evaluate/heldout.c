@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "data/pipeline/line_tags.h"
 #include "data/shard/shard.h"
 #include "data/source/corpus.h"
-#include "data/pipeline/line_tags.h"
 #include "eval/metrics/chrf.h"
 #include "share/base/clock.h"
 #include "share/base/file.h"

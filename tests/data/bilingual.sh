@@ -1,4 +1,5 @@
 #!/bin/sh
+# shellcheck disable=SC3045 # ulimit -v, which dash and bash have
 # bilingual.sh - translation memories as a user meets them: prep of TMX, XLIFF, PO and tables, the command pairs, XML bombs.
 # Last line: the tally, which tests/tally.sh counts.
 set -u

@@ -5,11 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "data/pipeline/pipeline.h"
+#include "data/pipeline/resplit.h"
 #include "data/shard/loader.h"
 #include "data/subword/bpe.h"
 #include "data/subword/bpe_codes.h"
-#include "data/pipeline/pipeline.h"
-#include "data/pipeline/resplit.h"
 #include "share/base/file.h"
 #include "share/base/lines.h"
 #include "share/base/mem.h"

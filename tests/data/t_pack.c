@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "data/pipeline/pipeline.h"
 #include "data/prep/external_shuffle.h"
 #include "data/prep/prep_stages.h"
 #include "data/prep/token_column.h"
@@ -11,7 +12,6 @@
 #include "data/shard/shard.h"
 #include "data/shard/shuffle.h"
 #include "data/subword/bpe.h"
-#include "data/pipeline/pipeline.h"
 #include "share/base/file.h"
 #include "share/base/mem.h"
 #include "share/base/text.h"

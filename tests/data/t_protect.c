@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/subword/bpe.h"
 #include "data/pipeline/pipeline.h"
 #include "data/pipeline/resplit.h"
 #include "data/sentencepiece/sp.h"
+#include "data/subword/bpe.h"
 #include "data/text/chars.h"
 #include "data/text/protect.h"
 #include "share/base/file.h"

@@ -4,10 +4,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "data/pipeline/pipeline.h"
 #include "data/prep/blocks.h"
 #include "data/prep/prep_stages.h"
 #include "data/prep/token_column.h"
-#include "data/pipeline/pipeline.h"
 #include "data/text/clean.h"
 #include "share/base/file.h"
 #include "share/base/hash.h"

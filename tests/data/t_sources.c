@@ -4,13 +4,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "data/pipeline/pipeline.h"
 #include "data/prep/parallel.h"
 #include "data/prep/prep.h"
 #include "data/shard/shard.h"
 #include "data/source/archive.h"
 #include "data/source/corpus.h"
 #include "data/source/manifest.h"
-#include "data/pipeline/pipeline.h"
 #include "share/base/file.h"
 #include "share/base/text.h"
 

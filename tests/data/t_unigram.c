@@ -10,8 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "data/sentencepiece/piece_trie.h"
 #include "data/pipeline/resplit.h"
+#include "data/sentencepiece/piece_trie.h"
 #include "data/sentencepiece/sp.h"
 #include "data/sentencepiece/sp_lattice.h"
 #include "data/words/vocab.h"

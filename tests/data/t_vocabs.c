@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "data/pipeline/vocabs.h"
 #include "data/shard/shard.h"
 #include "data/shard/shortlist.h"
-#include "data/pipeline/vocabs.h"
 #include "share/base/file.h"
 #include "share/base/util.h"
 #include "share/conf/text_facts.h"

@@ -5,12 +5,12 @@
 
 #include "data/bilingual/bilingual.h"
 #include "data/prep/token_column.h"
+#include "data/sentencepiece/sp.h"
 #include "data/shard/shard.h"
 #include "data/shard/shortlist.h"
 #include "data/source/archive.h"
 #include "data/source/manifest_internal.h"
 #include "data/subword/bpe.h"
-#include "data/sentencepiece/sp.h"
 #include "data/text/encoding.h"
 #include "data/text/protect.h"
 #include "data/text/sgm.h"

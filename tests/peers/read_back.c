@@ -13,8 +13,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "data/source/archive.h"
 #include "data/sentencepiece/sp_model.h"
+#include "data/source/archive.h"
 #include "data/text/sgm.h"
 #include "share/base/hash.h"
 #include "share/base/text.h"

@@ -36,10 +36,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "data/pipeline/vocabs.h"
 #include "data/shard/loader.h"
 #include "data/shard/shard.h"
 #include "data/shard/token_batch.h"
-#include "data/pipeline/vocabs.h"
 #include "kernels/profile.h"
 #include "share/base/err.h"
 #include "share/base/statistics.h"
