@@ -149,7 +149,7 @@ other() {
 	normalize | aggressive | drop_* | repair) echo yes ;;
 	overlap) echo drop ;;
 	pieces_from) echo nothing ;;
-	max_foreign) echo 0.5 ;;
+	max_foreign | general_share) echo 0.5 ;;
 	*) echo 17 ;;
 	esac
 }
