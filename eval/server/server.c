@@ -423,7 +423,7 @@ static int supervise(struct supervisor *s, struct err *e)
 		if (end_is_asked && !is_ending) {
 			is_ending = true;
 			server_notify("STOPPING=1");
-			kill(s->listener, SIGTERM);
+			proc_signal(s->listener, SIGTERM);
 		}
 		if (p.revents & POLLHUP)
 			s->control = -1; /* poll() leaves it out */
@@ -437,7 +437,7 @@ static int supervise(struct supervisor *s, struct err *e)
 static void end_children(struct supervisor *s)
 {
 	if (s->listener > 0) {
-		kill(s->listener, SIGTERM);
+		proc_signal(s->listener, SIGTERM);
 		waitpid(s->listener, NULL, 0);
 	}
 	for (size_t i = 0; i < ARRAY_LEN(s->children); i++)

@@ -230,10 +230,24 @@ static void check_connections(struct server_loop *l, double now)
 		struct connection *c = &l->connections[i];
 
 		connection_check(l->state, c, now);
-		if (l->state->is_ending && c->state == CONNECTION_READING && !c->in.len)
+		if (l->state->is_ending && c->state == CONNECTION_READING && !c->in.len &&
+		    (c->began > 0 || now > l->end_at - SERVER_END_S + SERVER_FRESH_S))
 			connection_close(l->state, c);
 		l->state->n_connections += c->state != CONNECTION_FREE;
 	}
+}
+
+/* After SIGTERM: clients that have connected are served, no further ones. */
+static void begin_end(struct server_loop *l, double now)
+{
+	for (size_t i = 0; i < l->n_listeners; i++)
+		accept_clients(l, l->listeners[i], now);
+	for (size_t i = 0; i < SERVER_MAX_CONNECTIONS; i++)
+		if (connection_is_idle(&l->connections[i]))
+			l->connections[i].deadline =
+				fmin(l->connections[i].deadline, now + SERVER_FRESH_S);
+	l->state->is_ending = true;
+	l->end_at = now + SERVER_END_S;
 }
 
 static int turn_loop(struct server_loop *l, struct err *e)
@@ -247,10 +261,6 @@ static int turn_loop(struct server_loop *l, struct err *e)
 	if (ppoll(l->polled, (nfds_t)l->n_polled, &timeout, &l->signals) < 0 && errno != EINTR)
 		return err_set_errno(e, ERR_INTERNAL, "the server cannot wait for clients");
 	now = clock_mono_s();
-	if (end_is_asked && !l->state->is_ending) {
-		l->state->is_ending = true;
-		l->end_at = now + SERVER_END_S;
-	}
 	while (p->revents && take_note(l))
 		;
 	p++;
@@ -263,6 +273,8 @@ static int turn_loop(struct server_loop *l, struct err *e)
 	for (size_t i = 0; i < l->n_listeners; i++)
 		if (p[i].fd >= 0 && p[i].revents)
 			accept_clients(l, p[i].fd, now);
+	if (end_is_asked && !l->state->is_ending)
+		begin_end(l, now);
 	limit_bodies(l, now);
 	queue_expire(l->state->queue, now);
 	update_decoders(l, now);

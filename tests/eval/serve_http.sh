@@ -220,4 +220,12 @@ says "metrics: a key" 0 '^200 ' ask /metrics -H 'Authorization: Bearer correct-k
 says "a limit of characters" 0 '^400 .*at most 50' ask /translate -d "q=$(head -c 60 /dev/zero | tr '\0' a)" -d source=en -d target=de -d api_key=correct-key
 says "CORS" 0 'Access-Control-Allow-Origin: https://example.org' curl -sS -m 20 -D - -o "$tmp/body" -X OPTIONS "http://127.0.0.1:$port/translate"
 stop "SIGTERM ends the second server"
+
+# ---- a socket of systemd, which replaces --listen ----
+"$top/tests/raw_client" listen "$tmp/port" "$top/werkbank-eval" serve --listen 192.0.2.1:1 --model "$tmp/model" "$@" >"$tmp/log" 2>&1 &
+server=$!
+for _ in $(seq 100); do grep -q ready "$tmp/log" && break; sleep 0.1; done
+port=$(cat "$tmp/port")
+same "a passed socket, languages of the model" "$(ask /languages)" '200 [{"code":"en","name":"English","targets":["de"]}]'
+stop "SIGTERM ends the third server"
 tally
