@@ -17,8 +17,9 @@ dist_doc_DATA = README.md NEWS.md SECURITY.md %D%/doc/tutorial.md %D%/doc/your-o
 	%D%/doc/serving.md
 EXTRA_DIST += %D%/packaging/Containerfile %D%/packaging/aarch64.sh %D%/packaging/deb.sh %D%/packaging/sbom.sh \
 	%D%/packaging/debian/changelog %D%/packaging/debian/control %D%/packaging/debian/copyright \
-	%D%/packaging/debian/rules %D%/packaging/debian/source/format \
-	%D%/systemd/werkbank-serve.service %D%/systemd/werkbank-serve.socket
+	%D%/packaging/debian/rules %D%/packaging/debian/source/format
+systemddir = $(pkgdatadir)/systemd
+dist_systemd_DATA = %D%/systemd/werkbank-serve.service %D%/systemd/werkbank-serve.socket
 
 # The libraries of this build, as SPDX: werkbank-VERSION.spdx.
 sbom:

@@ -51,7 +51,7 @@ short connection_events(const struct connection *c)
 
 /* ---- answers ---- */
 
-static void write_head(const struct server_state *s, struct connection *c)
+static void write_answer_head(const struct server_state *s, struct connection *c)
 {
 	const struct api_answer *a = &c->answer;
 
@@ -86,7 +86,7 @@ static void begin_answer(struct server_state *s, struct connection *c, double no
 	c->keeps_open &= !s->is_ending;
 	if (c->answer.body.failed)
 		api_refuse(&c->answer, 500, "no memory for the answer");
-	write_head(s, c);
+	write_answer_head(s, c);
 	buf_add(&c->out, c->answer.body.data, c->answer.body.len);
 	metrics_count_answer(&s->metrics, c->answer.path ? c->answer.path : "other",
 			     c->answer.status);
@@ -220,7 +220,7 @@ static void read_request(struct server_state *s, struct connection *c, size_t fr
 }
 
 /* Reads what has come, at most a part, so that no client keeps the others waiting. */
-static void read_bytes(struct server_state *s, struct connection *c, double now)
+static void read_client_bytes(struct server_state *s, struct connection *c, double now)
 {
 	char *room = buf_reserve(&c->in, READ_BYTES);
 	const ssize_t n = room ? read(c->fd, room, READ_BYTES) : 0;
@@ -279,7 +279,7 @@ void connection_handle(struct server_state *s, struct connection *c, short event
 		if (events)
 			write_bytes(s, c, now);
 	} else if (events) {
-		read_bytes(s, c, now);
+		read_client_bytes(s, c, now);
 	}
 }
 

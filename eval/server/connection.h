@@ -24,7 +24,8 @@ enum connection_state {
 	CONNECTION_READING, /* waits for a request or the rest of one */
 	CONNECTION_WAITING, /* the request is being translated */
 	CONNECTION_WRITING,
-	CONNECTION_DRAINING /* the answer is written; what still comes is thrown away, so that the client gets it */
+	/* the answer is written; what still comes is thrown away, so that the client gets the answer */
+	CONNECTION_DRAINING
 };
 
 struct connection {
@@ -36,7 +37,7 @@ struct connection {
 	double deadline;	       /* of the state; infinite while waiting */
 	double began;		       /* first byte of the request */
 	size_t head_bytes, body_bytes; /* of the request; head_bytes 0: the head is incomplete */
-	bool is_unread; /* `in` has bytes behind the request before: connection_check() looks at them */
+	bool is_unread; /* `in` has bytes of a further request, for connection_check() */
 	bool keeps_open;
 	struct api_answer answer;
 };

@@ -13,7 +13,7 @@
 #define READ_BYTES ((size_t)65536)
 #define TURN_BYTES ((size_t)1 << 20) /* read from a decoder in one turn */
 
-static void close_pipes(struct decoder_pipes *p)
+static void close_decoder_pipes(struct decoder_pipes *p)
 {
 	if (p->in >= 0)
 		close(p->in);
@@ -31,8 +31,8 @@ void decoder_link_begin(struct decoder_link *d, int model)
 
 void decoder_link_close(struct decoder_link *d)
 {
-	close_pipes(&d->now);
-	close_pipes(&d->next);
+	close_decoder_pipes(&d->now);
+	close_decoder_pipes(&d->next);
 	buf_free(&d->to_send);
 }
 
@@ -40,7 +40,7 @@ void decoder_link_add(struct decoder_link *d, int in, int out, int generation)
 {
 	struct decoder_pipes *p = d->now.out < 0 ? &d->now : &d->next;
 
-	close_pipes(p);
+	close_decoder_pipes(p);
 	fcntl(in, F_SETFL, O_NONBLOCK);
 	fcntl(out, F_SETFL, O_NONBLOCK);
 	*p = (struct decoder_pipes){ .in = in, .out = out, .generation = generation };
@@ -52,7 +52,7 @@ bool decoder_link_is_ready(const struct decoder_link *d)
 }
 
 /* Reads what has come; false: the process has closed its output, or sends too much. */
-static bool read_answers(struct decoder_pipes *p)
+static bool read_decoder_output(struct decoder_pipes *p)
 {
 	for (size_t total = 0; total < TURN_BYTES;) {
 		char *room = buf_reserve(&p->received, READ_BYTES);
@@ -118,7 +118,7 @@ static void lose_decoder(struct decoder_link *d, struct translation_queue *q)
 {
 	d->n_deaths++;
 	queue_return(q, &d->batch);
-	close_pipes(&d->now);
+	close_decoder_pipes(&d->now);
 	buf_clear(&d->to_send);
 	d->sent = 0;
 }
@@ -174,14 +174,14 @@ struct decoder_news decoder_link_update(struct decoder_link *d, struct translati
 	struct decoder_news news = { .has_ready = false };
 
 	if (d->next.out >= 0) {
-		const bool is_open = read_answers(&d->next);
+		const bool is_open = read_decoder_output(&d->next);
 
 		take_ready_line(d, &d->next, &news);
 		if (!is_open)
-			close_pipes(&d->next);
+			close_decoder_pipes(&d->next);
 	}
 	if (d->now.out >= 0) {
-		const bool is_open = read_answers(&d->now);
+		const bool is_open = read_decoder_output(&d->now);
 
 		take_ready_line(d, &d->now, &news);
 		take_answer(d, q, now, e);
@@ -193,7 +193,7 @@ struct decoder_news decoder_link_update(struct decoder_link *d, struct translati
 			lose_decoder(d, q);
 	}
 	if (!d->batch.n && d->next.out >= 0 && (d->next.is_ready || d->now.out < 0)) {
-		close_pipes(&d->now); /* the old one ends with its input */
+		close_decoder_pipes(&d->now); /* the old one ends with its input */
 		d->now = d->next;
 		d->next = (struct decoder_pipes){ .in = -1, .out = -1 };
 	}

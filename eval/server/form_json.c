@@ -18,7 +18,7 @@ struct form {
 	size_t n;
 };
 
-static int hex_digit(char c)
+static int form_hex_digit(char c)
 {
 	return c >= '0' && c <= '9'   ? c - '0'
 	       : c >= 'a' && c <= 'f' ? c - 'a' + 10
@@ -34,8 +34,8 @@ static int decode_part(struct form *f, const char *text, size_t n, struct form_p
 		char c = text[i] == '+' ? ' ' : text[i];
 
 		if (c == '%') {
-			const int high = i + 2 < n ? hex_digit(text[i + 1]) : -1,
-				  low = i + 2 < n ? hex_digit(text[i + 2]) : -1;
+			const int high = i + 2 < n ? form_hex_digit(text[i + 1]) : -1,
+				  low = i + 2 < n ? form_hex_digit(text[i + 2]) : -1;
 
 			if (high < 0 || low < 0)
 				return err_set(e, ERR_DATA, "the form has an incomplete %%-escape");

@@ -172,7 +172,8 @@ static int use_field(const struct http_text *name, const struct http_text *value
 }
 
 /* NAME ":" blanks VALUE blanks, without control characters and without a blank before the colon (5). */
-static int read_field(const char *line, size_t n, struct http_request *r, struct field_facts *facts)
+static int read_head_field(const char *line, size_t n, struct http_request *r,
+			   struct field_facts *facts)
 {
 	const struct http_text name = { line, token_bytes(line, n) };
 	struct http_text value = { line + name.n + 1, n - name.n - 1 };
@@ -241,7 +242,7 @@ int http_request_read(const char *bytes, size_t n, struct http_request *r)
 			r->head_bytes = at + 2;
 			return check_fields(r, &facts, is_old);
 		}
-		status = lines ? read_field(bytes + at, length, r, &facts)
+		status = lines ? read_head_field(bytes + at, length, r, &facts)
 			       : read_request_line(bytes + at, length, r, &is_old);
 		if (status)
 			return status;

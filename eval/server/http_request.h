@@ -1,7 +1,7 @@
 /*
  * http_request.h - the strict reader of HTTP/1.1 requests
  *
- * A server behind a proxy must end each request where the proxy ends it. So every form on which servers differ is
+ * A server and its proxy must agree where each request ends. So every form on which servers differ is
  * refused: two lengths, a length together with a transfer coding, transfer codings at all, line ends without CR, blanks
  * before a colon, folded lines, control characters, no Host or two. RFC 9112 allows this strictness.
  */

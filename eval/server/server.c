@@ -84,7 +84,7 @@ static int add_word(struct served_model *m, struct err *e, const char *text)
 }
 
 /* The options of this command line that a decoder takes, as they were given. */
-static int add_options(struct served_model *m, const struct conf *c, struct err *e)
+static int add_decoder_options(struct served_model *m, const struct conf *c, struct err *e)
 {
 	const char *section, *name;
 
@@ -145,7 +145,7 @@ static int add_model(struct supervisor *s, const char *option, const char *value
 	    add_word(m, e, "--serve") || add_word(m, e, "--quiet") || add_word(m, e, option) ||
 	    add_word(m, e, value))
 		return e->code;
-	return add_options(m, s->conf, e);
+	return add_decoder_options(m, s->conf, e);
 }
 
 static int list_models(struct supervisor *s, struct err *e)

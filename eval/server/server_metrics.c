@@ -37,7 +37,8 @@ void metrics_count_seconds(struct server_metrics *m, double seconds)
 	m->seconds_sum += seconds;
 }
 
-static void write_head(struct buf *out, const char *name, const char *type, const char *help)
+static void metrics_write_head(struct buf *out, const char *name, const char *type,
+			       const char *help)
 {
 	buf_printf(out, "# HELP werkbank_%s %s\n# TYPE werkbank_%s %s\n", name, help, name, type);
 }
@@ -45,7 +46,7 @@ static void write_head(struct buf *out, const char *name, const char *type, cons
 static void write_number(struct buf *out, const char *name, const char *type, const char *help,
 			 double value)
 {
-	write_head(out, name, type, help);
+	metrics_write_head(out, name, type, help);
 	buf_printf(out, "werkbank_%s %.15g\n", name, value);
 }
 
@@ -53,8 +54,8 @@ static void write_seconds(const struct server_metrics *m, struct buf *out)
 {
 	int64_t n = 0;
 
-	write_head(out, "translation_seconds", "histogram",
-		   "Seconds from a translation request to its answer.");
+	metrics_write_head(out, "translation_seconds", "histogram",
+			   "Seconds from a translation request to its answer.");
 	for (size_t i = 0; i <= METRICS_BUCKETS; i++) {
 		n += m->seconds[i];
 		if (i < METRICS_BUCKETS)
@@ -79,7 +80,7 @@ static void write_decoders(const struct metrics_state *s, struct buf *out)
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		write_head(out, rows[i].name, rows[i].type, rows[i].help);
+		metrics_write_head(out, rows[i].name, rows[i].type, rows[i].help);
 		for (size_t k = 0; k < s->n_decoders; k++) {
 			const struct decoder_link *d = &s->decoders[k];
 			const double values[] = { decoder_link_is_ready(d), d->busy_s,
@@ -95,12 +96,13 @@ void metrics_write(const struct server_metrics *m, const struct metrics_state *s
 {
 	const struct queue_counts *c = queue_get_counts(s->queue);
 
-	write_head(out, "http_requests_total", "counter", "Answered requests.");
+	metrics_write_head(out, "http_requests_total", "counter", "Answered requests.");
 	for (size_t i = 0; i < m->n_answers; i++)
 		buf_printf(out, "werkbank_http_requests_total{path=\"%s\",code=\"%d\"} %lld\n",
 			   m->answers[i].path, m->answers[i].status, (long long)m->answers[i].n);
 	write_seconds(m, out);
-	write_head(out, "refused_total", "counter", "Requests that were refused, by reason.");
+	metrics_write_head(out, "refused_total", "counter",
+			   "Requests that were refused, by reason.");
 	for (size_t i = 0; i < METRICS_N_REFUSALS; i++)
 		buf_printf(out, "werkbank_refused_total{reason=\"%s\"} %lld\n", refusal_names[i],
 			   (long long)m->refused[i]);

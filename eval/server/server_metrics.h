@@ -46,7 +46,7 @@ struct server_metrics {
 };
 
 void metrics_count_answer(struct server_metrics *m, const char *path, int status);
-/* A translation was answered after so many seconds. */
+/* Counts a translation request and the seconds from its arrival to its answer. */
 void metrics_count_seconds(struct server_metrics *m, double seconds);
 
 /* What stands in other modules at the time of the question. */

@@ -7,13 +7,13 @@
 #include "share/base/mem.h"
 #include "share/base/util.h"
 
-static bool is_space(char c)
+static bool is_layout_space(char c)
 {
 	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
-static int add_piece(struct text_layout *l, const char *kept, size_t n_kept, size_t unit,
-		     struct err *e)
+static int layout_add_piece(struct text_layout *l, const char *kept, size_t n_kept, size_t unit,
+			    struct err *e)
 {
 	if (mem_grow(&l->pieces, &l->cap, l->n + 1, sizeof(*l->pieces), e))
 		return e->code;
@@ -30,19 +30,19 @@ int layout_add(struct text_layout *l, struct translation_job *job, const char *t
 	for (;;) {
 		size_t begin = at, end;
 
-		while (is_space(text[begin]))
+		while (is_layout_space(text[begin]))
 			begin++;
 		if (!text[begin])
 			break;
 		end = begin + (is_whole ? strlen(text + begin) : strcspn(text + begin, "\n"));
-		while (is_space(text[end - 1]))
+		while (is_layout_space(text[end - 1]))
 			end--;
 		if (queue_job_add(job, text + begin, end - begin, e) ||
-		    add_piece(l, text + at, begin - at, job->n - 1, e))
+		    layout_add_piece(l, text + at, begin - at, job->n - 1, e))
 			return e->code;
 		at = end;
 	}
-	if (add_piece(l, text + at, strlen(text + at), LAYOUT_NONE, e))
+	if (layout_add_piece(l, text + at, strlen(text + at), LAYOUT_NONE, e))
 		return e->code;
 	l->n_inputs++;
 	return 0;

@@ -51,8 +51,8 @@ static void write_batch_translation(struct json_writer *w, const struct passage_
 	json_close(w, '}');
 }
 
-static void write_batch(struct json_writer *w, const struct serve_line *from,
-			const struct passage_result *results, size_t n, int32_t n_best)
+static void write_batch_answer(struct json_writer *w, const struct serve_line *from,
+			       const struct passage_result *results, size_t n, int32_t n_best)
 {
 	json_open(w, '{');
 	serve_write_id(w, from);
@@ -92,7 +92,7 @@ int serve_answer_batch(const struct serve_context *s, const struct serve_line *f
 	if (!rc)
 		rc = passages_translate(s->passages, &o, lines, n, results, e);
 	if (!rc) {
-		write_batch(w, from, results, n, o.n_best);
+		write_batch_answer(w, from, results, n, o.n_best);
 		passages_results_free(results, n);
 	}
 	free(results);

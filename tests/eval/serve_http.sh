@@ -194,7 +194,10 @@ if kill -0 "$old" 2>/dev/null; then not_ok "the old decoder ends" "$old lives"; 
 seq 40 | sed "s/.*/$(quoted "$first" | sed 's/[&|]/\\&/g')/" >"$tmp/long"
 curl -sS -m 120 --data-urlencode q@"$tmp/long" -d source=en -d target=de "http://127.0.0.1:$port/translate" >"$tmp/last" 2>&1 &
 last=$!
-sleep 0.05
+for _ in $(seq 200); do
+	ask /metrics | grep -q '^werkbank_requests_in_flight [1-9]' && break
+	kill -0 "$last" 2>/dev/null || break
+done
 stop "SIGTERM ends it"
 wait "$last"
 lines40=$(seq 40 | while read -r _; do printf '%s\\n' "$(quoted "$one" | unslash)"; done)
