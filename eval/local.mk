@@ -10,6 +10,7 @@ include %D%/evaluate/local.mk
 include %D%/report/local.mk
 include %D%/exchange/local.mk
 include %D%/verify/local.mk
+include %D%/server/local.mk
 libeval_a_CPPFLAGS = $(AM_CPPFLAGS)
 
 bin_PROGRAMS += werkbank-eval

@@ -9,21 +9,14 @@
 #include <string.h>
 
 #include "data/pipeline/line_tags.h"
+#include "eval/translate/serve_batch.h"
 #include "eval/translate/suggest.h"
 #include "share/base/file.h"
 #include "share/base/lines.h"
 #include "share/base/text.h"
 #include "share/format/json.h"
 
-/* A request, and the line that it was parsed from. */
-struct serve_line {
-	const struct json *request; /* NULL: the line is not JSON */
-	const char *text;
-	size_t n;
-};
-
-/* An id that is a number comes back with the digits that it had. */
-static void write_id(struct json_writer *w, const struct serve_line *line)
+void serve_write_id(struct json_writer *w, const struct serve_line *line)
 {
 	const struct json *id = json_get(line->request, "id");
 	const char *digits;
@@ -41,7 +34,7 @@ static void write_id(struct json_writer *w, const struct serve_line *line)
 static void write_error(struct json_writer *w, const struct serve_line *line, const char *text)
 {
 	json_open(w, '{');
-	write_id(w, line);
+	serve_write_id(w, line);
 	json_put_str(w, "error", text);
 	json_close(w, '}');
 }
@@ -152,7 +145,7 @@ static void write_translation(struct json_writer *w, const struct engine *g,
 	const struct engine_translation *t = &r->joined;
 
 	json_open(w, '{');
-	write_id(w, line);
+	serve_write_id(w, line);
 	write_hypothesis(w, g, t, 0, &x->attention);
 	write_token_pieces(w, g, "source_tokens", SIDE_SOURCE, t->source, t->n_source);
 	if (x->terms_left > 0)
@@ -186,8 +179,7 @@ static int check_range(const char *name, int64_t value, int64_t most, struct err
 				 (long long)value, (long long)most);
 }
 
-/* Reads the decoding options of a request. ERR_USAGE: a value is out of range. */
-static int read_options(struct decode_options *o, const struct json *request, struct err *e)
+int serve_read_options(struct decode_options *o, const struct json *request, struct err *e)
 {
 	int64_t n_best = json_integer(json_get(request, "n_best"), o->n_best);
 	int64_t beam = json_integer(json_get(request, "beam"), MAX(o->beam, n_best));
@@ -203,29 +195,23 @@ static int read_options(struct decode_options *o, const struct json *request, st
 	o->n_best = (int32_t)n_best;
 	o->beam = (int32_t)beam;
 	o->alpha = alpha;
-	o->alignments = true;
-	o->token_scores = true;
 	return 0;
 }
 
-/* ERR_USAGE: a member that the service does not know would change nothing, unnoticed. */
-static int check_members(const struct json *request, struct err *e)
+int serve_check_members(const struct json *request, const char *const *known, size_t n,
+			struct err *e)
 {
-	static const char *const known[] = { "id",    "text",	   "whole",  "prefix",
-					     "force", "forbid",	   "terms",  "alternatives",
-					     "at",    "attention", "n_best", "beam",
-					     "alpha" };
 	char hint[TEXT_HINT_MAX];
 
 	for (const struct json *c = json_first(request); c; c = json_next(request, c)) {
 		const char *key = json_child_key(c);
 		size_t i = 0;
 
-		while (i < ARRAY_LEN(known) && strcmp(known[i], key) != 0)
+		while (i < n && strcmp(known[i], key) != 0)
 			i++;
-		if (i == ARRAY_LEN(known))
+		if (i == n)
 			return err_set(e, ERR_USAGE, "a request has no member \"%.40s\"%s", key,
-				       text_hint(hint, text_nearest(key, known, ARRAY_LEN(known))));
+				       text_hint(hint, text_nearest(key, known, n)));
 	}
 	return 0;
 }
@@ -455,6 +441,10 @@ static void replace_line_ends(struct buf *text)
 static int answer_request(const struct serve_context *s, const struct serve_line *from,
 			  struct json_writer *w, struct err *e)
 {
+	static const char *const known[] = { "id",    "text",	   "whole",  "prefix",
+					     "force", "forbid",	   "terms",  "alternatives",
+					     "at",    "attention", "n_best", "beam",
+					     "alpha" };
 	const struct json *request = from->request;
 	struct serve_request x = { .options = s->default_options, .n_alternatives = -1 };
 	struct passage_line line = { .is_whole = false };
@@ -462,11 +452,13 @@ static int answer_request(const struct serve_context *s, const struct serve_line
 	struct buf text = { 0 };
 	int rc;
 
-	if (read_text(request, &line, &text, e) || check_members(request, e) ||
-	    read_options(&x.options, request, e)) {
+	if (read_text(request, &line, &text, e) ||
+	    serve_check_members(request, known, ARRAY_LEN(known), e) ||
+	    serve_read_options(&x.options, request, e)) {
 		buf_free(&text);
 		return e->code;
 	}
+	x.options.alignments = x.options.token_scores = true;
 	rc = read_alternatives_request(&x, request, e);
 	if (!rc)
 		rc = read_attention_request(&x, s->engine, request, e);
@@ -505,7 +497,8 @@ int serve_answer(const struct serve_context *s, const char *line, size_t n, stru
 	struct json *request = json_parse(line, n, &fault);
 	const struct serve_line from = { request, line, n };
 
-	if (!request || answer_request(s, &from, &w, &fault))
+	if (!request || (json_get(request, "texts") ? serve_answer_batch(s, &from, &w, &fault)
+						    : answer_request(s, &from, &w, &fault)))
 		write_error(&w, &from, fault.text);
 	json_free(request);
 	buf_add_char(out, '\n');

@@ -30,6 +30,7 @@ struct sandbox {
 /* What remains of the system calls; share/guard/sandbox_calls.c lists them. */
 enum sandbox_calls {
 	SANDBOX_READER,	 /* read files, write to open descriptors, memory: nothing else */
+	SANDBOX_SERVER,	 /* the same, and accept connections on open sockets */
 	SANDBOX_PROGRAM, /* all but network, other programs, namespaces, administration */
 	SANDBOX_GPU	 /* the same, but local sockets and programs are left to the GPU's driver */
 };

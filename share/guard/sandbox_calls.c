@@ -33,6 +33,9 @@ static const char *const calls_of_readers[] = {
 	/* clang-format on */
 };
 
+/* … and what a server needs besides: its sockets are open before. */
+static const char *const calls_of_servers[] = { "accept", "accept4", "recvmsg", "shutdown" };
+
 /* What no command needs once its input is named, and the driver of a GPU does not need. */
 static const char *const calls_of_attackers[] = {
 	/* clang-format off */
@@ -234,7 +237,8 @@ static int calls_refuse_programs(scmp_filter_ctx filter, bool has_gpu)
 
 bool sandbox_limit_calls(enum sandbox_calls calls)
 {
-	const bool is_reader = calls == SANDBOX_READER;
+	const bool is_server = calls == SANDBOX_SERVER,
+		   is_reader = calls == SANDBOX_READER || is_server;
 	scmp_filter_ctx filter;
 	int rc;
 
@@ -247,6 +251,9 @@ bool sandbox_limit_calls(enum sandbox_calls calls)
 	if (!rc)
 		rc = is_reader ? calls_allow_reading(filter)
 			       : calls_refuse_programs(filter, calls == SANDBOX_GPU);
+	if (!rc && is_server)
+		rc = calls_add_names(filter, SCMP_ACT_ALLOW, calls_of_servers,
+				     ARRAY_LEN(calls_of_servers));
 	if (!rc)
 		rc = seccomp_load(filter);
 	seccomp_release(filter);

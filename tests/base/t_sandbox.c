@@ -81,6 +81,12 @@ static bool try_thread(void)
 	return !pthread_create(&thread, NULL, run_nothing, NULL) && !pthread_join(thread, NULL);
 }
 
+/* A socket that is no socket: the kernel says so, if it is asked. */
+static bool try_accepting(void)
+{
+	return accept4(STDIN_FILENO, NULL, NULL, SOCK_CLOEXEC) < 0 && errno != EPERM;
+}
+
 static bool try_reading(void)
 {
 	return open("/dev/null", O_RDONLY | O_CLOEXEC) >= 0;
@@ -91,23 +97,24 @@ static bool try_writing(void)
 	return open("/dev/null", O_WRONLY | O_CLOEXEC) >= 0;
 }
 
-/* Whether it is allowed to a reader, to a program, to a program with a GPU. */
+/* Whether it is allowed to a reader, to a server, to a program, to a program with a GPU. */
 static const struct sandbox_row {
 	const char *name;
 	bool (*try)(void);
-	bool allowed[3];
+	bool allowed[4];
 } sandbox_rows[] = {
 	/* clang-format off */
-	{ "an internet socket",		try_internet,	  { false, false, false } },
-	{ "one with more bits",		try_long_family,  { false, false, false } },
-	{ "packets, virtual machines",	try_rare_network, { false, false, false } },
-	{ "a local socket",		try_local,	  { false, false, true } },
-	{ "ptrace",			try_ptrace,	  { false, false, false } },
-	{ "a namespace",		try_namespace,	  { false, false, false } },
-	{ "a program",			try_program,	  { false, false, true } },
-	{ "a thread",			try_thread,	  { false, true, true } },
-	{ "reading",			try_reading,	  { true, true, true } },
-	{ "writing",			try_writing,	  { false, true, true } },
+	{ "an internet socket",		try_internet,	  { false, false, false, false } },
+	{ "one with more bits",		try_long_family,  { false, false, false, false } },
+	{ "packets, virtual machines",	try_rare_network, { false, false, false, false } },
+	{ "a local socket",		try_local,	  { false, false, false, true } },
+	{ "ptrace",			try_ptrace,	  { false, false, false, false } },
+	{ "a namespace",		try_namespace,	  { false, false, false, false } },
+	{ "a program",			try_program,	  { false, false, false, true } },
+	{ "a thread",			try_thread,	  { false, false, true, true } },
+	{ "accepting",			try_accepting,	  { false, true, false, true } },
+	{ "reading",			try_reading,	  { true, true, true, true } },
+	{ "writing",			try_writing,	  { false, false, true, true } },
 	/* clang-format on */
 };
 

@@ -68,6 +68,8 @@
 	X(keymap, NULL)                                                                            \
 	X(serve, NULL)                                                                             \
 	X(terms, NULL)                                                                             \
+	X(request, NULL)                                                                           \
+	X(form, NULL)                                                                              \
 	X(history, NULL)                                                                           \
 	X(follow, NULL)                                                                            \
 	X(protect, NULL)

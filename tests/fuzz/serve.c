@@ -53,7 +53,8 @@ FUZZ(serve)
 	property(out.len && out.data[out.len - 1] == '\n' && !memchr(out.data, '\n', out.len - 1));
 	answer = json_parse(out.data, out.len - 1, &e);
 	property(answer && json_get(answer, "id") &&
-		 (json_get(answer, "error") || json_get(answer, "text")));
+		 (json_get(answer, "error") || json_get(answer, "text") ||
+		  json_get(answer, "translations")));
 	json_free(answer);
 	buf_free(&out);
 	return 0;

@@ -67,7 +67,7 @@ for command in status runs 'data list' samples report; do
 done
 # words of other programs, and missing words: each answer says what to type
 says 64 "no command is called 'foo'; werkbank --help" "$wb" help foo
-says 64 "'serve': werkbank translate --serve" "$wb" serve
+says 64 "'server': werkbank serve" "$wb" server
 says 64 "'filter': clean drops bad pairs" "$wb" filter
 says 64 "'score': bleu, chrf" "$wb" score
 says 64 'train needs RECIPE: a file such as my.ini, or one of demo, medium, multi30k' "$wb" train

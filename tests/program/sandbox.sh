@@ -105,6 +105,24 @@ present "import: the model" "$tmp/to/imported/model.safetensors"
 probed "$top/werkbank-eval" import -C "$w" "$tmp/to/exported" --run imported
 present "import --run: the model" "$w/runs/imported"
 
+# the listener of a server is probed when a client comes, its decoder at the end; the supervisor has no sandbox
+if command -v curl >/dev/null; then
+	SANDBOX_PROBE=$tmp/elsewhere/file LD_PRELOAD=$probe "$top/werkbank-eval" serve --listen 127.0.0.1:0 --model en-de="$model" --backend cpu 2>"$tmp/probed" &
+	server=$!
+	for _ in $(seq 100); do
+		port=$(sed -n 's/.*ready on http:\/\/127\.0\.0\.1:\([0-9]*\).*/\1/p' "$tmp/probed")
+		[ -z "$port" ] || break
+		sleep 0.1
+	done
+	says "serve answers" 0 'translatedText' curl -sS -m 60 -d q=a -d source=en -d target=de "http://127.0.0.1:$port/translate"
+	kill -TERM "$server"
+	wait "$server"
+	closed "the listener of serve" listener
+	closed "the decoder of serve" program
+else
+	skip "serve" "there is no curl"
+fi
+
 # ---- an output in the home folder: the program that reads the model has no right there ----
 home=$tmp/home
 mkdir -p "$home/.ssh"

@@ -1,5 +1,5 @@
 /*
- * sandbox_probe.c - preloaded into a program by sandbox.sh: while it unpacks, when it opens a manifest and at its end,
+ * sandbox_probe.c - preloaded into a program by sandbox.sh: while it unpacks, when it opens a manifest, before a client and at its end,
  * from inside its sandbox, it tries what no reader of foreign bytes needs, and prints on standard error what the kernel says to it.
  *
  *	$SANDBOX_PROBE		the path of a file to create, outside of what the command names
@@ -217,6 +217,19 @@ int __open_2(const char *path, int flags);
 int __open_2(const char *path, int flags)
 {
 	return open(path, flags);
+}
+
+/* The listener of a server; the first call tries. */
+int accept4(int fd, struct sockaddr *address, socklen_t *n, int flags)
+{
+	int (*hidden)(int, struct sockaddr *, socklen_t *, int) =
+		(__typeof__(hidden))dlsym(RTLD_NEXT, "accept4");
+	static bool is_tried;
+
+	if (!is_tried)
+		probe("listener");
+	is_tried = true;
+	return hidden(fd, address, n, flags);
 }
 
 __attribute__((destructor)) static void probe_at_exit(void)

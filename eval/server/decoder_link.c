@@ -1,0 +1,216 @@
+/* decoder_link.c - see decoder_link.h */
+#include "eval/server/decoder_link.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "share/base/util.h"
+
+#define MAX_ANSWER ((size_t)64 << 20) /* bytes of a line */
+#define READ_BYTES ((size_t)65536)
+#define TURN_BYTES ((size_t)1 << 20) /* read from a decoder in one turn */
+
+static void close_decoder_pipes(struct decoder_pipes *p)
+{
+	if (p->in >= 0)
+		close(p->in);
+	if (p->out >= 0)
+		close(p->out);
+	buf_free(&p->received);
+	*p = (struct decoder_pipes){ .in = -1, .out = -1 };
+}
+
+void decoder_link_begin(struct decoder_link *d, int model)
+{
+	*d = (struct decoder_link){ .model = model };
+	d->now = d->next = (struct decoder_pipes){ .in = -1, .out = -1 };
+}
+
+void decoder_link_close(struct decoder_link *d)
+{
+	close_decoder_pipes(&d->now);
+	close_decoder_pipes(&d->next);
+	buf_free(&d->to_send);
+}
+
+void decoder_link_add(struct decoder_link *d, int in, int out, int generation)
+{
+	struct decoder_pipes *p = d->now.out < 0 ? &d->now : &d->next;
+
+	close_decoder_pipes(p);
+	fcntl(in, F_SETFL, O_NONBLOCK);
+	fcntl(out, F_SETFL, O_NONBLOCK);
+	*p = (struct decoder_pipes){ .in = in, .out = out, .generation = generation };
+}
+
+bool decoder_link_is_ready(const struct decoder_link *d)
+{
+	return d->now.is_ready;
+}
+
+/* Reads what has come; false: the process has closed its output, or sends too much. */
+static bool read_decoder_output(struct decoder_pipes *p)
+{
+	for (size_t total = 0; total < TURN_BYTES;) {
+		char *room = buf_reserve(&p->received, READ_BYTES);
+		const ssize_t n = room ? read(p->out, room, READ_BYTES) : 0;
+
+		if (n < 0)
+			return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
+		if (!n)
+			return false;
+		p->received.len += (size_t)n;
+		total += (size_t)n;
+		if (p->received.len > MAX_ANSWER)
+			return false;
+	}
+	return true;
+}
+
+/* The next whole line as JSON; false: none has come. *answer is NULL if it is not JSON. The caller frees it. */
+static bool next_answer(struct decoder_pipes *p, struct json **answer)
+{
+	const char *begin = buf_text(&p->received), *end;
+	struct err ignored = { 0 };
+	size_t n;
+
+	if (p->received.len == p->searched)
+		return false;
+	end = memchr(begin + p->searched, '\n', p->received.len - p->searched);
+	p->searched = p->received.len;
+	if (!end)
+		return false;
+	n = (size_t)(end - begin);
+	*answer = json_parse(begin, n, &ignored);
+	memmove(p->received.data, end + 1, p->received.len - n - 1);
+	buf_truncate(&p->received, p->received.len - n - 1);
+	p->searched = 0;
+	return true;
+}
+
+/* The first line of a decoder. */
+static void take_ready_line(struct decoder_link *d, struct decoder_pipes *p,
+			    struct decoder_news *news)
+{
+	struct json *line;
+
+	if (p->is_ready || !next_answer(p, &line))
+		return;
+	if (json_boolean(json_get(line, "ready"), false)) {
+		p->is_ready = true;
+		if (!*d->source)
+			snprintf(d->source, sizeof(d->source), "%.15s",
+				 json_text(json_get(line, "source_language"), ""));
+		if (!*d->target)
+			snprintf(d->target, sizeof(d->target), "%.15s",
+				 json_text(json_get(line, "target_language"), ""));
+		news->has_ready = true;
+		news->ready_generation = p->generation;
+	}
+	json_free(line);
+}
+
+/* The process is lost: its batch waits again. */
+static void lose_decoder(struct decoder_link *d, struct translation_queue *q)
+{
+	d->n_deaths++;
+	queue_return(q, &d->batch);
+	close_decoder_pipes(&d->now);
+	buf_clear(&d->to_send);
+	d->sent = 0;
+}
+
+static void take_answer(struct decoder_link *d, struct translation_queue *q, double now,
+			struct err *e)
+{
+	struct json *answer;
+
+	if (!d->batch.n || !d->now.is_ready || !next_answer(&d->now, &answer))
+		return;
+	if (json_integer(json_get(answer, "id"), -1) != d->id) {
+		json_free(answer);
+		answer = NULL;
+	}
+	queue_finish(q, &d->batch, answer, e);
+	d->busy_s += now - d->sent_at;
+	json_free(answer);
+}
+
+static void send_bytes(struct decoder_link *d)
+{
+	while (d->sent < d->to_send.len) {
+		const ssize_t n =
+			write(d->now.in, d->to_send.data + d->sent, d->to_send.len - d->sent);
+
+		if (n <= 0) /* a full pipe; a broken one is noticed by reading */
+			return;
+		d->sent += (size_t)n;
+	}
+	buf_clear(&d->to_send);
+	d->sent = 0;
+}
+
+static void begin_batch(struct decoder_link *d, struct translation_queue *q, double now)
+{
+	if (d->batch.n || !d->now.is_ready)
+		return;
+	queue_fill(q, d->model, &d->batch, now);
+	if (!d->batch.n)
+		return;
+	d->sent_at = now;
+	queue_write(&d->batch, ++d->id, &d->to_send);
+	if (d->to_send.failed) { /* no memory */
+		queue_return(q, &d->batch);
+		buf_restart(&d->to_send);
+	}
+}
+
+struct decoder_news decoder_link_update(struct decoder_link *d, struct translation_queue *q,
+					double now, struct err *e)
+{
+	struct decoder_news news = { .has_ready = false };
+
+	if (d->next.out >= 0) {
+		const bool is_open = read_decoder_output(&d->next);
+
+		take_ready_line(d, &d->next, &news);
+		if (!is_open)
+			close_decoder_pipes(&d->next);
+	}
+	if (d->now.out >= 0) {
+		const bool is_open = read_decoder_output(&d->now);
+
+		take_ready_line(d, &d->now, &news);
+		take_answer(d, q, now, e);
+		if (d->batch.n && now - d->sent_at > DECODER_ANSWER_S) {
+			news.has_hung = true;
+			news.hung_generation = d->now.generation;
+		}
+		if (!is_open || news.has_hung)
+			lose_decoder(d, q);
+	}
+	if (!d->batch.n && d->next.out >= 0 && (d->next.is_ready || d->now.out < 0)) {
+		close_decoder_pipes(&d->now); /* the old one ends with its input */
+		d->now = d->next;
+		d->next = (struct decoder_pipes){ .in = -1, .out = -1 };
+	}
+	begin_batch(d, q, now);
+	if (d->now.in >= 0)
+		send_bytes(d);
+	return news;
+}
+
+size_t decoder_link_fds(const struct decoder_link *d, int read_fds[2], int *write_fd)
+{
+	size_t n = 0;
+
+	if (d->now.out >= 0)
+		read_fds[n++] = d->now.out;
+	if (d->next.out >= 0)
+		read_fds[n++] = d->next.out;
+	*write_fd = d->to_send.len > d->sent ? d->now.in : -1;
+	return n;
+}

@@ -1,0 +1,65 @@
+/*
+ * decoder_link.h - the pipes to the decoder of a model, and its change for another one without a lost request
+ *
+ * A decoder is a process "werkbank-eval translate --serve" that the supervisor (server_supervisor.h) started. Its first
+ * line says what it is; then each batch gets one line. A new decoder of the model waits in `next` until it has said so and
+ * the batch of the old one has ended; then it takes its place. An answer is not trusted: it comes from a process that reads
+ * a model, which may be a stranger's.
+ */
+#ifndef WERKBANK_EVAL_SERVER_DECODER_LINK_H
+#define WERKBANK_EVAL_SERVER_DECODER_LINK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "eval/server/translation_queue.h"
+#include "share/base/buf.h"
+#include "share/base/err.h"
+
+#define DECODER_ANSWER_S 600.0 /* a batch that takes longer: the decoder hangs */
+#define DECODER_LANGUAGE 16    /* bytes of a code, with the NUL */
+
+/* One process. */
+struct decoder_pipes {
+	int in, out; /* owned; -1: none */
+	int generation;
+	bool is_ready;
+	struct buf received;
+	size_t searched; /* bytes of `received` without a line end */
+};
+
+struct decoder_link {
+	int model;
+	char source[DECODER_LANGUAGE],
+		target[DECODER_LANGUAGE]; /* "": until the decoder has said them */
+	struct decoder_pipes now, next;
+	struct queue_batch batch; /* texts that `now` works on; n 0: it is idle */
+	struct buf to_send;
+	size_t sent;
+	int64_t id; /* of the batch */
+	double sent_at;
+	double busy_s; /* time with a batch, all in all */
+	int n_deaths;
+};
+
+/* What an update has found. */
+struct decoder_news {
+	bool has_ready; /* a decoder said that it is ready: … */
+	int ready_generation;
+	bool has_hung; /* the decoder must be ended: … */
+	int hung_generation;
+};
+
+void decoder_link_begin(struct decoder_link *d, int model);
+void decoder_link_close(struct decoder_link *d);
+/* Takes the pipes of a new process, which are closed with the link. */
+void decoder_link_add(struct decoder_link *d, int in, int out, int generation);
+/* Reads, writes, begins a batch if there are texts. Faults of the decoder go to e and are no failure. */
+struct decoder_news decoder_link_update(struct decoder_link *d, struct translation_queue *q,
+					double now, struct err *e);
+bool decoder_link_is_ready(const struct decoder_link *d);
+/* Descriptors to wait for: at most 2 to read from; *write: one to write to, or -1. Returns the number. */
+size_t decoder_link_fds(const struct decoder_link *d, int read_fds[2], int *write_fd);
+
+#endif

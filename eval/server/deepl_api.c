@@ -1,0 +1,211 @@
+/* deepl_api.c - the interface of DeepL, version 2: /v2/translate, /v2/languages, /v2/usage */
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "eval/server/server_api.h"
+#include "share/base/text.h"
+#include "share/base/util.h"
+
+#define NO_LIMIT 1000000000000 /* what DeepL's paid accounts answer */
+
+/* Authorization: DeepL-Auth-Key KEY; 403 without one, as DeepL answers. */
+static bool check_deepl_key(struct server_state *s, struct api_call *call, struct api_answer *a)
+{
+	static const char scheme[] = "DeepL-Auth-Key ";
+	const struct http_text *key = &call->request->authorization;
+	const size_t skip = sizeof(scheme) - 1;
+	const bool has_key = key->n > skip && !strncasecmp(key->text, scheme, skip);
+
+	return api_check_key(s, call, has_key ? key->text + skip : "", has_key ? key->n - skip : 0,
+			     403, a);
+}
+
+/* Options that would change the translation in ways that no model here can; what they may be. */
+static const struct {
+	const char *name, *allowed; /* values between blanks */
+} deepl_needs[] = {
+	/* clang-format off */
+	{ "glossary_id", "" },
+	{ "tag_handling", "" },
+	{ "formality", " default prefer_more prefer_less " },
+	{ "split_sentences", " 0 1 nonewlines " },
+	/* clang-format on */
+};
+
+static bool check_deepl_options(const struct api_call *call, struct api_answer *a)
+{
+	for (size_t i = 0; i < ARRAY_LEN(deepl_needs); i++) {
+		const struct json *v = json_get(call->body, deepl_needs[i].name);
+		char word[40] = "";
+
+		if (json_is_null(v))
+			continue;
+		if (json_text(v, NULL))
+			snprintf(word, sizeof(word), " %.30s ", json_text(v, NULL));
+		else if (json_boolean(v, false) || !json_boolean(v, true))
+			snprintf(word, sizeof(word), " %d ", json_boolean(v, false));
+		if (!*word || !strstr(deepl_needs[i].allowed, word)) {
+			api_refuse(a, 400, "Value for '%s' not supported.", deepl_needs[i].name);
+			return false;
+		}
+	}
+	return true;
+}
+
+/* split_sentences: "0" or false, "1" (the default) or true, "nonewlines". */
+static void read_splitting(const struct api_call *call, bool *is_whole, bool *joins_lines)
+{
+	const struct json *v = json_get(call->body, "split_sentences");
+	const char *text = json_text(v, NULL);
+
+	*is_whole = text ? !strcmp(text, "0") : !json_boolean(v, true);
+	*joins_lines = text && !strcmp(text, "nonewlines");
+}
+
+static bool read_switch(const struct json *body, const char *name)
+{
+	const struct json *v = json_get(body, name);
+	const char *text = json_text(v, NULL);
+
+	return text ? !strcmp(text, "1") || !strcasecmp(text, "true") : json_boolean(v, false);
+}
+
+void deepl_translate(struct server_state *s, struct api_call *call, struct api_answer *a)
+{
+	const struct json *text = json_get(call->body, "text");
+	const char *target = json_text(json_get(call->body, "target_lang"), "");
+	const char *source = json_text(json_get(call->body, "source_lang"), NULL);
+	struct job_kind kind = { .n_best = 1 };
+	bool is_ambiguous, joins_lines;
+
+	if (!check_deepl_key(s, call, a))
+		return;
+	if (json_is_null(text)) {
+		api_refuse(a, 400, "Parameter 'text' not specified.");
+		return;
+	}
+	if (!*target) {
+		api_refuse(a, 400, "Value for 'target_lang' not supported.");
+		return;
+	}
+	if (source && !*source)
+		source = NULL;
+	a->model = api_find_model(s, source, target, &is_ambiguous);
+	if (!a->model) {
+		api_refuse(a, 400,
+			   is_ambiguous ? "Parameter 'source_lang' not specified: this server does "
+					  "not detect languages."
+			   : api_find_model(s, NULL, target, &is_ambiguous) || is_ambiguous
+				   ? "Value for 'source_lang' not supported."
+				   : "Value for 'target_lang' not supported.");
+		return;
+	}
+	if (!check_deepl_options(call, a))
+		return;
+	read_splitting(call, &kind.is_whole, &joins_lines);
+	a->shows_chars = read_switch(call->body, "show_billed_characters");
+	api_submit(s, call, text, "text", &kind, joins_lines, a);
+}
+
+static void put_upper(struct json_writer *w, const char *key, const char *code)
+{
+	char upper[DECODER_LANGUAGE];
+	size_t i = 0;
+
+	for (; code[i] && i + 1 < sizeof(upper); i++)
+		upper[i] = (char)toupper((unsigned char)code[i]);
+	upper[i] = '\0';
+	json_put_str(w, key, upper);
+}
+
+/* Characters of a text of the request. */
+static size_t input_chars(const struct api_answer *a, size_t input)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < a->layout.n; i++) {
+		const struct layout_piece *p = &a->layout.pieces[i];
+
+		if (p->input == input)
+			n += p->n_kept +
+			     (p->unit == LAYOUT_NONE ? 0 : a->job->texts[p->unit].n_chars);
+	}
+	return n;
+}
+
+void deepl_finish(const struct server_state *s, struct api_answer *a)
+{
+	struct json_writer w = { .out = &a->body };
+
+	(void)s;
+	json_open(&w, '{');
+	json_put_open(&w, "translations", '[');
+	for (size_t i = 0; i < a->layout.n_inputs; i++) {
+		struct buf text = { 0 };
+
+		layout_write(&a->layout, a->job, i, 0, &text);
+		json_open(&w, '{');
+		put_upper(&w, "detected_source_language", a->model->source);
+		json_put_str(&w, "text", buf_text(&text));
+		if (a->shows_chars)
+			json_put_int(&w, "billed_characters", (int64_t)input_chars(a, i));
+		json_close(&w, '}');
+		buf_free_part(&text, &a->body);
+	}
+	json_close(&w, ']');
+	json_close(&w, '}');
+}
+
+/* Is this the first model with its language on this side? */
+static bool is_first_language(const struct server_state *s, size_t i, bool is_target)
+{
+	for (size_t k = 0; k < i; k++)
+		if (!strcmp(is_target ? s->decoders[k].target : s->decoders[k].source,
+			    is_target ? s->decoders[i].target : s->decoders[i].source))
+			return false;
+	return true;
+}
+
+void deepl_languages(struct server_state *s, struct api_call *call, struct api_answer *a)
+{
+	const char *type = json_text(json_get(call->body, "type"), "source");
+	const bool is_target = !strcmp(type, "target");
+	struct json_writer w = { .out = &a->body };
+
+	if (!check_deepl_key(s, call, a))
+		return;
+	if (!is_target && strcmp(type, "source") != 0) {
+		api_refuse(a, 400, "Value for 'type' not supported.");
+		return;
+	}
+	a->status = 200;
+	json_open(&w, '[');
+	for (size_t i = 0; i < s->n_decoders; i++) {
+		const char *code = is_target ? s->decoders[i].target : s->decoders[i].source;
+
+		if (!*code || !is_first_language(s, i, is_target))
+			continue;
+		json_open(&w, '{');
+		put_upper(&w, "language", code);
+		json_put_str(&w, "name", api_language_name(code));
+		if (is_target)
+			json_put_bool(&w, "supports_formality", false);
+		json_close(&w, '}');
+	}
+	json_close(&w, ']');
+}
+
+void deepl_usage(struct server_state *s, struct api_call *call, struct api_answer *a)
+{
+	struct json_writer w = { .out = &a->body };
+
+	if (!check_deepl_key(s, call, a))
+		return;
+	a->status = 200;
+	json_open(&w, '{');
+	json_put_int(&w, "character_count", queue_get_counts(s->queue)->chars);
+	json_put_int(&w, "character_limit", NO_LIMIT);
+	json_close(&w, '}');
+}

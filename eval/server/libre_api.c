@@ -1,0 +1,257 @@
+/* libre_api.c - the interface of LibreTranslate: /translate, /languages, /detect, /health, /frontend/settings */
+#include <string.h>
+
+#include "eval/server/server_api.h"
+#include "share/base/util.h"
+
+/* The key stands in the body; 400 without one, as LibreTranslate answers. */
+static bool check_libre_key(struct server_state *s, struct api_call *call, struct api_answer *a)
+{
+	const char *key = json_text(json_get(call->body, "api_key"), "");
+
+	return api_check_key(s, call, key, strlen(key), 400, a);
+}
+
+/* A member that must be a text; NULL: a is a refusal. */
+static const char *needed_text(const struct api_call *call, const char *name, struct api_answer *a)
+{
+	const char *text = json_text(json_get(call->body, name), NULL);
+
+	if (!text || !*text)
+		api_refuse(a, 400, "Invalid request: missing %s parameter", name);
+	return text && *text ? text : NULL;
+}
+
+/* The source language of all models, if they have only one; NULL: several, or not known yet. */
+static const char *only_source(const struct server_state *s)
+{
+	for (size_t i = 1; i < s->n_decoders; i++)
+		if (strcmp(s->decoders[i].source, s->decoders[0].source) != 0)
+			return NULL;
+	return *s->decoders[0].source ? s->decoders[0].source : NULL;
+}
+
+/* Finds the model of source and target; false: a is a refusal. */
+static bool choose_libre_model(const struct server_state *s, const struct api_call *call,
+			       struct api_answer *a)
+{
+	const char *source = needed_text(call, "source", a);
+	const char *target = source ? needed_text(call, "target", a) : NULL;
+	bool is_ambiguous;
+
+	if (!target)
+		return false;
+	a->is_detected = !strcmp(source, "auto");
+	if (a->is_detected && !only_source(s)) {
+		api_refuse(a, 400,
+			   "this server has models of several source languages and does not "
+			   "detect languages: set source");
+		return false;
+	}
+	a->model = api_find_model(s, a->is_detected ? NULL : source, target, &is_ambiguous);
+	if (!a->model)
+		api_refuse(a, 400, "%.40s to %.40s is not supported", source, target);
+	return a->model != NULL;
+}
+
+void libre_translate(struct server_state *s, struct api_call *call, struct api_answer *a)
+{
+	const struct json *q = json_get(call->body, "q");
+	const char *format = json_text(json_get(call->body, "format"), "text");
+	struct job_kind kind = { .n_best = 1 };
+	int64_t n = 0;
+
+	if (!check_libre_key(s, call, a))
+		return;
+	if (json_is_null(q)) {
+		api_refuse(a, 400, "Invalid request: missing q parameter");
+		return;
+	}
+	if (!choose_libre_model(s, call, a))
+		return;
+	if (strcmp(format, "text") != 0) {
+		api_refuse(a, 400, "format %.20s is not supported: this server translates text",
+			   format);
+		return;
+	}
+	if (!api_read_int(call->body, "alternatives", &n) || n < 0 || n >= API_MAX_BEST) {
+		api_refuse(a, 400, "alternatives must be from 0 to %d", API_MAX_BEST - 1);
+		return;
+	}
+	a->n_alternatives = (int)n;
+	kind.n_best = (int)n + 1;
+	api_submit(s, call, q, "q", &kind, false, a);
+}
+
+static void write_detected(struct json_writer *w, const struct api_answer *a)
+{
+	json_open(w, '{');
+	json_put_int(w, "confidence", 0); /* nothing was measured: it is the only language */
+	json_put_str(w, "language", a->model->source);
+	json_close(w, '}');
+}
+
+/* The other translations of a text, each once. */
+static void write_libre_alternatives(struct json_writer *w, const struct api_answer *a,
+				     size_t input)
+{
+	struct buf versions[API_MAX_BEST] = { { 0 } };
+
+	json_open(w, '[');
+	for (int h = 0; h <= a->n_alternatives; h++) {
+		bool is_new = h > 0;
+
+		layout_write(&a->layout, a->job, input, (size_t)h, &versions[h]);
+		for (int k = 0; k < h; k++)
+			is_new &= strcmp(buf_text(&versions[k]), buf_text(&versions[h])) != 0;
+		if (is_new)
+			json_str(w, buf_text(&versions[h]));
+	}
+	json_close(w, ']');
+	for (int h = 0; h <= a->n_alternatives; h++)
+		buf_free_part(&versions[h], w->out);
+}
+
+/* One value a text, in a list if the request had one. */
+static void write_libre_texts(struct json_writer *w, const struct api_answer *a, const char *key,
+			      void (*write)(struct json_writer *w, const struct api_answer *a,
+					    size_t input))
+{
+	json_key(w, key);
+	if (a->is_list)
+		json_open(w, '[');
+	for (size_t i = 0; i < a->layout.n_inputs; i++)
+		write(w, a, i);
+	if (a->is_list)
+		json_close(w, ']');
+}
+
+static void write_libre_text(struct json_writer *w, const struct api_answer *a, size_t input)
+{
+	struct buf text = { 0 };
+
+	layout_write(&a->layout, a->job, input, 0, &text);
+	json_str(w, buf_text(&text));
+	buf_free_part(&text, w->out);
+}
+
+static void write_libre_detected(struct json_writer *w, const struct api_answer *a, size_t input)
+{
+	(void)input;
+	write_detected(w, a);
+}
+
+void libre_finish(const struct server_state *s, struct api_answer *a)
+{
+	struct json_writer w = { .out = &a->body };
+
+	(void)s;
+	json_open(&w, '{');
+	if (a->n_alternatives)
+		write_libre_texts(&w, a, "alternatives", write_libre_alternatives);
+	if (a->is_detected)
+		write_libre_texts(&w, a, "detectedLanguage", write_libre_detected);
+	write_libre_texts(&w, a, "translatedText", write_libre_text);
+	json_close(&w, '}');
+}
+
+/* ---- what needs no decoder ---- */
+
+/* Is this the first model with its source language? */
+static bool is_first_source(const struct server_state *s, size_t i)
+{
+	for (size_t k = 0; k < i; k++)
+		if (!strcmp(s->decoders[k].source, s->decoders[i].source))
+			return false;
+	return true;
+}
+
+void libre_languages(struct server_state *s, struct api_call *call, struct api_answer *a)
+{
+	struct json_writer w = { .out = &a->body };
+
+	(void)call;
+	a->status = 200;
+	json_open(&w, '[');
+	for (size_t i = 0; i < s->n_decoders; i++) {
+		const char *source = s->decoders[i].source;
+
+		if (!*source || !is_first_source(s, i))
+			continue;
+		json_open(&w, '{');
+		json_put_str(&w, "code", source);
+		json_put_str(&w, "name", api_language_name(source));
+		json_put_open(&w, "targets", '[');
+		for (size_t k = i; k < s->n_decoders; k++)
+			if (!strcmp(s->decoders[k].source, source))
+				json_str(&w, s->decoders[k].target);
+		json_close(&w, ']');
+		json_close(&w, '}');
+	}
+	json_close(&w, ']');
+}
+
+void libre_detect(struct server_state *s, struct api_call *call, struct api_answer *a)
+{
+	struct json_writer w = { .out = &a->body };
+
+	if (!check_libre_key(s, call, a))
+		return;
+	if (json_is_null(json_get(call->body, "q"))) {
+		api_refuse(a, 400, "Invalid request: missing q parameter");
+		return;
+	}
+	if (!only_source(s)) {
+		api_refuse(a, 400, "this server does not detect languages");
+		return;
+	}
+	a->status = 200;
+	json_open(&w, '[');
+	json_open(&w, '{');
+	json_put_int(&w, "confidence", 0); /* nothing was measured: it is the only language */
+	json_put_str(&w, "language", only_source(s));
+	json_close(&w, '}');
+	json_close(&w, ']');
+}
+
+void libre_health(struct server_state *s, struct api_call *call, struct api_answer *a)
+{
+	(void)call;
+	for (size_t i = 0; i < s->n_decoders; i++)
+		if (!decoder_link_is_ready(&s->decoders[i]) && !a->status)
+			api_refuse(a, 503, "a model is being loaded");
+	if (a->status)
+		return;
+	a->status = 200;
+	buf_add_str(&a->body, "{\"status\":\"ok\"}");
+}
+
+static void write_language(struct json_writer *w, const char *key, const char *code)
+{
+	json_put_open(w, key, '{');
+	json_put_str(w, "code", code);
+	json_put_str(w, "name", api_language_name(code));
+	json_close(w, '}');
+}
+
+void libre_settings(struct server_state *s, struct api_call *call, struct api_answer *a)
+{
+	struct json_writer w = { .out = &a->body };
+
+	(void)call;
+	a->status = 200;
+	json_open(&w, '{');
+	json_put_int(&w, "charLimit", s->limits.chars);
+	json_put_int(&w, "frontendTimeout", 500);
+	json_put_bool(&w, "apiKeys", s->has_keys);
+	json_put_bool(&w, "keyRequired", s->has_keys);
+	json_put_bool(&w, "suggestions", false);
+	json_put_bool(&w, "filesTranslation", false);
+	json_put_open(&w, "supportedFilesFormat", '[');
+	json_close(&w, ']');
+	json_put_open(&w, "language", '{');
+	write_language(&w, "source", s->decoders[0].source);
+	write_language(&w, "target", s->decoders[0].target);
+	json_close(&w, '}');
+	json_close(&w, '}');
+}

@@ -1,0 +1,273 @@
+/* server_api.c - the table of routes, and what the interfaces have in common; see server_api.h */
+#include "eval/server/server_api.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "share/base/util.h"
+
+static void api_metrics(struct server_state *s, struct api_call *call, struct api_answer *a);
+static void api_absent(struct server_state *s, struct api_call *call, struct api_answer *a);
+
+static const struct {
+	const char *path, *methods;
+	api_handler *run;
+} routes[] = {
+	/* clang-format off */
+	{ "/translate", "POST", libre_translate },
+	{ "/detect", "POST", libre_detect },
+	{ "/languages", "GET", libre_languages },
+	{ "/health", "GET", libre_health },
+	{ "/frontend/settings", "GET", libre_settings },
+	{ "/translate_file", "POST", api_absent },
+	{ "/suggest", "POST", api_absent },
+	{ "/metrics", "GET", api_metrics },
+	{ "/v2/translate", "POST", deepl_translate },
+	{ "/v2/languages", "GET POST", deepl_languages },
+	{ "/v2/usage", "GET POST", deepl_usage },
+	/* clang-format on */
+};
+
+enum api_style api_style_of(const struct http_text *path)
+{
+	return path->n >= 4 && !memcmp(path->text, "/v2/", 4) ? STYLE_DEEPL : STYLE_LIBRE;
+}
+
+void api_refuse(struct api_answer *a, int status, const char *fmt, ...)
+{
+	struct json_writer w = { .out = &a->body };
+	char text[600];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	a->status = status;
+	a->type = "application/json";
+	buf_restart(&a->body);
+	json_open(&w, '{');
+	json_put_str(&w, a->style == STYLE_DEEPL ? "message" : "error", text);
+	json_close(&w, '}');
+}
+
+/* Is the method one of a list with blanks between them? */
+static bool is_method(const char *list, const struct http_text *method)
+{
+	for (size_t n; (n = strcspn(list, " ")) > 0; list += n + strspn(list + n, " "))
+		if (n == method->n && !memcmp(list, method->text, n))
+			return true;
+	return false;
+}
+
+void api_begin(struct server_state *s, struct api_call *call, struct api_answer *a)
+{
+	const struct http_request *r = call->request;
+
+	*a = (struct api_answer){ .path = "other", .style = api_style_of(&r->path) };
+	a->type = "application/json";
+	for (size_t i = 0; i < ARRAY_LEN(routes); i++) {
+		if (!http_text_is(&r->path, routes[i].path))
+			continue;
+		a->path = routes[i].path;
+		if (s->cors && http_text_is(&r->method, "OPTIONS")) {
+			a->status = 204;
+		} else if (!is_method(routes[i].methods, &r->method)) {
+			a->allow = routes[i].methods;
+			api_refuse(a, 405, "%s takes %s", routes[i].path, routes[i].methods);
+		} else {
+			routes[i].run(s, call, a);
+		}
+		return;
+	}
+	api_refuse(a, 404, "there is no such path");
+}
+
+void api_finish(struct server_state *s, struct api_answer *a, double now)
+{
+	if (a->job->fault) {
+		api_refuse(a, a->job->deadline <= now ? 504 : 500, "%s", a->job->fault);
+	} else {
+		metrics_count_seconds(&s->metrics, now - a->job->arrived);
+		a->status = 200;
+		if (a->style == STYLE_DEEPL)
+			deepl_finish(s, a);
+		else
+			libre_finish(s, a);
+	}
+	queue_leave(s->queue, a->job);
+	a->job = NULL;
+}
+
+void api_answer_free(struct server_state *s, struct api_answer *a)
+{
+	if (a->job)
+		queue_leave(s->queue, a->job);
+	layout_free(&a->layout);
+	buf_free(&a->body);
+	*a = (struct api_answer){ .status = 0 };
+}
+
+/* ---- what handlers share ---- */
+
+bool api_check_key(struct server_state *s, struct api_call *call, const char *key, size_t n,
+		   int missing, struct api_answer *a)
+{
+	const size_t number = s->has_keys ? server_keys_find(&s->keys, key, n) : 0;
+
+	if (!s->has_keys)
+		return true;
+	if (number) {
+		call->client = number;
+		return true;
+	}
+	s->metrics.refused[REFUSED_key]++;
+	if (!n)
+		api_refuse(a, missing, "this server needs a key");
+	else
+		api_refuse(a, 403, "the key is not valid");
+	return false;
+}
+
+const char *api_language_name(const char *code)
+{
+	static const char *const names[][2] = {
+#define LANGUAGE_NAME(code, name) { code, name },
+#include "eval/server/language_names.def"
+#undef LANGUAGE_NAME
+	};
+	const size_t n = strcspn(code, "-_");
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		if (strlen(names[i][0]) == n && !strncasecmp(names[i][0], code, n))
+			return names[i][1];
+	return code;
+}
+
+/* Equal codes, or with is_base: does the code begin with that of the model, as en-GB with en? */
+static bool is_code(const char *code, const char *model, bool is_base)
+{
+	const size_t n = strlen(model);
+
+	return !strncasecmp(code, model, n) && n &&
+	       (!code[n] || (is_base && (code[n] == '-' || code[n] == '_')));
+}
+
+const struct decoder_link *api_find_model(const struct server_state *s, const char *source,
+					  const char *target, bool *is_ambiguous)
+{
+	const struct decoder_link *found = NULL;
+
+	*is_ambiguous = false;
+	for (int is_base = 0; is_base < 2 && !found; is_base++)
+		for (size_t i = 0; i < s->n_decoders; i++) {
+			const struct decoder_link *d = &s->decoders[i];
+
+			if (!is_code(target, d->target, is_base) ||
+			    (source && !is_code(source, d->source, true)))
+				continue;
+			*is_ambiguous |= found && strcmp(found->source, d->source) != 0;
+			if (!found)
+				found = d;
+		}
+	return *is_ambiguous ? NULL : found;
+}
+
+bool api_read_int(const struct json *body, const char *name, int64_t *value)
+{
+	const struct json *v = json_get(body, name);
+	const char *text = json_text(v, NULL);
+	char *end;
+
+	*value = json_integer(v, text ? 0 : INT64_MIN);
+	if (json_is_null(v))
+		*value = 0;
+	if (text && *text) {
+		errno = 0;
+		*value = strtoll(text, &end, 10);
+		return !*end && !errno;
+	}
+	return *value != INT64_MIN;
+}
+
+/* Adds the text or texts; false: a is a refusal. */
+static bool add_texts(const struct json *texts, const char *name, bool is_whole,
+		      struct api_answer *a, struct err *e)
+{
+	const char *one = json_text(texts, NULL);
+
+	if (one)
+		return !layout_add(&a->layout, a->job, one, is_whole, e);
+	if (!json_is_array(texts) || json_is_null(texts) || json_len(texts) > API_MAX_TEXTS) {
+		api_refuse(a, 400, "%s must be a text or a list of at most %d texts", name,
+			   API_MAX_TEXTS);
+		return false;
+	}
+	a->is_list = true;
+	for (const struct json *c = json_first(texts); c; c = json_next(texts, c)) {
+		if (!json_text(c, NULL)) {
+			api_refuse(a, 400, "%s must be a list of texts", name);
+			return false;
+		}
+		if (layout_add(&a->layout, a->job, json_text(c, NULL), is_whole, e))
+			return false;
+	}
+	return true;
+}
+
+void api_submit(struct server_state *s, const struct api_call *call, const struct json *texts,
+		const char *name, const struct job_kind *kind, bool joins_lines,
+		struct api_answer *a)
+{
+	struct job_kind of_model = *kind;
+	struct err e = { 0 };
+
+	of_model.model = a->model->model;
+	a->job = queue_job_new(&of_model, call->client, &e);
+	if (!a->job || !add_texts(texts, name, kind->is_whole || joins_lines, a, &e)) {
+		if (!a->status)
+			api_refuse(a, 500, "%s", e.text);
+		return;
+	}
+	if ((int64_t)a->job->n_chars > s->limits.chars) {
+		s->metrics.refused[REFUSED_size]++;
+		api_refuse(a, a->style == STYLE_DEEPL ? 413 : 400,
+			   "the request has %zu characters; at most %lld are allowed",
+			   a->job->n_chars, (long long)s->limits.chars);
+		return;
+	}
+	a->job->deadline = call->now + s->limits.seconds;
+	if (queue_submit(s->queue, a->job, call->now, &e)) {
+		s->metrics.refused[REFUSED_queue]++;
+		api_refuse(a, 429, "Slowdown: %s", e.text);
+	}
+}
+
+/* ---- routes of both ---- */
+
+static void api_absent(struct server_state *s, struct api_call *call, struct api_answer *a)
+{
+	(void)s;
+	(void)call;
+	api_refuse(a, 403, "this server does not offer %s", a->path);
+}
+
+static void api_metrics(struct server_state *s, struct api_call *call, struct api_answer *a)
+{
+	static const char bearer[] = "Bearer ";
+	const struct http_text *key = &call->request->authorization;
+	const size_t skip = sizeof(bearer) - 1;
+	const bool has_key = key->n > skip && !strncasecmp(key->text, bearer, skip);
+	const struct metrics_state state = { s->queue, s->decoders, s->n_decoders, s->n_connections,
+					     call->now };
+
+	if (!api_check_key(s, call, has_key ? key->text + skip : "", has_key ? key->n - skip : 0,
+			   401, a))
+		return;
+	a->status = 200;
+	a->type = "text/plain; version=0.0.4; charset=utf-8";
+	metrics_write(&s->metrics, &state, &a->body);
+}

@@ -1,0 +1,114 @@
+/*
+ * server_api.h - requests of the interfaces that clients speak, and their answers
+ *
+ *	api_begin(s, &call, &answer)	an answer, or a job for the queue
+ *	api_finish(s, &answer)		when the job is done: its answer
+ *	api_answer_free(s, &answer)
+ */
+#ifndef WERKBANK_EVAL_SERVER_SERVER_API_H
+#define WERKBANK_EVAL_SERVER_SERVER_API_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "eval/server/decoder_link.h"
+#include "eval/server/http_request.h"
+#include "eval/server/server_keys.h"
+#include "eval/server/server_metrics.h"
+#include "eval/server/text_layout.h"
+#include "eval/server/translation_queue.h"
+#include "share/format/json.h"
+
+#define SERVER_MAX_MODELS 16
+#define API_MAX_TEXTS	  1024 /* of a request */
+#define API_MAX_BEST	  16   /* alternatives of a text, and the best */
+
+struct server_limits {
+	int64_t chars;	     /* of a request */
+	int64_t queue_chars; /* of all that wait */
+	double seconds;	     /* until the answer */
+};
+
+/* What all requests share. */
+struct server_state {
+	struct server_limits limits;
+	struct server_keys keys;
+	bool has_keys;
+	const char *cors; /* borrowed: origin that browsers let in; NULL: none */
+	struct translation_queue *queue;
+	struct decoder_link decoders[SERVER_MAX_MODELS];
+	size_t n_decoders;
+	struct server_metrics metrics;
+	size_t n_connections;
+	bool is_ending; /* no further requests */
+};
+
+/* One request. */
+struct api_call {
+	const struct http_request *request;
+	const struct json *body; /* an object of the body and the query */
+	uint64_t client;	 /* name of the address; a valid key replaces it */
+	double now;
+};
+
+/* The interface decides the form of answers and errors. */
+enum api_style { STYLE_LIBRE, STYLE_DEEPL };
+
+struct api_answer {
+	int status;	   /* 0: the job must be done first */
+	const char *path;  /* of the table of routes, for the metrics */
+	const char *type;  /* of the content */
+	const char *allow; /* methods, with 405; NULL */
+	struct buf body;
+	enum api_style style;
+	/* a translation */
+	struct translation_job *job; /* owned until queue_leave() */
+	struct text_layout layout;
+	const struct decoder_link *model;
+	bool is_list, is_detected, shows_chars;
+	int n_alternatives; /* 0: not requested */
+};
+
+void api_begin(struct server_state *s, struct api_call *call, struct api_answer *a);
+void api_finish(struct server_state *s, struct api_answer *a, double now);
+void api_answer_free(struct server_state *s, struct api_answer *a);
+
+/* An answer without a request that can be understood. */
+void api_refuse(struct api_answer *a, int status, const char *fmt, ...) PRINTF_LIKE(3, 4);
+/* Does a path belong to the interface of DeepL? */
+enum api_style api_style_of(const struct http_text *path);
+
+/* ---- for libre_api.c and deepl_api.c ---- */
+
+typedef void api_handler(struct server_state *s, struct api_call *call, struct api_answer *a);
+api_handler libre_translate, libre_languages, libre_detect, libre_settings, libre_health;
+api_handler deepl_translate, deepl_languages, deepl_usage;
+void libre_finish(const struct server_state *s, struct api_answer *a);
+void deepl_finish(const struct server_state *s, struct api_answer *a);
+
+/*
+ * The key of a request: 0 and a refusal (403, or `missing` without a key), or 1: it may go on. The client of the call
+ * becomes that of the key.
+ */
+bool api_check_key(struct server_state *s, struct api_call *call, const char *key, size_t n,
+		   int missing, struct api_answer *a);
+/*
+ * The model from source (NULL: any) to target: codes are compared without regard to case, and en-GB is en where no model
+ * has en-GB. NULL: there is none. *is_ambiguous: without a source, several models have the target.
+ */
+const struct decoder_link *api_find_model(const struct server_state *s, const char *source,
+					  const char *target, bool *is_ambiguous);
+/*
+ * Makes the job of a request: `texts` is a string or a list of strings, called `name` in errors. Of `kind`, model is set
+ * here, to that of a->model.
+ */
+void api_submit(struct server_state *s, const struct api_call *call, const struct json *texts,
+		const char *name, const struct job_kind *kind, bool joins_lines,
+		struct api_answer *a);
+/* A member that is a whole number, or a string of one; false: it is neither. A missing one is 0. */
+bool api_read_int(const struct json *body, const char *name, int64_t *value);
+/* The English name of a language, or its code. */
+const char *api_language_name(const char *code);
+
+#endif

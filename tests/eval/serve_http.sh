@@ -1,0 +1,234 @@
+#!/bin/sh
+# serve_http.sh - "werkbank serve": its interfaces by curl, hostile requests, many clients, reload and end.
+# Last line: the tally, which tests/tally.sh counts.
+set -u
+srcdir=$(cd "${srcdir:-.}" && pwd)
+top=$PWD
+tmp=$(mktemp -d "${TMPDIR:-/tmp}/werkbank-serve-http-XXXXXX")
+server=
+trap '[ -z "$server" ] || kill -9 "$server" 2>/dev/null; rm -rf "$tmp"' EXIT
+# shellcheck source=tests/helpers.sh
+. "$srcdir/tests/helpers.sh"
+WERKBANK_SHARE=$srcdir/share
+export WERKBANK_SHARE
+unset WERKBANK_HOME WERKBANK_RUN LISTEN_FDS LISTEN_PID NOTIFY_SOCKET
+command -v curl >/dev/null || { skip "werkbank serve" "there is no curl"; tally; exit; }
+wb=$top/werkbank
+
+"$wb" import "$srcdir/tests/golden/import/marianmt" -o "$tmp/model" >"$tmp/out" 2>&1 || { not_ok "a model" "$(tail -n 1 "$tmp/out")"; tally; exit 1; }
+set -- --threads 1 --max-length-factor 0.1 --max-length-extra 12 --beam 2
+
+# serve OPTIONS... : starts a server on a free port, waits until it is ready, sets server and port
+serve() {
+	"$wb" serve --listen 127.0.0.1:0 --model en-de="$tmp/model" "$@" >"$tmp/log" 2>&1 &
+	server=$!
+	for _ in $(seq 300); do
+		port=$(sed -n 's/.*ready on http:\/\/127\.0\.0\.1:\([0-9]*\).*/\1/p' "$tmp/log")
+		[ -z "$port" ] || return 0
+		kill -0 "$server" 2>/dev/null || break
+		sleep 0.1
+	done
+	not_ok "the server is ready" "$(tail -n 3 "$tmp/log")"
+	tally
+	exit 1
+}
+# stop NAME : SIGTERM, and the exit status
+stop() {
+	kill -TERM "$server"
+	wait "$server"
+	same "$1" "$?" 0
+	server=
+}
+# ask PATH OPTIONS... : status and body of a request
+ask() {
+	path=$1
+	shift
+	curl -sS -m 60 -o "$tmp/body" -w '%{http_code}' "http://127.0.0.1:$port$path" "$@" >"$tmp/status" 2>"$tmp/err" || echo " curl $?" >>"$tmp/status"
+	printf '%s ' "$(cat "$tmp/status")"
+	cat "$tmp/body"
+}
+json='Content-Type: application/json'
+
+# lines with a translation
+cut -f 1 "$srcdir/tests/golden/import/marianmt.tsv" | grep . >"$tmp/all"
+"$wb" translate --quiet --model "$tmp/model" "$@" "$tmp/all" 2>"$tmp/err" | paste "$tmp/all" - | grep -E '^[A-Za-z].*	.' >"$tmp/both"
+cut -f 1 "$tmp/both" >"$tmp/text"
+cut -f 2- "$tmp/both" >"$tmp/batch"
+one=$(sed -n 1p "$tmp/batch")
+two=$(sed -n 2p "$tmp/batch")
+first=$(sed -n 1p "$tmp/text")
+second=$(sed -n 2p "$tmp/text")
+quoted() { printf '%s' "$1" | sed 's/\\/\\\\/g; s/"/\\"/g; s/\//\\\//g'; }
+# plain JSON, however a slash and CR are written
+unslash() { sed 's/\\\//\//g; s/\\u000d/\\r/g'; }
+serve "$@"
+
+# ---- LibreTranslate's interface ----
+same "health" "$(ask /health)" '200 {"status":"ok"}'
+same "languages" "$(ask /languages)" '200 [{"code":"en","name":"English","targets":["de"]}]'
+same "a form" "$(ask /translate --data-urlencode "q=$first" -d source=en -d target=de | unslash)" "200 {\"translatedText\":\"$(quoted "$one" | unslash)\"}"
+printf '{"q":["%s","%s\\n\\n  %s\\r\\n"],"source":"en","target":"de"}' "$(quoted "$first")" "$(quoted "$first")" "$(quoted "$second")" >"$tmp/list"
+same "a list of texts with several lines" "$(ask /translate -H "$json" --data-binary @"$tmp/list" | unslash)" \
+	"200 {\"translatedText\":[\"$(quoted "$one" | unslash)\",\"$(quoted "$one" | unslash)\\n\\n  $(quoted "$two" | unslash)\\r\\n\"]}"
+same "an empty text and an empty list" "$(ask /translate -H "$json" -d '{"q":["",""],"source":"en","target":"de"}')$(ask /translate -H "$json" -d '{"q":[],"source":"en","target":"de"}')" \
+	'200 {"translatedText":["",""]}200 {"translatedText":[]}'
+says "source auto" 0 '^200 \{"detectedLanguage":\{"confidence":0,"language":"en"\},"translatedText":' ask /translate -d q=a -d source=auto -d target=de
+says "alternatives" 0 '^200 \{"alternatives":\[".*\],"translatedText":' ask /translate --data-urlencode "q=$first" -d source=en -d target=de -d alternatives=3
+same "detect" "$(ask /detect -d q=a)" '200 [{"confidence":0,"language":"en"}]'
+says "settings" 0 '"charLimit":20000.*"keyRequired":false' ask /frontend/settings
+same "a regional code" "$(ask /translate --data-urlencode "q=$first" -d source=en-GB -d target=DE | unslash)" "200 {\"translatedText\":\"$(quoted "$one" | unslash)\"}"
+for request in 'missing q|-d source=en' 'missing source|-d q=a' 'missing target|-d q=a -d source=en' 'en to fr is not supported|-d q=a -d source=en -d target=fr' \
+	'format html is not supported|-d q=a -d source=en -d target=de -d format=html' 'alternatives must be|-d q=a -d source=en -d target=de -d alternatives=99' \
+	'alternatives must be|-d q=a -d source=en -d target=de -d alternatives=x' '%-escape|-d q=%' 'NUL|-d q=%00' 'valid UTF-8|-d q=%ff'; do
+	# shellcheck disable=SC2086 # words
+	says "refused: ${request%%|*}" 0 "^400 .\"error\":\".*${request%%|*}" ask /translate ${request#*|}
+done
+says "refused: a number as text" 0 '^400 .*q must be' ask /translate -H "$json" -d '{"q":7,"source":"en","target":"de"}'
+says "refused: JSON that ends too early" 0 '^400 .*Invalid request' ask /translate -H "$json" -d '{"q":"a"'
+says "refused: a list as body" 0 '^400 .*must be an object' ask /translate -H "$json" -d '[]'
+printf '{"q":"\377"}' >"$tmp/bad"
+says "refused: JSON with invalid UTF-8" 0 '^400 .*valid UTF-8' ask /translate -H "$json" --data-binary @"$tmp/bad"
+printf '{"q":"\\u0000","source":"en","target":"de"}' >"$tmp/bad"
+says "a NUL character in JSON becomes a mark" 0 '^200 ' ask /translate -H "$json" --data-binary @"$tmp/bad"
+{ printf '{"q":'; head -c 100000 /dev/zero | tr '\0' '['; } >"$tmp/bad"
+says "refused: deep JSON" 0 '^400 .*Invalid request' ask /translate -H "$json" --data-binary @"$tmp/bad"
+says "refused: another type" 0 '^415 ' ask /translate -H 'Content-Type: text/xml' -d '<q/>'
+says "refused: too many characters" 0 '^400 .*at most 20000' ask /translate -d "q=$(head -c 30000 /dev/zero | tr '\0' a)" -d source=en -d target=de
+says "refused: another method" 0 '^405 ' ask /translate
+says "refused: another path" 0 '^404 ' ask /../etc/passwd --path-as-is
+says "refused: files" 0 '^403 .*does not offer' ask /translate_file -d a=b
+says "no CORS by default" 0 '' curl -sS -m 20 -D - -o "$tmp/body" -H 'Origin: http://evil' "http://127.0.0.1:$port/languages"
+same "... no field" "$(grep -c 'Access-Control' "$tmp/out")" 0
+
+# ---- DeepL's interface ----
+printf '{"text":["%s","%s"],"target_lang":"DE","source_lang":"EN"}' "$(quoted "$first")" "$(quoted "$second")" >"$tmp/list"
+same "DeepL: JSON" "$(ask /v2/translate -H "$json" --data-binary @"$tmp/list" | unslash)" \
+	"200 {\"translations\":[{\"detected_source_language\":\"EN\",\"text\":\"$(quoted "$one" | unslash)\"},{\"detected_source_language\":\"EN\",\"text\":\"$(quoted "$two" | unslash)\"}]}"
+same "DeepL: a form" "$(ask /v2/translate --data-urlencode "text=$first" -d target_lang=DE | unslash)" \
+	"200 {\"translations\":[{\"detected_source_language\":\"EN\",\"text\":\"$(quoted "$one" | unslash)\"}]}"
+same "DeepL: languages" "$(ask '/v2/languages?type=target')" '200 [{"language":"DE","name":"German","supports_formality":false}]'
+same "DeepL: languages, asked by a body" "$(ask /v2/languages -X GET -H "$json" -d '{"type":"target"}')" '200 [{"language":"DE","name":"German","supports_formality":false}]'
+says "DeepL: usage" 0 '^200 .*"character_count":[1-9]' ask /v2/usage
+says "DeepL: refused tags" 0 '^400 ."message":"Value for .tag_handling' ask /v2/translate -d text=a -d target_lang=DE -d tag_handling=xml
+says "DeepL: refused target" 0 '^400 ."message":"Value for .target_lang' ask /v2/translate -d text=a -d target_lang=FR
+says "DeepL: refused source" 0 '^400 ."message":"Value for .source_lang' ask /v2/translate -d text=a -d target_lang=DE -d source_lang=FR
+
+# ---- forms of HTTP on which servers differ ----
+# raw BYTES : what the server says to these bytes
+raw() { printf "$1" | timeout 60 "$top/tests/raw_client" "$port" | sed -n '1s/\r//p'; }
+h='Host: a\r\n'
+body='q=a&source=en&target=de'
+n=${#body}
+same "two lengths" "$(raw "POST /translate HTTP/1.1\r\n${h}Content-Length: $n\r\nContent-Length: 5\r\n\r\n$body")" 'HTTP/1.1 400 Bad Request'
+same "a length and chunks" "$(raw "POST /translate HTTP/1.1\r\n${h}Content-Length: $n\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /health HTTP/1.1\r\n$h\r\n")" 'HTTP/1.1 400 Bad Request'
+same "chunks" "$(raw "POST /translate HTTP/1.1\r\n${h}Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n")" 'HTTP/1.1 501 Not Implemented'
+same "a line end without CR" "$(raw "GET /health HTTP/1.1\n$h\r\n")" 'HTTP/1.1 400 Bad Request'
+same "a blank before the colon" "$(raw "POST /translate HTTP/1.1\r\n${h}Content-Length : $n\r\n\r\n$body")" 'HTTP/1.1 400 Bad Request'
+same "NUL in a field" "$(raw "GET /health HTTP/1.1\r\n${h}X: a\\000b\r\n\r\n")" 'HTTP/1.1 400 Bad Request'
+same "no Host" "$(raw "GET /health HTTP/1.1\r\n\r\n")" 'HTTP/1.1 400 Bad Request'
+same "no length" "$(raw "POST /translate HTTP/1.1\r\n$h\r\n$body")" 'HTTP/1.1 411 Length Required'
+same "a body of a gigabyte" "$(raw "POST /translate HTTP/1.1\r\n${h}Content-Length: 1073741824\r\n\r\n$body")" 'HTTP/1.1 413 Content Too Large'
+same "TLS" "$(raw '\026\003\001\002\000\001\000\001\374\003\003')" 'HTTP/1.1 400 Bad Request'
+same "garbage" "$(raw 'garbage\r\n\r\n')" 'HTTP/1.1 400 Bad Request'
+same "endless fields" "$({ printf 'GET / HTTP/1.1\r\n'; yes 'X-Field: 0123456789abcdef' | head -n 100000 | sed 's/$/\r/'; } | "$top/tests/raw_client" "$port" | sed -n '1s/\r//p')" 'HTTP/1.1 431 Request Header Fields Too Large'
+same "an endless field" "$({ printf 'GET / HTTP/1.1\r\nX: '; head -c 1000000 /dev/zero | tr '\0' a; } | "$top/tests/raw_client" "$port" | sed -n '1s/\r//p')" 'HTTP/1.1 431 Request Header Fields Too Large'
+pipelined="POST /translate HTTP/1.1\r\n${h}Content-Type: application/x-www-form-urlencoded\r\nContent-Length: $n\r\n\r\n${body}GET /health HTTP/1.1\r\n$h\r\nGET /nothing HTTP/1.1\r\n${h}Connection: close\r\n\r\n"
+same "requests one after the other" "$(printf "$pipelined" | "$top/tests/raw_client" "$port" | tr -d '\r' | sed -n 's/^.*HTTP\/1.1 \([0-9]*\) .*/\1/p' | tr '\n' ' ')" '200 200 404 '
+same "HTTP/1.0" "$(raw 'GET /health HTTP/1.0\r\n\r\n')" 'HTTP/1.1 200 OK'
+head -c 1100000 /dev/zero | tr '\0' a >"$tmp/large"
+says "a body that is too large" 0 '^413 ' ask /translate --data-binary @"$tmp/large"
+begin=$(date +%s)
+same "a slow client" "$(printf 'GET /health HTTP/1.1\r\nHost: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa' | timeout 60 "$top/tests/raw_client" "$port" 200 | sed -n '1s/\r//p')" 'HTTP/1.1 408 Request Timeout'
+seconds=$(($(date +%s) - begin))
+if [ "$seconds" -le 25 ]; then ok "... is ended after $seconds s"; else not_ok "... is ended" "after $seconds s"; fi
+same "1,500 idle connections leave room" "$(printf "GET /health HTTP/1.1\r\n${h}Connection: close\r\n\r\n" | timeout 60 "$top/tests/raw_client" "$port" 0 1500 | sed -n '1s/\r//p')" 'HTTP/1.1 200 OK'
+same "afterwards the server answers" "$(ask /health)" '200 {"status":"ok"}'
+
+# ---- many clients at once: the translations of the batch tool ----
+mkdir -p "$tmp/answers"
+lines=$(wc -l <"$tmp/text")
+# shellcheck disable=SC2016 # for the inner shell
+seq 96 | xargs -P 32 -I N sh -c 'line=$(((N - 1) % '"$lines"' + 1)); sed -n "${line}p" "'"$tmp/text"'" | tr -d "\n" |
+	curl -sS -m 120 --data-urlencode q@- -d source=en -d target=de "http://127.0.0.1:'"$port"'/translate" >"'"$tmp"'/answers/N" 2>&1'
+wrong=0
+for i in $(seq 96); do
+	want=$(sed -n "$(((i - 1) % lines + 1))p" "$tmp/batch")
+	[ "$(unslash <"$tmp/answers/$i")" = "{\"translatedText\":\"$(quoted "$want" | unslash)\"}" ] || wrong=$((wrong + 1))
+done
+same "32 clients at once: wrong answers" "$wrong" 0
+ask /metrics >"$tmp/metrics"
+holds "metrics: requests" '^werkbank_http_requests_total\{path="/translate",code="200"\} [1-9]' "$tmp/metrics"
+holds "metrics: refused forms" '^werkbank_refused_total\{reason="form"\} [1-9]' "$tmp/metrics"
+holds "metrics: slow ones" '^werkbank_refused_total\{reason="slow"\} [1-9]' "$tmp/metrics"
+batches=$(sed -n 's/^werkbank_batches_total //p' "$tmp/metrics")
+texts=$(sed -n 's/^werkbank_batch_texts_total //p' "$tmp/metrics")
+if [ "$texts" -gt "$batches" ]; then ok "clients share batches: $texts texts in $batches batches"; else not_ok "clients share batches" "$texts texts, $batches batches"; fi
+
+# ---- a decoder that is killed, a reload and the end, under load ----
+load() {
+	seq "$1" | xargs -P 8 -I N sh -c "curl -sS -m 120 --data-urlencode 'q=$(printf '%s' "$first" | sed "s/'/'\\\\''/g")' -d source=en -d target=de http://127.0.0.1:$port/translate >'$tmp/answers/N' 2>&1" &
+	load=$!
+}
+# answered NAME N : N answers are right
+answered() {
+	right=0
+	for i in $(seq "$2"); do
+		[ "$(unslash <"$tmp/answers/$i")" != "{\"translatedText\":\"$(quoted "$one" | unslash)\"}" ] || right=$((right + 1))
+	done
+	same "$1: right answers" "$right" "$2"
+}
+decoder() { pgrep -P "$server" -f 'translate --serve' | tail -n 1; }
+load 64
+sleep 0.1
+kill -9 "$(decoder)"
+wait "$load"
+answered "a killed decoder" 64
+load 64
+sleep 0.1
+old=$(decoder)
+kill -HUP "$server"
+wait "$load"
+answered "a reload" 64
+for _ in $(seq 100); do kill -0 "$old" 2>/dev/null || break; sleep 0.1; done
+if kill -0 "$old" 2>/dev/null; then not_ok "the old decoder ends" "$old lives"; else ok "the old decoder ends"; fi
+seq 40 | sed "s/.*/$(quoted "$first" | sed 's/[&|]/\\&/g')/" >"$tmp/long"
+curl -sS -m 120 --data-urlencode q@"$tmp/long" -d source=en -d target=de "http://127.0.0.1:$port/translate" >"$tmp/last" 2>&1 &
+last=$!
+for _ in $(seq 200); do
+	ask /metrics | grep -q '^werkbank_requests_in_flight [1-9]' && break
+	kill -0 "$last" 2>/dev/null || break
+done
+stop "SIGTERM ends it"
+wait "$last"
+lines40=$(seq 40 | while read -r _; do printf '%s\\n' "$(quoted "$one" | unslash)"; done)
+same "... after the open request" "$(unslash <"$tmp/last")" "{\"translatedText\":\"$lines40\"}"
+
+# ---- keys, limits, addresses ----
+says "another address needs keys" 77 'can be reached from other hosts: give --key-file' "$wb" serve --listen 0.0.0.0:0 --model "$tmp/model"
+says "no address" 64 "is not ADDRESS:PORT" "$wb" serve --listen example.org:80 --model "$tmp/model"
+says "no model" 64 'serve needs a model' "$wb" serve
+says "a model that is not there" 66 'cannot be served' "$wb" serve --listen 127.0.0.1:0 --model "$tmp/nothing"
+printf 'correct-key\n' >"$tmp/keys"
+chmod 644 "$tmp/keys"
+says "keys that everybody may read" 77 'chmod o-r' "$wb" serve --key-file "$tmp/keys" --model "$tmp/model"
+chmod 600 "$tmp/keys"
+serve "$@" --key-file "$tmp/keys" --request-chars 50 --cors 'https://example.org'
+says "no key" 0 '^400 .*needs a key' ask /translate -d q=a -d source=en -d target=de
+says "a wrong key" 0 '^403 .*not valid' ask /translate -d q=a -d source=en -d target=de -d api_key=correct-kez
+says "a key" 0 '^200 ' ask /translate -d q=a -d source=en -d target=de -d api_key=correct-key
+says "DeepL: no key" 0 '^403 ."message"' ask /v2/translate -d text=a -d target_lang=DE
+says "DeepL: a key" 0 '^200 ' ask /v2/translate -d text=a -d target_lang=DE -H 'Authorization: DeepL-Auth-Key correct-key'
+says "metrics: no key" 0 '^401 ' ask /metrics
+says "metrics: a key" 0 '^200 ' ask /metrics -H 'Authorization: Bearer correct-key'
+says "a limit of characters" 0 '^400 .*at most 50' ask /translate -d "q=$(head -c 60 /dev/zero | tr '\0' a)" -d source=en -d target=de -d api_key=correct-key
+says "CORS" 0 'Access-Control-Allow-Origin: https://example.org' curl -sS -m 20 -D - -o "$tmp/body" -X OPTIONS "http://127.0.0.1:$port/translate"
+stop "SIGTERM ends the second server"
+
+# ---- a socket of systemd, which replaces --listen ----
+"$top/tests/raw_client" listen "$tmp/port" "$top/werkbank-eval" serve --listen 192.0.2.1:1 --model "$tmp/model" "$@" >"$tmp/log" 2>&1 &
+server=$!
+for _ in $(seq 100); do grep -q ready "$tmp/log" && break; sleep 0.1; done
+port=$(cat "$tmp/port")
+same "a passed socket, languages of the model" "$(ask /languages)" '200 [{"code":"en","name":"English","targets":["de"]}]'
+stop "SIGTERM ends the third server"
+tally
