@@ -700,8 +700,6 @@ TEST(conf_programs)
 	check(strstr(e.text, "(did you mean prep?)") != NULL);
 	check_err(conf_unknown_command("foo", &e), ERR_USAGE);
 	check(strstr(e.text, "did you mean") == NULL);
-	check_err(conf_unknown_command("serve", &e), ERR_USAGE);
-	check(strstr(e.text, "translate --serve") != NULL);
 }
 
 /* Advice for words of other programs never hides a name of ours, and names an option that exists. */

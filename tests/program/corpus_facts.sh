@@ -182,7 +182,7 @@ for corpus in rev zh; do
 		says "$corpus, $fact: train own.ini" $code "$text" werkbank train own.ini --corpus $corpus --run t --show
 		says "$corpus, $fact: job $option" $code "$text" werkbank job slurm --walltime 10 small --corpus $corpus "$option"
 		was="was prepared with $fact = "
-		case $condition in source_*!*) was='both sides share one subword model' ;; esac
+		case $condition in source_first_token!*) ;; source_*!*) was='both sides share one subword model' ;; esac
 		says "$corpus, $fact: prep $option" $code "$([ $code = 0 ] && echo 'is ready in .* already' || echo "$was")" \
 			prepare_again $corpus "$option"
 		rm -rf imported
