@@ -23,9 +23,10 @@
 #include "share/base/util.h"
 #include "share/guard/sandbox.h"
 
-#define MAX_WORDS     80   /* of a command line of a decoder */
-#define LONG_LIFE_S   60.0 /* a decoder that lived so long resets the delay */
-#define DECODER_END_S 10.0 /* for a decoder whose listener has ended */
+#define MAX_WORDS      80   /* of a command line of a decoder */
+#define LONG_LIFE_S    60.0 /* a decoder that lived so long resets the delay */
+#define DECODER_END_S  10.0 /* for a decoder whose listener has ended */
+#define DECODER_STOP_S 2.0  /* from SIGTERM to SIGKILL */
 
 /* A decoder process, also one that was replaced and has not ended yet. */
 struct server_child {
@@ -433,16 +434,31 @@ static int supervise(struct supervisor *s, struct err *e)
 	return err_set(e, ERR_INTERNAL, "the listener ended with status %d", status);
 }
 
-/* Decoders end with their input; SIGTERM and SIGKILL help those that do not. */
+/* A decoder ends with its input, which ended with the listener; SIGTERM and SIGKILL help one that does not. */
+static void end_decoder(struct proc *decoder, double until)
+{
+	int status;
+
+	while (!proc_try_wait(decoder, &status)) {
+		if (clock_mono_s() >= until) {
+			proc_stop(decoder, DECODER_STOP_S);
+			return;
+		}
+		nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
+	}
+}
+
 static void end_children(struct supervisor *s)
 {
+	const double until = clock_mono_s() + DECODER_END_S;
+
 	if (s->listener > 0) {
 		proc_signal(s->listener, SIGTERM);
 		waitpid(s->listener, NULL, 0);
 	}
 	for (size_t i = 0; i < ARRAY_LEN(s->children); i++)
 		if (s->children[i].proc.pid >= 0)
-			proc_stop(&s->children[i].proc, DECODER_END_S);
+			end_decoder(&s->children[i].proc, until);
 }
 
 static void catch_signals(struct supervisor *s)
