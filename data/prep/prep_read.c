@@ -111,7 +111,9 @@ static int reading_end_text(struct text_reading *r, size_t text, struct err *e)
 
 	r->sides[text % 2] = NULL;
 	rc = side ? token_column_finish(side, e) : outfile_commit(&r->held[text % 2], e);
-	if (!rc && r->lines[text ^ 1] >= 0)
+	/* the source of a bilingual file ends before its target */
+	if (!rc && r->lines[text ^ 1] >= 0 &&
+	    (text % 2 || !r->p->texts.pairs[text / 2].is_bilingual))
 		rc = reading_check_lengths(r, text / 2, e);
 	return rc;
 }
@@ -251,6 +253,7 @@ static int count_set(struct text_reading *r, int set, struct err *e)
 {
 	const struct texts *t = &r->p->texts;
 	int64_t pairs = 0;
+	bool is_part = false;
 
 	for (size_t i = t->n_train; i < t->n; i++) {
 		const struct text_pair *pair = &t->pairs[i];
@@ -265,12 +268,20 @@ static int count_set(struct text_reading *r, int set, struct err *e)
 			pairs = 0;
 			break;
 		}
-		if (!lines[0])
+		is_part |= pair->choice.is_part;
+		if (!lines[0] && !pair->choice.is_part)
 			return err_set(e, ERR_DATA,
 				       "%s: is empty: a %s set needs at least one sentence",
 				       pair->source.name, t->sets[set]);
 		pairs += lines[0];
 	}
+	if (!pairs && is_part)
+		return err_set(
+			e, ERR_DATA,
+			"hold_out: the training text is too short for a %s set, which takes "
+			"at most a tenth of it: give more text or a set of your own, or omit "
+			"hold_out",
+			t->sets[set]);
 	r->p->numbers.pairs[set] = pairs;
 	return 0;
 }

@@ -7,6 +7,7 @@
 
 #define LEVEL	       0.05 /* p below this: the difference is significant */
 #define CLEAR_LEVEL    0.01
+#define LEAST_BLEU     1.0 /* below it a translation is none */
 #define LEAST_PAIRS    100 /* fewer sentences say nothing */
 #define STEADY_PAIRS   300 /* without a significant difference: enough to see one that matters */
 #define SMALL_INTERVAL 2.0 /* the same: BLEU */
@@ -50,6 +51,16 @@ static bool is_tuning_open(struct answer *a, const struct evidence *v, const str
 			    "The set %s has %s sentences; at least %d are needed to tell a gain "
 			    "from chance.",
 			    p->set, COUNT_TEXT(p->sentences), LEAST_PAIRS);
+	else if (p->before < LEAST_BLEU && p->after < LEAST_BLEU)
+		answer_open(a,
+			    "BLEU on the set %s is %.2f before and %.2f after: such outputs are no "
+			    "translations, so a difference says nothing.",
+			    p->set, p->before, p->after);
+	else if (p->after == p->before)
+		answer_no(a, LIKELY,
+			  "BLEU on the set %s is %.2f before and after: the best checkpoint may be "
+			  "the model that tuning started from.",
+			  p->set, p->before);
 	else
 		return false;
 	return true;

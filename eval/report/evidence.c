@@ -116,6 +116,7 @@ static bool take_start_record(struct evidence *v, void *point, const struct json
 {
 	(void)point;
 	v->n_attempts++;
+	v->n_tune = 0; /* the comparisons were of an earlier state of the run */
 	drop_repeated_steps(v, json_number(json_get(r, "step"), 0));
 	v->ranks = json_number(json_get(r, "ranks"), NAN);
 	v->parameters = json_number(json_get(r, "parameters"), v->parameters);

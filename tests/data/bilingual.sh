@@ -152,6 +152,13 @@ if [ "$xml" ] && (ulimit -v 400000 && "$data" pairs -q "$tmp/train.tmx") >/dev/n
 else
 	skip "XML bombs in bounded memory" "this build cannot read XML in 400 MB of addresses"
 fi
+# files of more than one block; numbers of units also for text that hold_out takes
+seq 1 30000 | awk '{ print "The house of the world has number " $1 "\tDas Haus der Welt hat die Nummer " $1 }' >"$tmp/long.tsv"
+says "a table of several megabytes" 0 'long is ready in .* 30,000 training pairs of 30,000 read, 30,000 dev' \
+	"$data" prep -C "$tmp/w" small --corpus long --train-pairs "$tmp/long.tsv" --dev-pairs "$tmp/long.tsv" --merges 50
+says "held-out sets of it" 0 'held is ready in .* 29,000 training pairs of 30,000 read, 500 dev, 500 test' \
+	"$data" prep -C "$tmp/w" small --corpus held --train-pairs "$tmp/long.tsv" --hold-out 500 --merges 50
+says "the number of a unit" 0 'number 29999$' "$data" data -C "$tmp/w" why held "$tmp/long.tsv:29999"
 { printf 'a,b\n"'; head -c 100000000 /dev/zero | tr '\0' x; } >"$tmp/quote.csv"
 limit=800000 within "a quote that is never closed" 'quote.csv' "$tmp/quote.csv"
 tally

@@ -87,6 +87,13 @@ holds "only what was missing" '"kind":"tune"' "$r/whole/journal.jsonl"
 says "before the training" 0 'Did tuning help' tune general --run parts --corpus two
 equal "the same translations" "$r/whole/tune/test.after" "$r/parts/tune/test.after"
 
+says "with other options" 78 'the tuning whole began with warmup = .*, which is warmup = 7 now: give the same options, or' \
+	tune general --run whole --corpus two --warmup 7
+grep -v '"kind":"tune"' "$r/whole/journal.jsonl" >journal && cp journal "$r/whole/journal.jsonl"
+echo another >>"$r/whole/tune/test.en"
+says "with another text" 78 'the text has changed since this tuning began' tune general --run whole --corpus two
+says "a model of another program" 66 'import the model of another program first' "$wb" tune "$golden/marianmt" --run other --train-source my.en --train-target my.de
+
 # ---- freezing ------------------------------------------------------------------------------------
 says "the encoder stays" 0 'freeze: [0-9]+ tensors stay as they are' tune general --run frozen --corpus two --freeze encoder,embeddings
 says "an unknown part" 78 'the model has no part "encodr"' tune general --run bad --corpus two --freeze encodr

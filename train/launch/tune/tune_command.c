@@ -8,6 +8,7 @@
 #include "share/base/file.h"
 #include "share/base/mem.h"
 #include "share/base/number_format.h"
+#include "share/base/text.h"
 #include "share/base/util.h"
 #include "share/conf/arch.h"
 #include "share/conf/text_facts.h"
@@ -113,12 +114,27 @@ static int plan_held_out(struct conf *c, struct buf *out, struct err *e)
 	return 0;
 }
 
+/* The folder of a model of another program has no recipe. */
+static bool has_recipe(const struct tuning *t, struct err *e)
+{
+	char *path = file_path(e, "%s/recipe.ini", t->model_folder);
+	const bool has = path && file_exists(path);
+
+	if (path && !has)
+		err_set(e, ERR_NOINPUT,
+			"%s has no recipe.ini, so it is no model of Werkbank: import the model of "
+			"another program first, with werkbank import %s -o MODEL",
+			t->model_folder, t->model_folder);
+	free(path);
+	return has;
+}
+
 /* Options of [data]: those of the model, and the names. */
 static int plan_data(struct tuning *t, struct buf *out, struct err *e)
 {
 	struct conf *c = t->conf;
 
-	if (text_facts_adopt_model(c, c->arguments[0], t->model_folder, e) ||
+	if (!has_recipe(t, e) || text_facts_adopt_model(c, c->arguments[0], t->model_folder, e) ||
 	    make_texts_absolute(c, e))
 		return e->code;
 	if (!conf_is_given(c, "corpus") && conf_set(c, "corpus", t->name, TUNE_ORIGIN, e))
@@ -144,6 +160,65 @@ static int write_recipe(const struct tuning *t, struct err *e)
 		rc = buf_check(&text, e) ? e->code : file_write_buf(t->recipe, &text, e);
 	}
 	buf_free(&text);
+	return rc;
+}
+
+/* May an option change when a tuning goes on? */
+static bool may_change(const char *line)
+{
+	static const char *const names[] = { "max_minutes ", "threads ", "backend ", "gpu ",
+					     "cuda_graphs " };
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		if (text_starts_with(line, names[i]))
+			return true;
+	return false;
+}
+
+/* The bytes of a line without its comment and the blanks before it. */
+static size_t option_length(const char *line)
+{
+	size_t n = strcspn(line, "#\n");
+
+	while (n && line[n - 1] == ' ')
+		n--;
+	return n;
+}
+
+/* Compares the options of two recipes line by line, without the comments that say where a value comes from. */
+static int compare_options(const struct tuning *t, const char *was, const char *is, struct err *e)
+{
+	for (size_t a, b; *was && *is; was += a + (was[a] == '\n'), is += b + (is[b] == '\n')) {
+		const size_t n_was = option_length(was), n_is = option_length(is);
+
+		a = strcspn(was, "\n");
+		b = strcspn(is, "\n");
+		if ((n_was != n_is || memcmp(was, is, n_is) != 0) && !may_change(is))
+			return err_set(e, ERR_CONFIG,
+				       "the tuning %s began with %.*s, which is %.*s now: give the "
+				       "same options, or another --run NAME",
+				       t->name, (int)n_was, was, (int)n_is, is);
+	}
+	return 0;
+}
+
+/* The first time, keeps what the user asked for; later it must be the same. */
+static int check_same_options(const struct tuning *t, struct err *e)
+{
+	char *path = file_path(e, "%s/asked.ini", t->folder);
+	struct buf is = { 0 }, was = { 0 };
+	int rc = path ? file_make_folders(t->folder, e) : e->code;
+
+	conf_write_recipe(t->conf, &is);
+	if (!rc)
+		rc = buf_check(&is, e);
+	if (!rc && !file_exists(path))
+		rc = file_write_buf(path, &is, e);
+	else if (!rc && !(rc = file_read_all(path, MAX_STATE, &was, e)))
+		rc = compare_options(t, buf_text(&was), buf_text(&is), e);
+	buf_free(&was);
+	buf_free(&is);
+	free(path);
 	return rc;
 }
 
@@ -238,7 +313,12 @@ static int train_model(struct tuning *t, int *status, struct err *e)
 {
 	const char *const words[] = { "train", t->recipe, "--run", t->name };
 
-	return run_command(t, "werkbank-launch", words, ARRAY_LEN(words), status, e);
+	if (run_command(t, "werkbank-launch", words, ARRAY_LEN(words), status, e))
+		return e->code;
+	if (*status && !t->conf->quiet)
+		fprintf(stderr, "%s is not tuned yet: the same tune command goes on and compares\n",
+			t->name);
+	return 0;
 }
 
 static int print_verdict(struct tuning *t, int *status, struct err *e)
@@ -253,7 +333,8 @@ static int evaluate_before(struct tuning *t, const struct tune_scores *s, int *s
 			   struct err *e)
 {
 	for (size_t i = 0; i < t->n_sets && !*status; i++)
-		if (tune_translate(s, &t->sets[i], t->model_folder, "before", status, e) ||
+		if (tune_keep_set(s, &t->sets[i], e) ||
+		    tune_translate(s, &t->sets[i], t->model_folder, "before", status, e) ||
 		    (!*status && tune_print_before(s, &t->sets[i], status, e)))
 			return e->code;
 	return 0;
@@ -324,7 +405,9 @@ static int tune_all(struct tuning *t, int *status, struct err *e)
 	if (!rc)
 		rc = plan_data(t, &data, e);
 	if (!rc && !t->conf->dry_run) {
-		rc = write_recipe(t, e);
+		rc = check_same_options(t, e);
+		if (!rc)
+			rc = write_recipe(t, e);
 		if (!rc)
 			rc = prepare_text(t, status, e);
 	}

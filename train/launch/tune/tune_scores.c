@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "share/base/file.h"
+#include "share/base/hash.h"
 #include "share/base/util.h"
 #include "share/format/json.h"
 #include "share/workspace/journal.h"
@@ -38,6 +39,31 @@ static void add_decoding_options(struct tune_step *step, const struct conf *c,
 		conf_value(c, decoding[i], &values[i]);
 		tune_step_add(step, buf_text(&values[i]));
 	}
+}
+
+int tune_keep_set(const struct tune_scores *s, const struct tune_set *set, struct err *e)
+{
+	const char *const languages[] = { s->conf->source_language, s->conf->target_language };
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < ARRAY_LEN(languages); i++) {
+		char *from = set_path(s, set, languages[i], e);
+		char *kept = from ? translation_path(s, set, languages[i], e) : NULL;
+		char is[HASH_SHA256_HEX], was[HASH_SHA256_HEX];
+
+		rc = kept ? 0 : e->code;
+		if (!rc && !file_exists(kept))
+			rc = file_copy(from, kept, e);
+		else if (!rc && !(rc = hash_file(from, is, e)) && !(rc = hash_file(kept, was, e)) &&
+			 strcmp(is, was) != 0)
+			rc = err_set(e, ERR_CONFIG,
+				     "the text has changed since this tuning began: %s is not %s; "
+				     "give another --run NAME",
+				     from, kept);
+		free(kept);
+		free(from);
+	}
+	return rc;
 }
 
 int tune_translate(const struct tune_scores *s, const struct tune_set *set, const char *model,
@@ -79,6 +105,8 @@ static int read_journal(const struct tune_scores *s, const char *set, char *tok,
 	while (r && (got = journal_next(r, &record, e)) > 0) {
 		const char *kind = json_text(json_get(record, "kind"), "");
 
+		if (!strcmp(kind, "start")) /* trained on after the comparison */
+			*is_compared = false;
 		if (!strcmp(kind, "eval") && tok)
 			snprintf(tok, room, "%s", json_text(json_get(record, "tok"), tok));
 		if (!strcmp(kind, "tune") && !strcmp(json_text(json_get(record, "set"), ""), set))

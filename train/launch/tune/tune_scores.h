@@ -27,6 +27,12 @@ struct tune_scores {
 };
 
 /*
+ * The first time, keeps the sentences of a set in the tuning's folder; later they must be the same, because its
+ * translations are compared. ERR_CONFIG: they are others.
+ */
+int tune_keep_set(const struct tune_scores *s, const struct tune_set *set, struct err *e);
+
+/*
  * Translate the set with a model folder into SET.STATE ("before" or "after") unless that file exists. *status:
  * of the command.
  */
