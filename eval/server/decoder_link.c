@@ -91,6 +91,33 @@ static bool next_answer(struct decoder_pipes *p, struct json **answer)
 	return true;
 }
 
+/*
+ * Has the model of a first line the languages of the model before it? Clients know the directions that the first one had.
+ * Languages that the command names for a model take precedence over those of its recipe.
+ */
+static bool has_same_languages(struct decoder_link *d, const struct json *line)
+{
+	const char *source = json_text(json_get(line, "source_language"), ""),
+		   *target = json_text(json_get(line, "target_language"), "");
+
+	if (!*d->model_source) {
+		snprintf(d->model_source, sizeof(d->model_source), "%.15s", source);
+		snprintf(d->model_target, sizeof(d->model_target), "%.15s", target);
+		if (!*d->source)
+			snprintf(d->source, sizeof(d->source), "%.15s", source);
+		if (!*d->target)
+			snprintf(d->target, sizeof(d->target), "%.15s", target);
+	}
+	if (!strncmp(d->model_source, source, sizeof(d->model_source) - 1) &&
+	    !strncmp(d->model_target, target, sizeof(d->model_target) - 1))
+		return true;
+	fprintf(stderr,
+		"werkbank serve: the new model translates %s-%s, not %s-%s: it is not used; start "
+		"the service again to change languages\n",
+		source, target, d->model_source, d->model_target);
+	return false;
+}
+
 /* The first line of a decoder. */
 static void take_ready_line(struct decoder_link *d, struct decoder_pipes *p,
 			    struct decoder_news *news)
@@ -100,15 +127,13 @@ static void take_ready_line(struct decoder_link *d, struct decoder_pipes *p,
 	if (p->is_ready || !next_answer(p, &line))
 		return;
 	if (json_boolean(json_get(line, "ready"), false)) {
-		p->is_ready = true;
-		if (!*d->source)
-			snprintf(d->source, sizeof(d->source), "%.15s",
-				 json_text(json_get(line, "source_language"), ""));
-		if (!*d->target)
-			snprintf(d->target, sizeof(d->target), "%.15s",
-				 json_text(json_get(line, "target_language"), ""));
-		news->has_ready = true;
-		news->ready_generation = p->generation;
+		if (has_same_languages(d, line)) {
+			p->is_ready = true;
+			news->has_ready = true;
+			news->ready_generation = p->generation;
+		} else {
+			close_decoder_pipes(p); /* it ends with its input */
+		}
 	}
 	json_free(line);
 }

@@ -33,6 +33,8 @@ struct decoder_link {
 	int model;
 	char source[DECODER_LANGUAGE],
 		target[DECODER_LANGUAGE]; /* "": until the decoder has said them */
+	char model_source[DECODER_LANGUAGE],
+		model_target[DECODER_LANGUAGE]; /* of the model's recipe; "": as above */
 	struct decoder_pipes now, next;
 	struct queue_batch batch; /* texts that `now` works on; n 0: it is idle */
 	struct buf to_send;

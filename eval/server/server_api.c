@@ -89,7 +89,11 @@ void api_begin(struct server_state *s, struct api_call *call, struct api_answer 
 void api_finish(struct server_state *s, struct api_answer *a, double now)
 {
 	if (a->job->fault) {
-		api_refuse(a, a->job->deadline <= now ? 504 : 500, "%s", a->job->fault);
+		api_refuse(a,
+			   a->job->is_too_long	     ? 400
+			   : a->job->deadline <= now ? 504
+						     : 500,
+			   "%s", a->job->fault);
 	} else {
 		metrics_count_seconds(&s->metrics, now - a->job->arrived);
 		a->status = 200;

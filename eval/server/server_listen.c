@@ -81,7 +81,9 @@ static bool split_address(const char *text, char *host, size_t room, const char 
 	} else if (memchr(text, ':', n)) {
 		return false;
 	}
-	if (!n || n >= room || !colon[1])
+	/* getaddrinfo() takes larger numbers modulo 65536 */
+	if (!n || n >= room || !colon[1] || strspn(colon + 1, "0123456789") != strlen(colon + 1) ||
+	    strlen(colon + 1) > 5 || strtol(colon + 1, NULL, 10) > UINT16_MAX)
 		return false;
 	memcpy(host, from, n);
 	host[n] = '\0';

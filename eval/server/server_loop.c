@@ -27,6 +27,7 @@ struct server_loop {
 	const int *listeners;	    /* (n_listeners) borrowed */
 	size_t n_listeners;
 	int control;
+	bool has_unsent; /* a request was read after the decoders got theirs: the next turn begins at once */
 	double end_at; /* when open requests are given up; infinite before SIGTERM */
 	struct connection connections[SERVER_MAX_CONNECTIONS];
 	struct pollfd polled[MAX_POLLED];
@@ -201,6 +202,8 @@ static struct timespec poll_timeout(const struct server_loop *l, double now)
 	for (size_t i = 0; i < l->state->n_decoders; i++)
 		if (l->state->decoders[i].batch.n)
 			seconds = fmin(seconds, 1);
+	if (l->has_unsent)
+		seconds = 0;
 	seconds = isnan(seconds) ? 60 : fmin(fmax(seconds, 0), 60);
 	return (struct timespec){ (time_t)seconds, (long)(fmod(seconds, 1) * 1e9) };
 }
@@ -226,10 +229,13 @@ static void update_decoders(struct server_loop *l, double now)
 static void check_connections(struct server_loop *l, double now)
 {
 	l->state->n_connections = 0;
+	l->has_unsent = false;
 	for (size_t i = 0; i < SERVER_MAX_CONNECTIONS; i++) {
 		struct connection *c = &l->connections[i];
+		const bool was_unread = c->is_unread;
 
 		connection_check(l->state, c, now);
+		l->has_unsent |= was_unread && c->state == CONNECTION_WAITING;
 		if (l->state->is_ending && c->state == CONNECTION_READING && !c->in.len &&
 		    (c->began > 0 || now > l->end_at - SERVER_END_S + SERVER_FRESH_S))
 			connection_close(l->state, c);

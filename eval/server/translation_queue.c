@@ -363,6 +363,16 @@ int queue_finish(struct translation_queue *q, struct queue_batch *batch, const s
 			fail_job(q, job, "the translation failed");
 			continue;
 		}
+		if (json_boolean(json_get(c, "truncated"), false)) {
+			job->is_too_long = true;
+			fail_job(q, job,
+				 "a sentence of the text is longer than the model can read, and "
+				 "its end "
+				 "would be lost: end sentences with punctuation, or send shorter "
+				 "ones");
+			c = json_next(list, c);
+			continue;
+		}
 		job->n_done++;
 		q->counts.texts++;
 		q->counts.chars += (int64_t)x->n_chars;

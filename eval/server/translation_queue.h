@@ -52,6 +52,7 @@ struct translation_job {
 	size_t n_chars;		       /* of all texts */
 	double arrived, deadline;
 	const char *fault; /* why it failed; NULL: it did not */
+	bool is_too_long;  /* it failed because a sentence is longer than the model can read */
 	/* private to the queue */
 	struct translation_job *next;
 	double served; /* characters sent */

@@ -134,6 +134,10 @@ same "endless fields" "$({ printf 'GET / HTTP/1.1\r\n'; yes 'X-Field: 0123456789
 same "an endless field" "$({ printf 'GET / HTTP/1.1\r\nX: '; head -c 1000000 /dev/zero | tr '\0' a; } | "$top/tests/raw_client" "$port" | sed -n '1s/\r//p')" 'HTTP/1.1 431 Request Header Fields Too Large'
 pipelined="POST /translate HTTP/1.1\r\n${h}Content-Type: application/x-www-form-urlencoded\r\nContent-Length: $n\r\n\r\n${body}GET /health HTTP/1.1\r\n$h\r\nGET /nothing HTTP/1.1\r\n${h}Connection: close\r\n\r\n"
 same "requests one after the other" "$(printf "$pipelined" | "$top/tests/raw_client" "$port" | tr -d '\r' | sed -n 's/^.*HTTP\/1.1 \([0-9]*\) .*/\1/p' | tr '\n' ' ')" '200 200 404 '
+post="POST /translate HTTP/1.1\r\n${h}Content-Type: application/x-www-form-urlencoded\r\nContent-Length: $n\r\n"
+same "two texts one after the other" "$(printf "$post\r\n$body${post}Connection: close\r\n\r\n$body" | timeout 30 "$top/tests/raw_client" "$port" | tr -d '\r' | grep -o 'HTTP/1.1 [0-9]*' | tr '\n' ' ')" 'HTTP/1.1 200 HTTP/1.1 200 '
+yes 'the dog runs and' | head -n 600 | tr '\n' ' ' >"$tmp/endless"
+says "a sentence that is too long" 0 '^400 .*longer than the model can read' ask /translate --data-urlencode q@"$tmp/endless" -d source=en -d target=de
 same "HTTP/1.0" "$(raw 'GET /health HTTP/1.0\r\n\r\n')" 'HTTP/1.1 200 OK'
 head -c 1100000 /dev/zero | tr '\0' a >"$tmp/large"
 says "a body that is too large" 0 '^413 ' ask /translate --data-binary @"$tmp/large"
@@ -206,6 +210,7 @@ same "... after the open request" "$(unslash <"$tmp/last")" "{\"translatedText\"
 # ---- keys, limits, addresses ----
 says "another address needs keys" 77 'can be reached from other hosts: give --key-file' "$wb" serve --listen 0.0.0.0:0 --model "$tmp/model"
 says "no address" 64 "is not ADDRESS:PORT" "$wb" serve --listen example.org:80 --model "$tmp/model"
+says "no such port" 64 "is not ADDRESS:PORT" "$wb" serve --listen 127.0.0.1:99999 --model "$tmp/model"
 says "no model" 64 'serve needs a model' "$wb" serve
 says "a model that is not there" 66 'cannot be served' "$wb" serve --listen 127.0.0.1:0 --model "$tmp/nothing"
 printf 'correct-key\n' >"$tmp/keys"
