@@ -23,6 +23,12 @@ static const struct tune_point *find_tuning(const struct evidence *v, bool gener
 	return found;
 }
 
+/* Does the run start from another model? */
+static bool has_begun_elsewhere(const struct evidence *v)
+{
+	return v->recipe.start_from && *v->recipe.start_from;
+}
+
 /* Facts; and the verdict where there is nothing to judge: true. */
 static bool is_tuning_open(struct answer *a, const struct evidence *v, const struct tune_point *p,
 			   const char *missing)
@@ -36,10 +42,10 @@ static bool is_tuning_open(struct answer *a, const struct evidence *v, const str
 		answer_add_fact(a, "half of the 95 % interval after", p->after_interval, "BLEU");
 		answer_add_fact(a, "p of the paired bootstrap", p->p, "");
 	}
-	a->is_inapplicable = !v->n_tune && !v->recipe.start_from;
+	a->is_inapplicable = !v->n_tune && !has_begun_elsewhere(v);
 	if (!v->n_tune)
 		answer_open(a, "%s",
-			    v->recipe.start_from
+			    has_begun_elsewhere(v)
 				    ? "Nobody compared this run with the model that it started "
 				      "from: werkbank tune does it, and so does werkbank compare."
 				    : "The run did not start from another model.");

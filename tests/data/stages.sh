@@ -155,12 +155,14 @@ pieces-from
 protect
 repair
 segmentation
+source-first-token
 source-language
 source-merges
 source-segmentation
 source-tokenize
 source-vocabulary-size
 tag-languages
+target-first-token
 target-language
 test-pairs
 test-source
