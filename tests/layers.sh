@@ -100,7 +100,7 @@ room train/trainer            share/... kernels/ops kernels data/source data/wor
 room train                    share/... kernels/ops kernels train/common train/host train/comm train/model train/ckpt train/trainer
 
 room eval/decode              share/base share/conf kernels/ops data/words data/subword data/sentencepiece data/pipeline data/shard train/model
-room eval/exchange            share/... kernels/ops data/words data/subword data/sentencepiece data/pipeline data/shard train/model train/ckpt train/record
+room eval/exchange            share/... kernels/ops data/text data/words data/subword data/sentencepiece data/pipeline data/shard train/model train/ckpt train/record
 room eval/metrics             share/base share/conf
 room eval/report              share/... data/source train/common train/model train/optim train/ckpt train/record eval/metrics
 room eval/verify              share/... train/common train/ckpt train/record

@@ -1,6 +1,6 @@
 # eval/exchange: import of weights and logs of other programs, export of models and records.
 # Enter at import.h and model_export.h; import_format.h and export_format.h are the interfaces of formats.
-# May use: data/words, data/subword, data/sentencepiece, data/pipeline, data/shard, kernels/ops, train/model, train/ckpt, train/record, share.
+# May use: data/text, data/words, data/subword, data/sentencepiece, data/pipeline, data/shard, kernels/ops, train/model, train/ckpt, train/record, share.
 libeval_a_SOURCES += \
 	%D%/ct2.c %D%/ct2.def %D%/ct2.h %D%/ct2_read.c %D%/ct2_shape.c %D%/export_argos.c %D%/export_ct2.c \
 	%D%/export_format.h %D%/export_formats.c %D%/export_hugging_face.c %D%/export_marian.c %D%/import.c %D%/import.h %D%/import_argos.c \

@@ -27,7 +27,7 @@ struct server_loop {
 	const int *listeners;	    /* (n_listeners) borrowed */
 	size_t n_listeners;
 	int control;
-	bool has_unsent; /* a request was read after the decoders got theirs: the next turn begins at once */
+	bool has_unsent; /* a request was read after the decoders got theirs: do not wait */
 	double end_at; /* when open requests are given up; infinite before SIGTERM */
 	struct connection connections[SERVER_MAX_CONNECTIONS];
 	struct pollfd polled[MAX_POLLED];

@@ -122,7 +122,8 @@ static bool has_recipe(const struct tuning *t, struct err *e)
 
 	if (path && !has)
 		err_set(e, ERR_NOINPUT,
-			"%s has no recipe.ini, so it is no model of Werkbank: import the model of "
+			"%s has no recipe.ini, so Werkbank cannot read this model: import the "
+			"model of "
 			"another program first, with werkbank import %s -o MODEL",
 			t->model_folder, t->model_folder);
 	free(path);
@@ -186,7 +187,8 @@ static size_t option_length(const char *line)
 }
 
 /* Compares the options of two recipes line by line, without the comments that say where a value comes from. */
-static int compare_options(const struct tuning *t, const char *was, const char *is, struct err *e)
+static int compare_asked_options(const struct tuning *t, const char *was, const char *is,
+				 struct err *e)
 {
 	for (size_t a, b; *was && *is; was += a + (was[a] == '\n'), is += b + (is[b] == '\n')) {
 		const size_t n_was = option_length(was), n_is = option_length(is);
@@ -215,7 +217,7 @@ static int check_same_options(const struct tuning *t, struct err *e)
 	if (!rc && !file_exists(path))
 		rc = file_write_buf(path, &is, e);
 	else if (!rc && !(rc = file_read_all(path, MAX_STATE, &was, e)))
-		rc = compare_options(t, buf_text(&was), buf_text(&is), e);
+		rc = compare_asked_options(t, buf_text(&was), buf_text(&is), e);
 	buf_free(&was);
 	buf_free(&is);
 	free(path);
