@@ -28,7 +28,7 @@ struct server_loop {
 	size_t n_listeners;
 	int control;
 	bool has_unsent; /* a request was read after the decoders got theirs: do not wait */
-	double end_at; /* when open requests are given up; infinite before SIGTERM */
+	double end_at;	 /* when open requests are given up; infinite before SIGTERM */
 	struct connection connections[SERVER_MAX_CONNECTIONS];
 	struct pollfd polled[MAX_POLLED];
 	size_t n_polled;
