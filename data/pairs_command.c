@@ -43,9 +43,7 @@ static int64_t read_pairs_bytes(void *from, void *to, size_t room, struct err *e
 /* Opens the file, or standard input; a compressed file by the unpacker. */
 static int open_pairs_bytes(struct pairs_source *s, const char *path, struct err *e)
 {
-	static const char *const whole[] = { ARCHIVE_WHOLE };
 	bool is_packed = false;
-	size_t member;
 
 	s->file = path ? -1 : STDIN_FILENO;
 	if (!path)
@@ -54,8 +52,8 @@ static int open_pairs_bytes(struct pairs_source *s, const char *path, struct err
 		return e->code;
 	if (!is_packed)
 		return 0;
-	s->archive = unpacker_open(path, whole, NULL, 1, true, e);
-	return s->archive && unpacker_next(s->archive, &member, e) > 0 ? 0 : e->code;
+	s->archive = unpacker_open_whole(path, e);
+	return s->archive ? 0 : e->code;
 }
 
 static int open_pairs_source(struct pairs_source *s, const struct conf *c, struct err *e)

@@ -24,7 +24,7 @@ struct bilingual {
 	void *from;
 	struct buf head; /* beginning of the file; at: bytes of it that were read */
 	size_t at;
-	char encoding[64];		   /* the file is in; "": UTF-8 */
+	char encoding[64];		   /* of the file; "": UTF-8 */
 	struct encoding_reader *converter; /* owned; NULL: the file is UTF-8 */
 	const struct bilingual_format *format;
 	void *reader;		     /* owned: of the format */
@@ -78,7 +78,7 @@ int bilingual_check_line(const struct lines *in, const char *name, struct err *e
 {
 	if (strlen(in->text) == in->len)
 		return 0;
-	return err_set(e, ERR_DATA, "%s:%lld: has a NUL: a text file was expected", name,
+	return err_set(e, ERR_DATA, "%s:%lld: contains a NUL byte: a text file was expected", name,
 		       (long long)in->number);
 }
 

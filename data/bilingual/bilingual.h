@@ -62,6 +62,6 @@ void bilingual_describe(const struct bilingual *b, struct buf *out);
  */
 int64_t bilingual_replaced(const struct bilingual *b);
 
-void bilingual_close(struct bilingual *b); /* NULL is fine */
+void bilingual_close(struct bilingual *b); /* may be NULL */
 
 #endif

@@ -37,7 +37,7 @@ struct xml_reader *xml_reader_open(const char *name, const struct xml_events *ev
 /* Read some bytes and report their events. 1; 0: the end; < 0: failure, or no well-formed XML. */
 int xml_reader_step(struct xml_reader *r, struct err *e);
 
-void xml_reader_close(struct xml_reader *r); /* NULL is fine */
+void xml_reader_close(struct xml_reader *r); /* may be NULL */
 
 /* Value of an attribute, by its name without prefix; "": none. */
 const char *xml_attribute(const char *const *attributes, const char *name);

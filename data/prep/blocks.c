@@ -307,14 +307,11 @@ static int next_member(struct blocks *b, struct err *e)
 	}
 }
 
-/* A compressed bilingual file: the unpacker's only member. */
+/* A compressed file with both sides. */
 static int open_packed_file(struct blocks *b, const char *path, struct err *e)
 {
-	static const char *const whole[] = { ARCHIVE_WHOLE };
-	size_t member;
-
-	b->archive = unpacker_open(path, whole, NULL, 1, true, e);
-	return b->archive && unpacker_next(b->archive, &member, e) > 0 ? 0 : e->code;
+	b->archive = unpacker_open_whole(path, e);
+	return b->archive ? 0 : e->code;
 }
 
 /* Begin the next plain file. 1; 0: no more; < 0. */

@@ -43,7 +43,7 @@ struct blocks;
 /* Borrows both; c says encoding, repair (as in lines.h), languages and pair_columns. NULL: failure. */
 struct blocks *blocks_open(const struct texts *t, const struct conf *c, struct err *e);
 
-/* Sentences about units of bilingual files that were no pairs, each with LF; of the files read so far. */
+/* For each bilingual file read so far: a line that counts its units without a pair, by reason. Borrowed. */
 const char *blocks_notes(const struct blocks *b);
 
 /* Characters that became U+FFFD because their bytes do not exist in the encoding; *text: the last such text. */

@@ -519,7 +519,7 @@ static void warn_all_languages(struct prep *p)
 	}
 }
 
-/* Pairs that hold_out takes, and their repeats, leave the training text by the rule of overlap. */
+/* overlap = drop removes the pairs that hold_out takes, and their repeats, from the training text. */
 static int prep_hold_out(struct conf *c, struct err *e)
 {
 	if (!c->hold_out || c->overlap == OVERLAP_DROP)

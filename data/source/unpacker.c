@@ -207,6 +207,21 @@ int unpacker_next(struct unpacker *u, size_t *member, struct err *e)
 	return 1;
 }
 
+struct unpacker *unpacker_open_whole(const char *path, struct err *e)
+{
+	static const char *const whole[] = { ARCHIVE_WHOLE };
+	struct unpacker *u = unpacker_open(path, whole, NULL, 1, true, e);
+	size_t member;
+	const int got = u ? unpacker_next(u, &member, e) : e->code;
+
+	if (got > 0)
+		return u;
+	if (!got)
+		err_set(e, ERR_DATA, "%s: the compressed file is empty", path);
+	unpacker_close(u);
+	return NULL;
+}
+
 int64_t unpacker_position(const struct unpacker *u)
 {
 	return u->head.position;

@@ -30,6 +30,9 @@ struct unpacker;
 struct unpacker *unpacker_open(const char *path, const char *const *names, const bool *optional,
 			       size_t n, bool wants_bytes, struct err *e);
 
+/* Start reading a compressed file that is no archive (ARCHIVE_WHOLE), at its first byte. NULL: failure. */
+struct unpacker *unpacker_open_whole(const char *path, struct err *e);
+
 /* Advance to the next wanted member. 1: *member: index in names; 0: the end; < 0: see archive.h. */
 int unpacker_next(struct unpacker *u, size_t *member, struct err *e);
 

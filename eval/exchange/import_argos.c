@@ -154,8 +154,6 @@ int import_unpack_argos(const char *package, const char *folder, struct err *e)
 
 static int read_package_metadata(struct import_job *m, struct err *e)
 {
-	static const char *const keys[][2] = { { "from_code", "source_language" },
-					       { "to_code", "target_language" } };
 	char *path = file_path(e, "%s/metadata.json", m->unpacked);
 	struct json *root = NULL;
 	int rc = path ? json_read_optional(&root, path, MAX_TEXT, e) : e->code;
@@ -171,13 +169,8 @@ static int read_package_metadata(struct import_job *m, struct err *e)
 			"\"%.40s\"; only packages of type \"translate\" without a prefix can be "
 			"imported",
 			m->file, type, prefix);
-	for (size_t i = 0; !rc && i < ARRAY_LEN(keys); i++) {
-		const char *const set[] = { keys[i][1], json_text(json_get(root, keys[i][0]), ""),
-					    NULL };
-
-		if (strlen(set[1]) == 2 && !import_option_given(m->c, keys[i][1]))
-			rc = import_set_options(m, set, e);
-	}
+	if (!rc)
+		rc = import_set_languages(m, root, "from_code", "to_code", e);
 	json_free(root);
 	free(path);
 	return rc;

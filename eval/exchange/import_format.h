@@ -77,6 +77,9 @@ int import_unpack_argos(const char *package, const char *folder, struct err *e);
 bool import_option_given(const struct conf *c, const char *option);
 /* Sets options from name and value in turn, NULL at the end. */
 int import_set_options(struct import_job *m, const char *const *options, struct err *e);
+/* Sets the languages to the two-letter codes that these members of root are; the user's options win. */
+int import_set_languages(struct import_job *m, const struct json *root, const char *source_key,
+			 const char *target_key, struct err *e);
 /* Sets the options of text without tokenisation that SentencePiece models split. */
 int import_set_text_options(struct import_job *m, const char *vocabularies, struct err *e);
 /* Sets the segmentation of each side to the kind of its SentencePiece model in the staging folder. */

@@ -173,6 +173,23 @@ int import_set_options(struct import_job *m, const char *const *options, struct 
 	return rc;
 }
 
+int import_set_languages(struct import_job *m, const struct json *root, const char *source_key,
+			 const char *target_key, struct err *e)
+{
+	const char *const keys[] = { source_key, target_key };
+	static const char *const options[] = { "source_language", "target_language" };
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < ARRAY_LEN(keys); i++) {
+		const char *const set[] = { options[i], json_text(json_get(root, keys[i]), ""),
+					    NULL };
+
+		if (strlen(set[1]) == 2 && !import_option_given(m->c, options[i]))
+			rc = import_set_options(m, set, e);
+	}
+	return rc;
+}
+
 int import_set_text_options(struct import_job *m, const char *vocabularies, struct err *e)
 {
 	const char *const options[] = { "tokenize",

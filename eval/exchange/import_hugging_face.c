@@ -250,19 +250,12 @@ static int check_generation(const struct import_job *m, struct err *e)
 
 static int read_languages(struct import_job *m, struct err *e)
 {
-	static const char *const keys[][2] = { { "source_lang", "source_language" },
-					       { "target_lang", "target_language" } };
 	char *path = file_path(e, "%s/tokenizer_config.json", m->folder);
 	struct json *root = NULL;
 	int rc = path ? json_read_optional(&root, path, MAX_CONFIG, e) : e->code;
 
-	for (size_t i = 0; !rc && i < ARRAY_LEN(keys); i++) {
-		const char *const set[] = { keys[i][1], json_text(json_get(root, keys[i][0]), ""),
-					    NULL };
-
-		if (strlen(set[1]) == 2 && !import_option_given(m->c, keys[i][1]))
-			rc = import_set_options(m, set, e);
-	}
+	if (!rc)
+		rc = import_set_languages(m, root, "source_lang", "target_lang", e);
 	json_free(root);
 	free(path);
 	return rc;

@@ -120,7 +120,7 @@ static int load_one_tensor(struct weight_loader *k, const struct weight_rule *r,
 	/* check_unused_tensor() refuses the tensor, if the file has it */
 	if ((r->kind >= RULE_ln_post || r->half) && !weight_rule_applies(r, k->shape))
 		return 0;
-	if (!x && p && r->kind != RULE_optional && r->kind != RULE_either)
+	if (!x && p && r->kind != RULE_optional)
 		return err_set(e, ERR_DATA, "%s has no tensor \"%s\": the architecture differs",
 			       k->t->f->path, name);
 	if (!x && p && r->kind == RULE_optional) /* the parameter stays zero */

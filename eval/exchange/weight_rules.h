@@ -18,7 +18,6 @@ enum rule_kind {
 	RULE_required,
 	RULE_bias,
 	RULE_optional,
-	RULE_either,
 	RULE_zero,
 	RULE_drop,
 	RULE_ln_post,

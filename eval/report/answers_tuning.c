@@ -44,11 +44,12 @@ static bool is_tuning_open(struct answer *a, const struct evidence *v, const str
 	}
 	a->is_inapplicable = !v->n_tune && !has_begun_elsewhere(v);
 	if (!v->n_tune)
-		answer_open(a, "%s",
-			    has_begun_elsewhere(v)
-				    ? "Nobody compared this run with the model that it started "
-				      "from: werkbank tune does it, and so does werkbank compare."
-				    : "The run did not start from another model.");
+		answer_open(
+			a, "%s",
+			has_begun_elsewhere(v)
+				? "This run was not compared with the model that it started from: "
+				  "werkbank tune and werkbank compare do that."
+				: "The run did not start from another model.");
 	else if (!p)
 		answer_open(a, "%s", missing);
 	else if (!isfinite(p->before) || !isfinite(p->after) || !isfinite(p->p) ||

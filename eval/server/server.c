@@ -24,7 +24,7 @@
 #include "share/guard/sandbox.h"
 
 #define MAX_WORDS      80   /* of a command line of a decoder */
-#define LONG_LIFE_S    60.0 /* a decoder that lived so long resets the delay */
+#define LONG_LIFE_S    60.0 /* a decoder that ran this long is restarted without delay */
 #define DECODER_END_S  10.0 /* for a decoder whose listener has ended */
 #define DECODER_STOP_S 2.0  /* from SIGTERM to SIGKILL */
 

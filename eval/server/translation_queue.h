@@ -112,8 +112,8 @@ void queue_write(const struct queue_batch *batch, int64_t id, struct buf *out);
 int queue_finish(struct translation_queue *q, struct queue_batch *batch, const struct json *answer,
 		 struct err *e);
 /*
- * The decoder ended without an answer: its texts wait again, and are then sent alone, so that the one that ends the
- * decoder is found. A text that did this QUEUE_MAX_TRIES times makes its job fail.
+ * The decoder ended without an answer: its texts wait again, and are then sent alone, to find the text that makes
+ * the decoder end. The job of a text that has ended QUEUE_MAX_TRIES decoders fails.
  */
 void queue_return(struct translation_queue *q, struct queue_batch *batch);
 /* All jobs of a model fail. */

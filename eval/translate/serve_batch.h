@@ -4,7 +4,7 @@
  *	{"id":7,"texts":["A dog.","A cat."],"n_best":2}
  *	{"id":7,"translations":[{"texts":["Ein Hund.","Der Hund."],"source_tokens":3,"target_tokens":4},...]}
  *
- * Each text gets what a request of this text alone gets. Words of users are in werkbank-serve(7).
+ * Each text gets the translation that a request of its own would get. werkbank-serve(7) describes requests for users.
  */
 #ifndef WERKBANK_EVAL_TRANSLATE_SERVE_BATCH_H
 #define WERKBANK_EVAL_TRANSLATE_SERVE_BATCH_H
@@ -29,7 +29,7 @@ int serve_answer_batch(const struct serve_context *s, const struct serve_line *f
 
 /* Writes the member id. An id that is a number comes back with the digits that it had. */
 void serve_write_id(struct json_writer *w, const struct serve_line *line);
-/* ERR_USAGE: a member that is not among the n known ones would change nothing, unnoticed. */
+/* ERR_USAGE: the request has a member that is not among the n known ones, and that nothing would read. */
 int serve_check_members(const struct json *request, const char *const *known, size_t n,
 			struct err *e);
 /* Reads n_best, beam and alpha. ERR_USAGE: a value is out of range. */

@@ -39,8 +39,8 @@ struct translate {
 	int64_t n_long,
 		first_long; /* lines with sentences longer than the training text's; the first */
 	int32_t longest;    /* tokens of the longest one */
-	int64_t n_untagged,
-		first_untagged; /* lines without a tag of the training text; the first */
+	int64_t n_untagged; /* lines that begin with no tag of the training text */
+	int64_t first_untagged; /* number of the first of these lines */
 };
 
 static int cannot_write_translation(const struct translate *t, struct err *e)

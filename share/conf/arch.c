@@ -109,14 +109,6 @@ bool arch_is_written(const struct model_shape *s, const struct arch_row *row)
 	return arch_values[row - arch_rows].form == FORM_SIZE || *slot_of(s, row);
 }
 
-const struct arch_row *arch_unusual(const struct model_shape *s)
-{
-	for (size_t i = 0; i < ARRAY_LEN(arch_rows); i++)
-		if (arch_values[i].form != FORM_SIZE && *slot_of(s, &arch_rows[i]))
-			return &arch_rows[i];
-	return NULL;
-}
-
 /* ---- state.json ---------------------------------------------------------- */
 
 void arch_put_shape(struct json_writer *w, const struct model_shape *s)

@@ -62,9 +62,6 @@ const struct arch_row *arch_difference(const struct model_shape *a, const struct
 /* Does a state.json say this fact of the shape? Else it is the usual one. */
 bool arch_is_written(const struct model_shape *s, const struct arch_row *row);
 
-/* The first fact that is not the usual one, sizes apart; NULL: the model is a usual one. */
-const struct arch_row *arch_unusual(const struct model_shape *s);
-
 /*
  * Set the rows that are options to the values of c, whose size is applied (conf_apply_size()). A number
  * that says what another one says already becomes 0, so that equal models have equal shapes.

@@ -72,7 +72,7 @@ static int tune_load_recipe(struct tuning *t, struct err *e)
 	return t->model_folder ? 0 : e->code;
 }
 
-/* The recipe is in another folder than the user's files are named from. */
+/* The user names files relative to the current folder, but tune.ini is in the folder of the run. */
 static int make_texts_absolute(struct conf *c, struct err *e)
 {
 	struct conf_list *const lists[] = {
