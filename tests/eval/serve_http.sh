@@ -151,9 +151,13 @@ same "afterwards the server answers" "$(ask /health)" '200 {"status":"ok"}'
 # ---- many clients at once: the translations of the batch tool ----
 mkdir -p "$tmp/answers"
 lines=$(wc -l <"$tmp/text")
-# shellcheck disable=SC2016 # for the inner shell
-seq 96 | xargs -P 32 -I N sh -c 'line=$(((N - 1) % '"$lines"' + 1)); sed -n "${line}p" "'"$tmp/text"'" | tr -d "\n" |
-	curl -sS -m 120 --data-urlencode q@- -d source=en -d target=de "http://127.0.0.1:'"$port"'/translate" >"'"$tmp"'/answers/N" 2>&1'
+# request N TEXT : the answer to TEXT into answers/N
+cat >"$tmp/request" <<'END'
+curl -sS -m 120 --data-urlencode "q=$2" -d source=en -d target=de "http://127.0.0.1:$port/translate" >"$answers/$1" 2>&1
+END
+answers=$tmp/answers
+export port answers
+seq 96 | while read -r i; do printf '%s\0%s\0' "$i" "$(sed -n "$(((i - 1) % lines + 1))p" "$tmp/text")"; done | xargs -0 -P 32 -n 2 sh "$tmp/request"
 wrong=0
 for i in $(seq 96); do
 	want=$(sed -n "$(((i - 1) % lines + 1))p" "$tmp/batch")
@@ -170,7 +174,7 @@ if [ "$texts" -gt "$batches" ]; then ok "clients share batches: $texts texts in 
 
 # ---- a decoder that is killed, a reload and the end, under load ----
 load() {
-	seq "$1" | xargs -P 8 -I N sh -c "curl -sS -m 120 --data-urlencode 'q=$(printf '%s' "$first" | sed "s/'/'\\\\''/g")' -d source=en -d target=de http://127.0.0.1:$port/translate >'$tmp/answers/N' 2>&1" &
+	seq "$1" | while read -r i; do printf '%s\0%s\0' "$i" "$first"; done | xargs -0 -P 8 -n 2 sh "$tmp/request" &
 	load=$!
 }
 # answered NAME N : N answers are right
