@@ -13,10 +13,10 @@
 
 #include "data/bilingual/bilingual_internal.h"
 #include "data/bilingual/language_tag.h"
-#include "data/text/language_name.h"
 #include "share/base/mem.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
+#include "share/format/language_name.h"
 
 #define MAX_COLUMNS 1000
 
@@ -57,7 +57,8 @@ static bool is_separator_line(struct table *t, const char *line)
 /* What the first row has outside of quotes, which open at the beginning of a cell. */
 struct row_scan {
 	size_t commas, semicolons;
-	size_t tight_commas, tight_semicolons; /* without those before a blank, which may be punctuation */
+	/* without those before a blank, which may be punctuation */
+	size_t tight_commas, tight_semicolons;
 	bool is_quoted;
 };
 

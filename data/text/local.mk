@@ -4,7 +4,7 @@
 libdata_a_SOURCES += \
 	%D%/abbrev.c %D%/abbrev.h %D%/chars.c %D%/chars.h %D%/clean.c %D%/clean.h \
 	%D%/detokenize.c %D%/drop_ledger.c %D%/encoding.c %D%/encoding.h %D%/icu.c %D%/icu.h %D%/normalize.c %D%/rewrite.c %D%/rewrite.h \
-	%D%/language_name.c %D%/language_name.h %D%/language_names.def %D%/protect.c %D%/protect.h \
+	%D%/protect.c %D%/protect.h \
 	%D%/scripts.c %D%/scripts.h %D%/sentences.c %D%/sentences.h %D%/sgm.c %D%/sgm.h %D%/text_filter.c %D%/text_filter.h \
 	%D%/tokenize.c %D%/tokenize.h %D%/tokenize_rules.c %D%/tokenize_rules.h
 

@@ -9,12 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/text/language_name.h"
 #include "eval/exchange/export_format.h"
 #include "eval/exchange/zip_write.h"
 #include "share/base/file.h"
 #include "share/conf/text_sides.h"
 #include "share/format/json.h"
+#include "share/format/language_name.h"
 #include "share/workspace/model_files.h"
 
 static int check_argos(const struct export_job *x, struct err *e)

@@ -4,10 +4,10 @@
 #include <string.h>
 #include <strings.h>
 
-#include "data/text/language_name.h"
 #include "eval/server/server_api.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
+#include "share/format/language_name.h"
 
 #define NO_LIMIT 1000000000000 /* what DeepL's paid accounts answer */
 

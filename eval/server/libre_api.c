@@ -1,9 +1,9 @@
 /* libre_api.c - the interface of LibreTranslate: /translate, /languages, /detect, /health, /frontend/settings */
 #include <string.h>
 
-#include "data/text/language_name.h"
 #include "eval/server/server_api.h"
 #include "share/base/util.h"
+#include "share/format/language_name.h"
 
 /* The key stands in the body; 400 without one, as LibreTranslate answers. */
 static bool check_libre_key(struct server_state *s, struct api_call *call, struct api_answer *a)

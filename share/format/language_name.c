@@ -1,5 +1,5 @@
 /* language_name.c - see language_name.h */
-#include "data/text/language_name.h"
+#include "share/format/language_name.h"
 
 #include <string.h>
 #include <strings.h>
@@ -10,7 +10,7 @@ const char *language_name_of(const char *code)
 {
 	static const char *const names[][2] = {
 #define LANGUAGE_NAME(code, name) { code, name },
-#include "data/text/language_names.def"
+#include "share/format/language_names.def"
 #undef LANGUAGE_NAME
 	};
 	const size_t n = strcspn(code, "-_");
