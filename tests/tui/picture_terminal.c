@@ -4,7 +4,8 @@
  *
  * usage: picture_terminal ANSWERS KEYS RAW COMMAND...
  *
- * ANSWERS: kitty, sixel, none, garbage, silent, late, or stuck (kitty, but pictures never arrive).
+ * ANSWERS: kitty, sixel, none, garbage, silent, late, or stuck (kitty, but pictures never arrive); light,
+ * dark: none, and this background.
  * The terminal has 24 rows of 80 cells, each 8 x 16 pixels. KEYS are sent one by one, each when nothing
  * has come for 0.7 s; ! before them sends the first one before the answers. All bytes go to the file RAW.
  * Prints a line after each key: the key, bytes since the last one, pictures by kitty, removals, sixels.
@@ -70,7 +71,15 @@ static void answer_requests(void)
 	static int n;
 	const char *at;
 
+	static bool has_ground;
+	const bool is_light = !strcmp(answers, "light");
+
 	buf_text(&all);
+	if (!has_ground && strstr(all.data, "\033]11;?") &&
+	    (is_light || !strcmp(answers, "dark"))) {
+		has_ground = true;
+		say(is_light ? "\033]11;rgb:ffff/ffff/f0f0\033\\" : "\033]11;rgb:1c/1c/1c\a");
+	}
 	while ((at = strstr(all.data + answered, "\033[c"))) {
 		answered = (size_t)(at - all.data) + 3;
 		answer_attributes(n++ == 0);

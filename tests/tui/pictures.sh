@@ -32,6 +32,25 @@ expect() {
 counts() { grep -q "^$1 [0-9]* kitty $2 removed $3 sixel $4\$" "$here/counts"; }
 says() { grep -aq "$1" "$here/raw"; }
 
+# ---- the theme suits the background: selected rows are 16 on 153 (light), 231 on 24 (dark), 33 if it is unknown ----
+colours() { grep -aq "$(printf '\033')\[[0-9;]*$1m" "$here/raw"; }
+terminal light '1' ''
+expect "a light background" colours '48;5;153'
+terminal dark '1' ''
+expect "a dark background" colours '48;5;24'
+if colours '48;5;153'; then expect "... not light" false; fi
+terminal none '1' ''
+if colours '48;5;24' || colours '48;5;153'; then expect "no answer: medium tones" false; else expect "no answer: medium tones" true; fi
+COLORFGBG='0;15' terminal none '1' ''
+expect "COLORFGBG" colours '48;5;153'
+COLORFGBG='15;default;0' terminal none '1' ''
+expect "COLORFGBG with three parts" colours '48;5;24'
+COLORFGBG='15;0' terminal light '1' ''
+expect "the answer counts more" colours '48;5;153'
+terminal light '1' '--theme dark'
+expect "a theme that was chosen stays" colours '48;5;24'
+if says '\]11;?'; then expect "... and nobody is asked" false; fi
+
 terminal none '?' ''
 expect "nobody is asked" counts '^' 0 0 0
 if says '_Gi=31'; then expect "no request" false; fi

@@ -52,6 +52,10 @@ static unsigned app_wait(struct app *a, int timeout_ms)
 	case TERM_PICTURES:
 		app_show_picture_state(a);
 		return REACT_REDRAW;
+	case TERM_GROUND:
+		app_suit_ground(a);
+		app_set_look(a);
+		return REACT_REDRAW;
 	case TERM_PASTE:
 		return app_paste(a, term_pasted(a->term));
 	case TERM_MOUSE:
@@ -106,6 +110,9 @@ static int run_on_terminal(struct app *a, const struct conf *c, struct err *e)
 	a->term = term_open(&(struct term_look){ &a->theme, a->colours, a->mouse }, e);
 	if (!a->term)
 		return e->code;
+	app_suit_ground(a);
+	if (term_ground(a->term) != THEME_GROUND_UNKNOWN)
+		app_set_look(a);
 	term_describe(a->term, a->terminal_text, sizeof(a->terminal_text));
 	term_set_tones(a->term, &a->grid);
 	a->has_tour = !c->readonly;

@@ -53,20 +53,20 @@ int app_load_theme(struct app *a, const char *name, struct err *e)
 	struct theme theme;
 	struct buf text = { 0 };
 	struct err ignored;
-	char *path;
+	char *path, all[120];
 	int status;
 
 	if (theme_builtin(&theme, name)) {
 		a->theme = theme;
+		app_suit_ground(a);
 		return 0;
 	}
 	path = is_path ? file_path(&ignored, "%s", name) : config_path(name, ".theme");
 	if (!path || !file_exists(path)) {
-		status = err_set(
-			e, ERR_USAGE,
-			"--theme: no theme is called \"%.60s\"; use auto, dark, light, safe, "
-			"mono or a file %.200s",
-			name, path ? path : "~/.config/werkbank/NAME.theme");
+		theme_list_names(all, sizeof(all));
+		status = err_set(e, ERR_USAGE,
+				 "--theme: no theme is called \"%.60s\"; use %s, or a file %.200s",
+				 name, all, path ? path : "~/.config/werkbank/NAME.theme");
 		free(path);
 		return status;
 	}

@@ -114,6 +114,8 @@ void app_save_screenshot(struct app *a);
 
 /* Apply the current theme and mouse setting to the terminal. */
 void app_set_look(struct app *a);
+/* Give the theme "auto" the colours that suit the terminal's background, as far as it is known. */
+void app_suit_ground(struct app *a);
 /* Show the screen in another theme, or (NULL) in the theme of before; a theme that fails is not shown. */
 void app_preview_theme(struct app *a, const char *name);
 /* Tell the user when it changes whether the terminal shows pictures. */

@@ -1,12 +1,23 @@
 /* app_look.c - theme, mouse and pictures of the terminal; see app_internal.h. */
 #include "tui/app/app_internal.h"
 
+#include <string.h>
+
 #include "share/base/util.h"
 
 void app_set_look(struct app *a)
 {
 	term_set_look(a->term, &(struct term_look){ &a->theme, a->colours, a->mouse });
 	term_set_tones(a->term, &a->grid);
+}
+
+void app_suit_ground(struct app *a)
+{
+	if (!a->term)
+		return;
+	if (!strcmp(a->theme.name, "auto"))
+		term_ask_ground(a->term);
+	theme_suit_ground(&a->theme, term_ground(a->term));
 }
 
 void app_preview_theme(struct app *a, const char *name)

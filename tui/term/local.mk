@@ -6,9 +6,9 @@ libtui_a_SOURCES += \
 	%D%/edit_internal.h %D%/fuzzy.c %D%/fuzzy.h %D%/grid.c %D%/grid.h %D%/keys.c %D%/keys.h \
 	%D%/layout.c %D%/layout.h %D%/list_widget.c %D%/list_widget.h \
 	%D%/picture.c %D%/picture.h %D%/picture_code.c %D%/picture_code.h %D%/reaction.h %D%/settings.c %D%/settings.h %D%/term.h \
-	%D%/theme.c %D%/theme.h
+	%D%/theme.c %D%/theme.h %D%/theme_builtin.c
 if HAVE_CURSES
-libtui_a_SOURCES += %D%/term.c %D%/term_notice.c %D%/term_picture.c %D%/term_read.c %D%/term_internal.h
+libtui_a_SOURCES += %D%/term.c %D%/term_ground.c %D%/term_notice.c %D%/term_picture.c %D%/term_read.c %D%/term_internal.h
 else
 libtui_a_SOURCES += %D%/term_none.c
 endif

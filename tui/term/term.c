@@ -329,6 +329,7 @@ void term_close(struct terminal *t)
 		return;
 	send_mode_requests(t, false);
 	curs_set(1);
+	term_drop_late_ground(t);
 	endwin();
 	delscreen(t->screen);
 	fclose(t->out);

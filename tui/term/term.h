@@ -23,6 +23,7 @@
 #include "share/base/err.h"
 #include "tui/term/grid.h"
 #include "tui/term/keys.h"
+#include "tui/term/theme.h"
 
 /* Results of term_key() besides the keys of keys.h. */
 enum term_event {
@@ -33,6 +34,7 @@ enum term_event {
 	TERM_PASTE = -5,    /* see term_pasted() */
 	TERM_FOCUS = -6,    /* the window got or lost the focus: see term_is_away() */
 	TERM_PICTURES = -7, /* term_pictures() has changed, or pictures have arrived: draw again */
+	TERM_GROUND = -8,   /* the terminal has said its background: see term_ground() */
 };
 
 struct term_look {
@@ -47,6 +49,13 @@ struct terminal *term_open(const struct term_look *look, struct err *e);
 
 /* Restore the terminal's modes and free t. NULL is fine. */
 void term_close(struct terminal *t);
+
+/*
+ * Ask the terminal for its background, once; the event TERM_GROUND says that its answer has come.
+ * term_ground(): the answer, or before it what COLORFGBG says.
+ */
+void term_ask_ground(struct terminal *t);
+enum theme_ground term_ground(const struct terminal *t);
 
 /* Change colours and mouse; the next term_show() sends the whole screen. */
 void term_set_look(struct terminal *t, const struct term_look *look);

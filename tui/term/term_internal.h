@@ -52,6 +52,8 @@ struct terminal {
 	char title[200]; /* as sent last */
 	int progress;	 /* as sent last; -1: none */
 	struct picture_state pictures;
+	enum theme_ground ground; /* as the terminal answered */
+	double ground_asked_at;	  /* 0: not yet */
 };
 
 /* Send what is in out, at once. */
@@ -61,6 +63,15 @@ void term_send(struct terminal *t, const struct buf *out);
 
 /* The next character of an answer; -1: none came in time, or a key did. */
 int term_next_char(void);
+/* The rest of an answer that ends with BEL or ESC \, as far as it has room in text. */
+void term_read_string(char *text, size_t room);
+
+/* ---- term_ground.c ---- */
+
+/* Read the rest of the answer after ESC ] 11 ; and return an event. */
+int term_read_ground(struct terminal *t);
+/* At the end: drop an answer that may still come, which the shell would read as typed. */
+void term_drop_late_ground(struct terminal *t);
 
 /* ---- term_picture.c ---- */
 

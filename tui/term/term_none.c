@@ -22,6 +22,17 @@ void term_set_look(struct terminal *t, const struct term_look *look)
 	(void)look;
 }
 
+void term_ask_ground(struct terminal *t)
+{
+	(void)t;
+}
+
+enum theme_ground term_ground(const struct terminal *t)
+{
+	(void)t;
+	return THEME_GROUND_UNKNOWN;
+}
+
 void term_size(struct terminal *t, int *rows, int *cols)
 {
 	(void)t;

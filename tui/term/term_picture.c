@@ -217,20 +217,9 @@ void term_take_cell_size(struct terminal *t, const char *text)
 
 int term_read_kitty_answer(struct terminal *t)
 {
-	char text[80] = "";
-	size_t n = 0;
+	char text[80];
 
-	for (int c, read = 0; read < 400 && (c = term_next_char()) >= 0; read++) {
-		if (c == 0x1B || c == '\a') {
-			if (c == 0x1B)
-				term_next_char(); /* the backslash */
-			break;
-		}
-		if (n + 1 < sizeof(text) && c < 0x80) {
-			text[n++] = (char)c;
-			text[n] = 0;
-		}
-	}
+	term_read_string(text, sizeof(text));
 	if (t->pictures.state == TERM_PICTURES_ASKED && !strcmp(text, "i=31;OK"))
 		t->pictures.has_kitty = true;
 	return TERM_NOTHING;
@@ -323,7 +312,7 @@ void term_set_picture_colours(struct terminal *t, const struct theme *theme)
 {
 	struct picture_state *s = &t->pictures;
 
-	s->ground = !strcmp(theme->name, "light") ? 0xFFFFFF : 0;
+	s->ground = theme->is_light ? 0xFFFFFF : 0;
 	for (int i = 0; i < STYLE_NAMED; i++) {
 		int rgb = theme_rgb(theme->styles[i].colour[THEME_256]);
 

@@ -26,6 +26,7 @@ enum {
 	CODE_FOCUS_LOST,
 	CODE_ANSWER,
 	CODE_KITTY,
+	CODE_GROUND,
 	CODE_MODIFIED
 };
 
@@ -74,6 +75,7 @@ void term_define_keys(void)
 	define_key("\033[O", CODE_FOCUS_LOST);
 	define_key("\033[?", CODE_ANSWER);
 	define_key("\033_G", CODE_KITTY);
+	define_key("\033]11;", CODE_GROUND);
 	for (int i = 0; ends[i]; i++) {
 		snprintf(sequence, sizeof(sequence), "\033[1;3%c", ends[i]);
 		define_key(sequence, CODE_MODIFIED + i);
@@ -130,6 +132,22 @@ int term_next_char(void)
 	wint_t c;
 
 	return read_next_char(&c, SEQUENCE_MS) == OK ? (int)c : -1;
+}
+
+void term_read_string(char *text, size_t room)
+{
+	size_t n = 0;
+
+	for (int c, read = 0; read < 400 && (c = term_next_char()) >= 0; read++) {
+		if (c == 0x1B || c == '\a') {
+			if (c == 0x1B)
+				term_next_char(); /* the backslash */
+			break;
+		}
+		if (n + 1 < room && c < 0x80)
+			text[n++] = (char)c;
+	}
+	text[n] = '\0';
 }
 
 static int decode_mouse_report(struct terminal *t, int code, int col, int row, bool released)
@@ -249,6 +267,8 @@ static int private_key_code(struct terminal *t, int code)
 		return term_read_answer(t);
 	case CODE_KITTY:
 		return term_read_kitty_answer(t);
+	case CODE_GROUND:
+		return term_read_ground(t);
 	default:
 		return map_curses_key(code);
 	}

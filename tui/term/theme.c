@@ -1,4 +1,4 @@
-/* theme.c - built-in themes, theme files, choice of colours; see theme.h. */
+/* theme.c - theme files, choice of colours; see theme.h. */
 #include "tui/term/theme.h"
 
 #include <assert.h>
@@ -17,213 +17,6 @@
 #define D   THEME_DIM
 #define R   THEME_REVERSE
 #define U   THEME_UNDERLINE
-
-/* Foreground colour only, on the terminal's own background. */
-#define ON_OWN(c256, c16, c8, with, without)                                                       \
-	{                                                                                          \
-		{ c256, c16, c8 }, { OWN, OWN, OWN }, with, without                                \
-	}
-
-/*
- * The default theme, for an unknown background: medium tones of the 256 colours are legible on dark
- * and on light. Blue and orange distinguish the two lines of a plot with every kind of colour
- * vision.
- */
-static const struct theme any_ground = { "auto",
-					 {
-						 [STYLE_NORMAL] = ON_OWN(OWN, OWN, OWN, 0, 0),
-						 [STYLE_DIM] = ON_OWN(245, 8, OWN, 0, D),
-						 [STYLE_FAINT] = ON_OWN(242, 8, OWN, 0, D),
-						 [STYLE_BRIGHT] = ON_OWN(OWN, OWN, OWN, B, B),
-						 [STYLE_TITLE] = ON_OWN(OWN, OWN, OWN, B, B),
-						 [STYLE_BORDER] = ON_OWN(241, 8, OWN, 0, D),
-						 [STYLE_FOCUS] = ON_OWN(33, 4, 4, B, B),
-						 [STYLE_SELECTED] = ON_OWN(OWN, OWN, OWN, R, R),
-						 [STYLE_CURSOR] = ON_OWN(OWN, OWN, OWN, R, R),
-						 [STYLE_TAB] = ON_OWN(245, 8, OWN, 0, 0),
-						 [STYLE_TAB_FRONT] = ON_OWN(33, 4, 4, B | R, B | R),
-						 [STYLE_FIRST] = ON_OWN(33, 4, 4, 0, 0),
-						 [STYLE_SECOND] = ON_OWN(172, 3, 3, 0, B),
-						 [STYLE_THIRD] = ON_OWN(36, 6, 6, 0, 0),
-						 [STYLE_FOURTH] = ON_OWN(169, 5, 5, 0, B),
-						 [STYLE_FIFTH] = ON_OWN(71, 2, 2, 0, 0),
-						 [STYLE_SIXTH] = ON_OWN(167, 1, 1, 0, B),
-						 [STYLE_FIRST_RAW] = ON_OWN(67, 4, 4, 0, D),
-						 [STYLE_SECOND_RAW] = ON_OWN(137, 3, 3, 0, D),
-						 [STYLE_THIRD_RAW] = ON_OWN(66, 6, 6, 0, D),
-						 [STYLE_FOURTH_RAW] = ON_OWN(96, 5, 5, 0, D),
-						 [STYLE_FIFTH_RAW] = ON_OWN(65, 2, 2, 0, D),
-						 [STYLE_SIXTH_RAW] = ON_OWN(95, 1, 1, 0, D),
-						 [STYLE_AREA] = ON_OWN(60, 4, 4, 0, D),
-						 [STYLE_AREA_LOW] = ON_OWN(59, 4, 4, 0, D),
-						 [STYLE_BAND] = ON_OWN(67, 4, 4, D, D),
-						 [STYLE_GOOD] = ON_OWN(71, 2, 2, 0, B),
-						 [STYLE_WARN] = ON_OWN(172, 3, 3, B, B),
-						 [STYLE_BAD] = ON_OWN(167, 1, 1, B, R),
-						 [STYLE_MARK] = ON_OWN(172, 3, 3, B, U),
-						 [STYLE_ADDED] = ON_OWN(71, 2, 2, U, U),
-						 [STYLE_REMOVED] = ON_OWN(167, 1, 1, R, R),
-						 [STYLE_WRONG] = ON_OWN(167, 1, 1, U, B | U),
-						 [STYLE_SURE_0] = ON_OWN(167, 1, 1, B | U, B | U),
-						 [STYLE_SURE_1] = ON_OWN(172, 3, 3, U, U),
-						 [STYLE_SURE_2] = ON_OWN(136, 3, 3, 0, D),
-						 [STYLE_SURE_3] = ON_OWN(67, 6, 6, 0, 0),
-						 [STYLE_SURE_4] = ON_OWN(33, 4, 4, 0, B),
-						 [STYLE_HEAT_0] = ON_OWN(241, 8, OWN, 0, D),
-						 [STYLE_HEAT_1] = ON_OWN(67, 4, 4, 0, 0),
-						 [STYLE_HEAT_2] = ON_OWN(36, 6, 6, 0, 0),
-						 [STYLE_HEAT_3] = ON_OWN(172, 3, 3, 0, B),
-						 [STYLE_HEAT_4] = ON_OWN(167, 1, 1, B, B | R),
-					 } };
-
-struct change {
-	enum style style;
-	struct theme_style look;
-};
-
-/* Changes for a dark background: brighter tones. */
-static const struct change dark_changes[] = {
-	{ STYLE_NORMAL, ON_OWN(252, 7, 7, 0, 0) },
-	{ STYLE_BRIGHT, ON_OWN(231, 15, 7, B, B) },
-	{ STYLE_TITLE, ON_OWN(255, 15, 7, B, B) },
-	{ STYLE_DIM, ON_OWN(247, 7, 7, 0, D) },
-	{ STYLE_FAINT, ON_OWN(240, 8, OWN, 0, D) },
-	{ STYLE_BORDER, ON_OWN(239, 8, OWN, 0, D) },
-	{ STYLE_FOCUS, ON_OWN(75, 12, 4, B, B) },
-	{ STYLE_SELECTED, { { 231, 15, 7 }, { 24, 4, 4 }, B, R } },
-	{ STYLE_TAB, ON_OWN(247, 7, 7, 0, 0) },
-	{ STYLE_TAB_FRONT, { { 231, 15, 7 }, { 24, 4, 4 }, B, B | R } },
-	{ STYLE_FIRST, ON_OWN(75, 12, 4, 0, 0) },
-	{ STYLE_SECOND, ON_OWN(215, 11, 3, 0, B) },
-	{ STYLE_THIRD, ON_OWN(80, 14, 6, 0, 0) },
-	{ STYLE_FOURTH, ON_OWN(176, 13, 5, 0, B) },
-	{ STYLE_FIFTH, ON_OWN(114, 10, 2, 0, 0) },
-	{ STYLE_SIXTH, ON_OWN(210, 9, 1, 0, B) },
-	{ STYLE_AREA, ON_OWN(25, 4, 4, 0, D) },
-	{ STYLE_AREA_LOW, ON_OWN(234, 4, 4, 0, D) },
-	{ STYLE_GOOD, ON_OWN(114, 10, 2, 0, B) },
-	{ STYLE_WARN, ON_OWN(221, 11, 3, B, B) },
-	{ STYLE_BAD, ON_OWN(210, 9, 1, B, R) },
-	{ STYLE_MARK, ON_OWN(221, 11, 3, B, U) },
-	{ STYLE_ADDED, ON_OWN(114, 10, 2, U, U) },
-	{ STYLE_REMOVED, { { 231, 15, 7 }, { 88, 1, 1 }, 0, R } },
-	{ STYLE_WRONG, ON_OWN(210, 9, 1, U, B | U) },
-	{ STYLE_SURE_0, ON_OWN(210, 9, 1, B | U, B | U) },
-	{ STYLE_SURE_1, ON_OWN(215, 11, 3, U, U) },
-	{ STYLE_SURE_2, ON_OWN(187, 3, 3, 0, D) },
-	{ STYLE_SURE_3, ON_OWN(152, 14, 6, 0, 0) },
-	{ STYLE_SURE_4, ON_OWN(117, 12, 4, 0, B) },
-};
-
-static const struct change light_changes[] = {
-	{ STYLE_NORMAL, ON_OWN(235, 0, 0, 0, 0) },
-	{ STYLE_BRIGHT, ON_OWN(16, 0, 0, B, B) },
-	{ STYLE_TITLE, ON_OWN(16, 0, 0, B, B) },
-	{ STYLE_DIM, ON_OWN(241, 8, OWN, 0, D) },
-	{ STYLE_FAINT, ON_OWN(249, 7, OWN, 0, D) },
-	{ STYLE_BORDER, ON_OWN(248, 7, OWN, 0, D) },
-	{ STYLE_FOCUS, ON_OWN(25, 4, 4, B, B) },
-	{ STYLE_SELECTED, { { 16, 0, 0 }, { 153, 14, 6 }, B, R } },
-	{ STYLE_TAB, ON_OWN(241, 8, OWN, 0, 0) },
-	{ STYLE_TAB_FRONT, { { 231, 15, 7 }, { 25, 4, 4 }, B, B | R } },
-	{ STYLE_FIRST, ON_OWN(25, 4, 4, 0, 0) },
-	{ STYLE_SECOND, ON_OWN(130, 3, 3, 0, B) },
-	{ STYLE_THIRD, ON_OWN(30, 6, 6, 0, 0) },
-	{ STYLE_FOURTH, ON_OWN(127, 5, 5, 0, B) },
-	{ STYLE_FIFTH, ON_OWN(28, 2, 2, 0, 0) },
-	{ STYLE_SIXTH, ON_OWN(124, 1, 1, 0, B) },
-	{ STYLE_FIRST_RAW, ON_OWN(110, 14, 4, 0, D) },
-	{ STYLE_SECOND_RAW, ON_OWN(180, 3, 3, 0, D) },
-	{ STYLE_THIRD_RAW, ON_OWN(109, 14, 6, 0, D) },
-	{ STYLE_FOURTH_RAW, ON_OWN(182, 13, 5, 0, D) },
-	{ STYLE_FIFTH_RAW, ON_OWN(108, 2, 2, 0, D) },
-	{ STYLE_SIXTH_RAW, ON_OWN(174, 9, 1, 0, D) },
-	{ STYLE_AREA, ON_OWN(153, 14, 4, 0, D) },
-	{ STYLE_AREA_LOW, ON_OWN(255, 15, 4, 0, D) },
-	{ STYLE_GOOD, ON_OWN(28, 2, 2, 0, B) },
-	{ STYLE_WARN, ON_OWN(130, 3, 3, B, B) },
-	{ STYLE_BAD, ON_OWN(124, 1, 1, B, R) },
-	{ STYLE_MARK, ON_OWN(130, 3, 3, B, U) },
-	{ STYLE_ADDED, ON_OWN(28, 2, 2, U, U) },
-	{ STYLE_REMOVED, { { 16, 0, 0 }, { 217, 9, 1 }, 0, R } },
-	{ STYLE_WRONG, ON_OWN(124, 1, 1, U, B | U) },
-	{ STYLE_SURE_0, ON_OWN(124, 1, 1, B | U, B | U) },
-	{ STYLE_SURE_1, ON_OWN(130, 3, 3, U, U) },
-	{ STYLE_SURE_2, ON_OWN(94, 3, 3, 0, D) },
-	{ STYLE_SURE_3, ON_OWN(30, 6, 6, 0, 0) },
-	{ STYLE_SURE_4, ON_OWN(25, 4, 4, 0, B) },
-};
-
-/*
- * The eight colours of Okabe and Ito, approximated by 256 colours: distinct with every kind of
- * colour vision. Good is blue, bad is vermilion, never green against red.
- */
-static const struct change safe_changes[] = {
-	{ STYLE_FIRST, ON_OWN(32, 4, 4, 0, 0) },
-	{ STYLE_SECOND, ON_OWN(214, 11, 3, 0, B) },
-	{ STYLE_THIRD, ON_OWN(36, 6, 6, 0, 0) },
-	{ STYLE_FOURTH, ON_OWN(175, 13, 5, 0, B) },
-	{ STYLE_FIFTH, ON_OWN(74, 14, 6, B, 0) },
-	{ STYLE_SIXTH, ON_OWN(166, 9, 1, 0, B) },
-	{ STYLE_SECOND_RAW, ON_OWN(179, 3, 3, 0, D) },
-	{ STYLE_FOURTH_RAW, ON_OWN(132, 5, 5, 0, D) },
-	{ STYLE_GOOD, ON_OWN(74, 14, 6, 0, B) },
-	{ STYLE_WARN, ON_OWN(214, 11, 3, B, B) },
-	{ STYLE_BAD, ON_OWN(166, 9, 1, B | R, R) },
-	{ STYLE_ADDED, ON_OWN(74, 14, 6, U, U) },
-	{ STYLE_REMOVED, ON_OWN(166, 9, 1, R, R) },
-	{ STYLE_WRONG, ON_OWN(166, 9, 1, U, B | U) },
-	{ STYLE_SURE_0, ON_OWN(166, 9, 1, B | U, B | U) },
-	{ STYLE_SURE_1, ON_OWN(214, 11, 3, U, U) },
-	{ STYLE_SURE_2, ON_OWN(245, 8, OWN, 0, D) },
-	{ STYLE_SURE_3, ON_OWN(74, 14, 6, 0, 0) },
-	{ STYLE_SURE_4, ON_OWN(32, 4, 4, B, B) },
-	{ STYLE_HEAT_1, ON_OWN(25, 4, 4, 0, 0) },
-	{ STYLE_HEAT_2, ON_OWN(74, 14, 6, 0, 0) },
-	{ STYLE_HEAT_3, ON_OWN(214, 11, 3, 0, B) },
-	{ STYLE_HEAT_4, ON_OWN(166, 9, 1, B, B | R) },
-};
-
-static const struct {
-	const char *name, *what;
-	const struct change *changes;
-	size_t n;
-} builtin[] = {
-	{ "auto", "medium tones, for dark and light backgrounds", NULL, 0 },
-	{ "dark", "for dark backgrounds", dark_changes, ARRAY_LEN(dark_changes) },
-	{ "light", "for light backgrounds", light_changes, ARRAY_LEN(light_changes) },
-	{ "safe", "distinct with every kind of colour vision", safe_changes,
-	  ARRAY_LEN(safe_changes) },
-	{ "mono", "no colours, only bold, dim, underlined, reversed", NULL, 0 },
-};
-
-const char *theme_name(int i, const char **what)
-{
-	if (i < 0 || i >= (int)ARRAY_LEN(builtin))
-		return NULL;
-	if (what)
-		*what = builtin[i].what;
-	return builtin[i].name;
-}
-
-bool theme_builtin(struct theme *t, const char *name)
-{
-	for (size_t k = 0; k < ARRAY_LEN(builtin); k++) {
-		if (strcmp(builtin[k].name, name))
-			continue;
-		*t = any_ground;
-		snprintf(t->name, sizeof(t->name), "%s", name);
-		for (size_t i = 0; i < builtin[k].n; i++)
-			t->styles[builtin[k].changes[i].style] = builtin[k].changes[i].look;
-		for (int i = 0; !strcmp(name, "mono") && i < STYLE_COUNT; i++) {
-			unsigned plain = t->styles[i].plain_attributes;
-
-			t->styles[i] = (struct theme_style)ON_OWN(OWN, OWN, OWN, plain, plain);
-		}
-		return true;
-	}
-	return false;
-}
 
 /* ---- colours ---- */
 
@@ -390,7 +183,7 @@ static void set_colour(short out[THEME_DEPTHS], short colour)
 /* Parse the words after "STYLE =". */
 static int read_look(struct theme_style *s, const char *where, char *words, struct err *e)
 {
-	struct theme_style look = ON_OWN(OWN, OWN, OWN, 0, s->plain_attributes);
+	struct theme_style look = { { OWN, OWN, OWN }, { OWN, OWN, OWN }, 0, s->plain_attributes };
 	bool ground = false;
 	char *rest = words, *word;
 
@@ -426,13 +219,13 @@ static int read_style_setting(void *to, const struct setting *s, struct err *e)
 	};
 	struct theme *t = to;
 	const char *nearest;
+	char all[120];
 
 	if (!strcmp(s->name, "base")) {
+		theme_list_names(all, sizeof(all));
 		if (!theme_builtin(t, s->value))
-			return err_set(e, ERR_CONFIG,
-				       "%s: no theme is called %.40s; use auto, dark, light, "
-				       "safe or mono",
-				       s->where, s->value);
+			return err_set(e, ERR_CONFIG, "%s: no theme is called %.40s; use %s",
+				       s->where, s->value, all);
 		return 0;
 	}
 	for (size_t i = 0; i < STYLE_NAMED; i++)

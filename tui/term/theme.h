@@ -12,6 +12,7 @@
 #define WERKBANK_TUI_TERM_THEME_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "share/base/err.h"
 
@@ -90,14 +91,26 @@ struct theme_style {
 
 struct theme {
 	char name[40];
+	bool is_light; /* for a light background */
 	struct theme_style styles[STYLE_COUNT];
 };
 
 /* Name and purpose of built-in theme number i; NULL past the last. */
 const char *theme_name(int i, const char **what);
 
-/* Fill t with a built-in theme ("auto", "dark", "light", "safe", "mono"). false: unknown name. */
+/* Fill t with a built-in theme, such as "auto" or "dark". false: unknown name. */
 bool theme_builtin(struct theme *t, const char *name);
+
+enum theme_ground { THEME_GROUND_UNKNOWN, THEME_GROUND_DARK, THEME_GROUND_LIGHT };
+
+/* Give the theme "auto" the colours of "dark" or "light", as the background is; other themes stay as they are. */
+void theme_suit_ground(struct theme *t, enum theme_ground ground);
+
+/* The background of a terminal that answers with this colour: "rgb:RRRR/GGGG/BBBB" or "#RRGGBB". */
+enum theme_ground theme_ground_of(const char *colour);
+
+/* The names of all built-in themes for a message: "auto, dark and light". */
+void theme_list_names(char *out, size_t size);
 
 /* Apply the text of a theme file to t; path appears in messages. ERR_CONFIG names file and line. */
 int theme_read(struct theme *t, const char *path, const char *text, struct err *e);
