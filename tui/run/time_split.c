@@ -72,7 +72,6 @@ int time_split_legend(const struct grid *g, const struct fleet_time_split *s, bo
 
 void time_split_draw_work(struct grid *g, int row, int col, int width, double working, double busy)
 {
-	bool ascii = g->charset == GRID_ASCII;
 	int solid, light;
 
 	if (!(working >= 0))
@@ -81,7 +80,7 @@ void time_split_draw_work(struct grid *g, int row, int col, int width, double wo
 	light = busy >= 0 ? (int)lround(MIN(busy, 1.0) * width) : 0;
 	for (int i = 0; i < width; i++)
 		grid_put(g, row, col + i, i < solid ? STYLE_FIRST : STYLE_FAINT,
-			 i < solid   ? ascii ? '#' : 0x2588
-			 : i < light ? ascii ? '.' : 0x2591
+			 i < solid   ? 0x2501
+			 : i < light ? 0x254D
 				     : ' ');
 }

@@ -23,6 +23,7 @@ static const struct glyph {
 	{0x2500, 0x2500, '-'}, {0x2502, 0x2502, '|'}, {0x2524, 0x2524, '+'}, {0x2534, 0x2534, '+'},
 	{0x250C, 0x250C, '+'}, {0x2510, 0x2510, '+'}, {0x2514, 0x2514, '+'}, {0x2518, 0x2518, '+'},
 	{0x2501, 0x2588, '#'}, /* heavy line: done part of a bar */
+	{0x254D, 0x2591, '.'}, /* heavy dashes: waiting part of a bar */
 	{0x2504, 0x2500, ':'}, /* dotted line: legend of a dotted plot */
 	{0x2026, '.', '.'},    /* ellipsis */
 	{0x2022, 0x2022, 'o'}, /* bullet: mark on a plot */
