@@ -29,36 +29,68 @@ static void start_command(struct app *a)
 	requests_clear_command(requests);
 }
 
+/* A view or an overlay gets its answer. false: there is no owner any more. */
+static bool pass_answer(struct app *a, int owner, int question, const char *text,
+			unsigned *reaction)
+{
+	app_set_caller(a, owner);
+	if (owner >= 0 && a->tabs[owner].state && view_tabs[owner]->answer)
+		*reaction =
+			view_tabs[owner]->answer(a->tabs[owner].state, &a->context, question, text);
+	else if (owner == CALLER_OVERLAY && a->overlay && a->overlay->answer)
+		*reaction = a->overlay->answer(a->overlay_state, &a->context, question, text);
+	else
+		return false;
+	return true;
+}
+
+unsigned app_answer_typed(struct app *a, int owner, int question, const char *text)
+{
+	unsigned reaction = REACT_REDRAW;
+
+	if (!a->is_typing && owner >= 0 && a->tabs[owner].state)
+		app_undo_look(a, owner, a->asked_by, &a->before_typing);
+	a->is_typing = true;
+	pass_answer(a, owner, question, text, &reaction);
+	return reaction;
+}
+
+/* The answer of a tab, whose changes undo can take back. */
+static unsigned answer_tab(struct app *a, int tab, int question, const char *text)
+{
+	struct undo_step before = a->before_typing;
+	unsigned reaction = REACT_REDRAW | REACT_AGAIN;
+
+	if (!a->tabs[tab].state)
+		return reaction;
+	if (!a->is_typing)
+		app_undo_look(a, tab, a->asked_by, &before);
+	if (pass_answer(a, tab, question, text, &reaction))
+		app_undo_keep(a, &before);
+	return reaction;
+}
+
 unsigned app_answer(struct app *a, int owner, int question, const char *text)
 {
-	struct undo_step before;
 	struct err e = { 0 };
-	unsigned reaction;
+	unsigned reaction = REACT_REDRAW | REACT_AGAIN;
 
 	if (owner >= 0) {
-		app_set_caller(a, owner);
-		if (a->tabs[owner].state && view_tabs[owner]->answer) {
-			app_undo_look(a, owner, a->asked_by, &before);
-			reaction = view_tabs[owner]->answer(a->tabs[owner].state, &a->context,
-							    question, text);
-			app_undo_keep(a, &before);
-			return reaction;
-		}
+		reaction = answer_tab(a, owner, question, text);
 	} else if (owner == CALLER_OVERLAY) {
-		app_set_caller(a, owner);
-		if (a->overlay && a->overlay->answer)
-			return a->overlay->answer(a->overlay_state, &a->context, question, text);
+		pass_answer(a, owner, question, text, &reaction);
 	} else if (owner == CALLER_COMMAND) {
 		if (text)
 			start_command(a);
 		else
 			requests_clear_command(a->requests);
 	} else if (question == ASK_LEAVE) {
-		return text ? REACT_QUIT : REACT_REDRAW;
+		reaction = text ? REACT_QUIT : REACT_REDRAW;
 	} else if (question == ASK_RUN && text && context_choose_run(&a->context, text, &e)) {
 		context_notify(&a->context, STYLE_BAD, "%s", e.text);
 	}
-	return REACT_REDRAW | REACT_AGAIN;
+	a->is_typing = false;
+	return reaction;
 }
 
 /* ---- actions ---- */

@@ -68,6 +68,8 @@ struct app {
 	enum run_state noticed_state;
 	struct undo_step undo[UNDO_STEPS]; /* the latest last */
 	size_t n_undo;
+	struct undo_step before_typing; /* the toggles before a filter was typed */
+	bool is_typing;			/* it takes effect already */
 	bool has_tour;	      /* hints that were not seen yet are shown */
 	bool shows_hint;      /* one is on the screen */
 	enum action asked_by; /* the last action of a view, which may have asked a question */
@@ -93,6 +95,8 @@ unsigned app_view_act(struct app *a, const struct view *v, void *state, enum act
 unsigned app_act_itself(struct app *a, enum action action);
 /* Pass an answer (NULL: cancelled) to the view that asked. */
 unsigned app_answer(struct app *a, int owner, int question, const char *text);
+/* The same for a filter that is being typed; app_answer() follows, and undo takes back both. */
+unsigned app_answer_typed(struct app *a, int owner, int question, const char *text);
 
 /* Show a tab and open its view if necessary. */
 unsigned app_show_tab(struct app *a, int tab);

@@ -11,6 +11,18 @@
 
 #define MESSAGE_MIN_S 2 /* a message stays at least this long in spite of keys */
 
+/* A filter takes effect while it is typed, as far as its text is valid. */
+static unsigned apply_typed_filter(struct app *a)
+{
+	struct prompt *p = &a->requests->prompt;
+	const char *text = edit_text(&p->line);
+
+	if (p->kind != QUESTION_FILTER || *p->trouble || !strcmp(text, p->typed))
+		return REACT_NOTHING;
+	snprintf(p->typed, sizeof(p->typed), "%s", text);
+	return app_answer_typed(a, p->owner, p->id, p->typed);
+}
+
 static unsigned prompt_reaction(struct app *a, enum prompt_state state)
 {
 	struct prompt *p = &a->requests->prompt;
@@ -23,10 +35,14 @@ static unsigned prompt_reaction(struct app *a, enum prompt_state state)
 	if (state != PROMPT_ANSWERED) {
 		if (p->previews_themes)
 			app_preview_theme(a, prompt_choice(p));
-		return REACT_REDRAW;
+		return apply_typed_filter(a) | REACT_REDRAW;
 	}
 	app_preview_theme(a, NULL);
 	p->answer = NULL;
+	if (!answer && a->is_typing) { /* cancelled: the filter of before */
+		answer = p->text;
+		p->text = NULL;
+	}
 	prompt_close(p);
 	reaction = app_answer(a, owner, id, answer);
 	free(answer);

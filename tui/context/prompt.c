@@ -11,8 +11,9 @@
 #include "tui/term/draw.h"
 #include "tui/term/layout.h"
 
-#define BOX_COLS 76
-#define BOX_ROWS 22
+#define BOX_COLS  76
+#define BOX_ROWS  22
+#define LINE_COLS 12 /* the least of a filter that is typed */
 
 void prompt_close(struct prompt *p)
 {
@@ -30,7 +31,13 @@ void prompt_close(struct prompt *p)
 /* Whether the answer is the typed line. */
 static bool is_line(const struct prompt *p)
 {
-	return p->kind == QUESTION_LINE || p->kind == QUESTION_FILTER;
+	return p->kind == QUESTION_LINE || p->kind == QUESTION_SEARCH || p->kind == QUESTION_FILTER;
+}
+
+/* Whether the line stands in the last row, so that a list can be seen while it is filtered. */
+static bool is_bar(const struct prompt *p)
+{
+	return p->kind == QUESTION_SEARCH || p->kind == QUESTION_FILTER;
 }
 
 int prompt_ask(struct prompt *p, const struct question *q, struct err *e)
@@ -50,6 +57,7 @@ int prompt_ask(struct prompt *p, const struct question *q, struct err *e)
 			p->chosen = i;
 	}
 	p->previews_themes = q->previews_themes;
+	snprintf(p->typed, sizeof(p->typed), "%s", p->text);
 	if (is_line(p) && edit_set(&p->line, p->text, e))
 		goto fail;
 	p->open = true;
@@ -91,7 +99,7 @@ static void update_filter(struct prompt *p)
 
 	*p->trouble = 0;
 	p->chosen = 0;
-	if ((p->kind == QUESTION_CHOICE || p->kind == QUESTION_FILTER) &&
+	if ((p->kind == QUESTION_CHOICE || is_bar(p)) &&
 	    text_filter_set(&p->filter, edit_text(&p->line), &e))
 		snprintf(p->trouble, sizeof(p->trouble), "%.119s", e.text);
 }
@@ -187,6 +195,7 @@ enum prompt_state prompt_key(struct prompt *p, int key)
 	case QUESTION_CHOICE:
 		return key_choice(p, key);
 	case QUESTION_LINE:
+	case QUESTION_SEARCH:
 	case QUESTION_FILTER:
 		break;
 	}
@@ -240,6 +249,7 @@ static const char *foot_of(const struct prompt *p)
 		return "Esc back   c copy";
 	case QUESTION_CHOICE:
 		return "Enter choose   Up Down   type to filter   Esc back";
+	case QUESTION_SEARCH:
 	case QUESTION_FILTER:
 		return "Enter done   Esc back   ~ begins a regular expression";
 	case QUESTION_LINE:
@@ -254,8 +264,9 @@ struct prompt_layout {
 	bool small;	       /* no room for a box: use the last row */
 	struct rect box, body; /* body: between the border and the key hints */
 	struct span foot;
-	struct span line; /* line of typed text; width 0: none */
-	struct rect list; /* choices; rows 0: none */
+	const char *hints; /* keys, in foot */
+	struct span line;  /* line of typed text; width 0: none */
+	struct rect list;  /* choices; rows 0: none */
 };
 
 static int rows_wanted(const struct prompt *p, struct grid *g, int cols)
@@ -269,19 +280,35 @@ static int rows_wanted(const struct prompt *p, struct grid *g, int cols)
 	return words + 1 + (words > 0);
 }
 
-/* Place the line after the title, which gets half of the row at most. */
-static void place_small(const struct prompt *p, const struct grid *g, struct prompt_layout *at)
+/*
+ * Place the line after the title, which gets half of the row at most. Behind the line of a filter are as
+ * many key hints as leave room for some words.
+ */
+static void place_small(const struct prompt *p, struct grid *g, struct prompt_layout *at)
 {
-	int col = MIN(grid_text_width(g, p->title) + 1, g->cols / 2);
+	const int col = MIN(grid_text_width(g, p->title) + 2, g->cols / 2), room = g->cols - col;
+	int hints = grid_text_width(g, at->hints) + 2;
 
 	at->small = true;
 	at->box = (struct rect){ g->rows - 1, 0, 1, g->cols };
-	if (is_line(p))
-		at->line = (struct span){ g->rows - 1, col, g->cols - col, STYLE_FOCUS };
+	if (is_bar(p)) {
+		if (*p->trouble) {
+			hints = MIN(grid_text_width(g, p->trouble) + 2, MAX(room - LINE_COLS, 0));
+		} else if (hints > room - LINE_COLS) {
+			at->hints = "Enter done   Esc back";
+			hints = grid_text_width(g, at->hints) + 2;
+		}
+		if (hints > room - LINE_COLS)
+			hints = 0;
+		at->line = (struct span){ g->rows - 1, col, room - hints, STYLE_FOCUS };
+		at->foot = (struct span){ g->rows - 1, g->cols - hints + 1, MAX(hints - 1, 0),
+					  STYLE_DIM };
+	} else if (is_line(p))
+		at->line = (struct span){ g->rows - 1, col, room, STYLE_FOCUS };
 	else if (p->kind == QUESTION_CHOICE)
-		at->list = (struct rect){ g->rows - 1, col, 1, g->cols - col };
+		at->list = (struct rect){ g->rows - 1, col, 1, room };
 	else
-		at->foot = (struct span){ g->rows - 1, col, g->cols - col, STYLE_DIM };
+		at->foot = (struct span){ g->rows - 1, col, room, STYLE_DIM };
 }
 
 static void place_prompt(const struct prompt *p, struct grid *g, struct prompt_layout *at)
@@ -289,8 +316,8 @@ static void place_prompt(const struct prompt *p, struct grid *g, struct prompt_l
 	int cols = MIN(g->cols - 2, BOX_COLS), rows;
 	struct rect r;
 
-	*at = (struct prompt_layout){ 0 };
-	if (g->rows < 6 || g->cols < 24) {
+	*at = (struct prompt_layout){ .hints = foot_of(p) };
+	if (is_bar(p) || g->rows < 6 || g->cols < 24) {
 		place_small(p, g, at);
 		return;
 	}
@@ -342,17 +369,27 @@ static void draw_choices(const struct prompt *p, struct grid *g, struct rect box
 	draw_hidden_rows(g, box, (int)top, (int)(n - MIN(n, top + rows)));
 }
 
+/* Keys, or why the typed text is no filter. */
+static void draw_foot(const struct prompt *p, struct grid *g, const struct prompt_layout *at)
+{
+	draw_text(g, at->foot.row, at->foot.col, at->foot.width,
+		  *p->trouble ? STYLE_BAD : STYLE_DIM, *p->trouble ? p->trouble : at->hints);
+}
+
 static void draw_small(struct prompt *p, struct grid *g, const struct prompt_layout *at)
 {
+	const bool has_foot = at->foot.width > 0;
+
 	draw_blank(g, at->box, STYLE_FOCUS);
-	draw_text(g, at->box.row, 0, g->cols, STYLE_FOCUS, *p->trouble ? p->trouble : p->title);
+	draw_text(g, at->box.row, 0, g->cols, STYLE_FOCUS,
+		  *p->trouble && !has_foot ? p->trouble : p->title);
 	if (at->line.width)
 		draw_prompt_line(p, g, at->line);
-	else if (at->list.rows && filtered_choice(p, p->chosen))
+	if (at->list.rows && filtered_choice(p, p->chosen))
 		draw_text(g, at->list.row, at->list.col, at->list.cols, STYLE_SELECTED,
 			  filtered_choice(p, p->chosen));
-	else
-		draw_text(g, at->foot.row, at->foot.col, at->foot.width, STYLE_DIM, foot_of(p));
+	if (has_foot)
+		draw_foot(p, g, at);
 }
 
 static void draw_question_text(struct prompt *p, struct grid *g, const struct prompt_layout *at)
@@ -375,8 +412,7 @@ void prompt_draw(struct prompt *p, struct grid *g)
 	}
 	draw_blank(g, at.box, STYLE_NORMAL);
 	draw_box(g, at.box, p->title, true);
-	draw_text(g, at.foot.row, at.foot.col, at.foot.width, *p->trouble ? STYLE_BAD : STYLE_DIM,
-		  *p->trouble ? p->trouble : foot_of(p));
+	draw_foot(p, g, &at);
 	if (at.line.width)
 		draw_prompt_line(p, g, at.line);
 	else
@@ -409,7 +445,7 @@ static enum prompt_state press_prompt(struct prompt *p, const struct grid *g,
 	size_t n = count_filtered(p), choice;
 	int key;
 
-	if (at->line.width && m->row == at->line.row) {
+	if (at->line.width && m->row == at->line.row && m->col < at->line.col + at->line.width) {
 		edit_point(&p->line, g,
 			   (struct rect){ at->line.row, at->line.col, 1, at->line.width }, m->row,
 			   m->col);
@@ -424,7 +460,7 @@ static enum prompt_state press_prompt(struct prompt *p, const struct grid *g,
 	}
 	if (m->row != at->foot.row || !at->foot.width)
 		return PROMPT_OPEN;
-	key = key_at(foot_of(p), m->col - at->foot.col);
+	key = key_at(at->hints, m->col - at->foot.col);
 	if (p->kind == QUESTION_YES_NO && key == 'y') {
 		p->clicked = true;
 		return PROMPT_OPEN;

@@ -23,7 +23,9 @@
 
 enum question_kind {
 	QUESTION_LINE,	 /* a line of text; the answer is the line */
-	QUESTION_FILTER, /* the same; the answer is a valid text of text_filter.h */
+	QUESTION_SEARCH, /* the same; the answer is a valid text of text_filter.h */
+	/* the same; each valid text is an answer while it is typed; cancelled: the initial text */
+	QUESTION_FILTER,
 	QUESTION_YES_NO, /* the answer is "yes", or NULL for no */
 	QUESTION_CHOICE, /* a list; typed text filters it; the answer is one of the choices */
 	QUESTION_TEXT,	 /* a text to read; the answer is NULL */
@@ -33,7 +35,7 @@ struct question {
 	enum question_kind kind;
 	int id;		   /* passed to the view's answer(); any number */
 	const char *title; /* "Stop the run demo?" */
-	/* LINE, FILTER: the initial text; others: explanation, lines separated by \n; NULL: none */
+	/* LINE, SEARCH, FILTER: the initial text; others: explanation, lines separated by \n; NULL: none */
 	const char *text;
 	const char *const *choices; /* CHOICE: the choices */
 	size_t n_choices;
@@ -61,8 +63,9 @@ struct prompt {
 	size_t chosen;	   /* index among the choices that match the filter */
 	int top;	   /* TEXT: first visible line */
 	bool clicked;	   /* YES_NO: yes was clicked, which does not answer */
-	char trouble[120]; /* FILTER, CHOICE: why the line is no filter; "": it is one */
-	char *answer;	   /* owned; NULL: cancelled */
+	char trouble[120]; /* SEARCH, FILTER, CHOICE: why the line is no filter; "": it is one */
+	char typed[TEXT_FILTER_BYTES]; /* FILTER: the text that was passed on last */
+	char *answer;		       /* owned; NULL: cancelled */
 };
 
 /* Open a question, copied; replaces an open one. ERR_NOMEM: no question is open. */

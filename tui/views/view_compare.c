@@ -164,7 +164,7 @@ static unsigned compare_act(void *state, struct app_context *w, enum action acti
 		share_cursor(c, w);
 		return REACT_REDRAW;
 	case ACTION_COMPARE_SEARCH:
-		context_ask(w, &(struct question){ .kind = QUESTION_FILTER,
+		context_ask(w, &(struct question){ .kind = QUESTION_SEARCH,
 						   .id = 1,
 						   .title = "next run whose name contains",
 						   .text = c->wanted.text });
