@@ -297,8 +297,8 @@ def main():
             model = make_model(at("hf%d" % i), at(), i, **options)
             if i == 0 and a.train:
                 with torch.no_grad():
-                    for p in model.parameters():
-                        if p.dim() == 2:
+                    for parameter, p in model.named_parameters():
+                        if p.dim() == 2 and "positions" not in parameter:
                             p.normal_(0, 0.05)
                     model.get_input_embeddings().weight[model.config.pad_token_id] = 0
                 train(model, at("hf0"), a.data, a.train)
