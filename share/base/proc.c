@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "share/base/clock.h"
+#include "share/base/util.h"
 
 static void close_fd(int *fd)
 {
@@ -138,6 +139,19 @@ static void close_pipes(struct proc *p)
 	close_fd(&p->in);
 	close_fd(&p->out);
 	close_fd(&p->err);
+}
+
+int proc_read_output(const struct proc *p, size_t limit, struct buf *out, struct err *e)
+{
+	char bytes[4096];
+	ssize_t got;
+
+	while ((got = read(p->out, bytes, sizeof(bytes))) > 0 || (got < 0 && errno == EINTR))
+		if (got > 0 && out->len < limit)
+			buf_add(out, bytes, MIN((size_t)got, limit - out->len));
+	return got < 0 ? err_set_errno(e, ERR_IO, "cannot read the output of process %ld",
+				       (long)p->pid)
+		       : buf_check(out, e);
 }
 
 int proc_wait(struct proc *p, int *status, struct err *e)

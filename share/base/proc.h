@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#include "share/base/buf.h"
 #include "share/base/err.h"
 
 struct proc {
@@ -43,6 +44,12 @@ bool proc_find(const char *name, char *path, size_t room);
  * program cannot be executed.
  */
 int proc_start(struct proc *p, const char *const *argv, int flags, struct err *e);
+
+/*
+ * Read its standard output to the end, and append it to out as long as out has fewer than `limit` bytes.
+ * The child is not waited for.
+ */
+int proc_read_output(const struct proc *p, size_t limit, struct buf *out, struct err *e);
 
 /* Wait until the child ends; *status is 0..255, or 128 + signal. Closes the pipes. */
 int proc_wait(struct proc *p, int *status, struct err *e);

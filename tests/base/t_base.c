@@ -562,6 +562,8 @@ TEST(proc_runs_and_reports)
 	};
 	struct err e = { 0 };
 	struct proc p;
+	static const char *const many[] = { "sh", "-c", "yes | head -c 300000", NULL };
+	struct buf out = { 0 };
 	char text[8] = "";
 	int status = -1;
 
@@ -572,6 +574,12 @@ TEST(proc_runs_and_reports)
 	check_int(read(p.out, text, sizeof(text)), 5);
 	check_str(text, "hello");
 	check(proc_wait(&p, &status, &e) == 0 && status == 0);
+	/* more than a pipe holds, and more than is asked for */
+	check_int(proc_start(&p, many, PROC_PIPE_OUT, &e), 0);
+	check_int(proc_read_output(&p, 100000, &out, &e), 0);
+	check_int((int64_t)out.len, 100000);
+	check_int(proc_wait(&p, &status, &e), 0);
+	buf_free(&out);
 	check(proc_start(&p, seven, 0, &e) == 0 && proc_wait(&p, &status, &e) == 0 && status == 7);
 	check_err(proc_start(&p, no, PROC_PIPE_OUT, &e), ERR_UNAVAILABLE);
 	check_int(proc_start(&p, sleeper, 0, &e), 0);

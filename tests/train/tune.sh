@@ -87,6 +87,8 @@ holds "only what was missing" '"kind":"tune"' "$r/whole/journal.jsonl"
 says "before the training" 0 'Did tuning help' tune general --run parts --corpus two
 equal "the same translations" "$r/whole/tune/test.after" "$r/parts/tune/test.after"
 
+says "a tuning that ends early" 0 'to train on, type the same werkbank tune command again, with --max-minutes' \
+	tune general --run early --corpus two --max-minutes 0.001
 says "with other options" 78 'the tuning whole began with warmup = .*, which is warmup = 7 now: give the same options, or' \
 	tune general --run whole --corpus two --warmup 7
 grep -v '"kind":"tune"' "$r/whole/journal.jsonl" >journal && cp journal "$r/whole/journal.jsonl"

@@ -312,13 +312,30 @@ static int report_profile(struct trainer *t, enum run_end_why why, struct err *e
 	return journal_end(t->records.journal, e);
 }
 
+/* Does the command tune make this run? Its comparison follows only if tune goes on with the run. */
+static bool is_made_by_tune(const struct trainer *t)
+{
+	struct err ignored;
+	char *path = file_path(&ignored, "%s/tune/tune.ini", t->folder);
+	const bool is = path && file_exists(path);
+
+	free(path);
+	return is;
+}
+
 /* Print the command that continues the run, with one more option; option "": none. */
 static void print_train_command(const struct trainer *t, const char *purpose, const char *option,
 				const char *value)
 {
 	struct buf command = { 0 };
-	char *program = conf_typed_program(t->conf);
+	char *program;
 
+	if (is_made_by_tune(t)) {
+		fprintf(stderr, "%s, type the same werkbank tune command again%s%s%s%s\n", purpose,
+			*option ? ", with " : "", option, *option ? " " : "", value);
+		return;
+	}
+	program = conf_typed_program(t->conf);
 	text_quote_shell(&command, program ? program : "werkbank");
 	free(program);
 	buf_add_str(&command, " train -C ");

@@ -3,7 +3,6 @@
 
 #include <assert.h>
 #include <ctype.h>
-#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,7 +12,8 @@
 #include "share/base/text.h"
 #include "share/base/util.h"
 
-#define MAX_VARIABLE 128 /* longest name of a variable that is passed on */
+#define MAX_VARIABLE 128  /* longest name of a variable that is passed on */
+#define MAX_VERSION  1024 /* bytes of the answer to --version */
 
 extern char **environ;
 
@@ -84,24 +84,19 @@ int mpirun_major_version(const char *program, struct err *e)
 {
 	const char *name = program ? program : "mpirun";
 	const char *argv[] = { name, "--version", NULL };
-	char text[1024], rest[1024];
-	size_t n = 0;
+	struct buf text = { 0 };
 	struct proc p;
-	ssize_t got;
-	int status, rc = proc_start(&p, argv, PROC_PIPE_OUT, e);
+	int status, waited, rc = proc_start(&p, argv, PROC_PIPE_OUT, e);
 
 	if (rc)
 		return err_prefix(e, "several ranks or hosts need Open MPI");
-	while ((got = read(p.out, n < sizeof(text) - 1 ? text + n : rest,
-			   n < sizeof(text) - 1 ? sizeof(text) - 1 - n : sizeof(rest))) != 0) {
-		if (got < 0 && errno != EINTR)
-			break;
-		if (got > 0 && n < sizeof(text) - 1)
-			n += (size_t)got;
-	}
-	text[n] = 0;
-	rc = proc_wait(&p, &status, e);
-	return rc ? rc : parse_mpirun_version(name, text, e);
+	rc = proc_read_output(&p, MAX_VERSION, &text, e);
+	waited = proc_wait(&p, &status, e);
+	rc = rc ? rc : waited;
+	if (!rc)
+		rc = parse_mpirun_version(name, buf_text(&text), e);
+	buf_free(&text);
+	return rc;
 }
 
 /*

@@ -2,8 +2,8 @@
 #include "train/launch/tune/tune_steps.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -20,18 +20,6 @@ void tune_step_add(struct tune_step *s, const char *word)
 static void do_nothing(int number)
 {
 	(void)number;
-}
-
-static int read_output(int fd, struct buf *to, struct err *e)
-{
-	char bytes[4096];
-	ssize_t got;
-
-	while ((got = read(fd, bytes, sizeof(bytes))) > 0 || (got < 0 && errno == EINTR))
-		if (got > 0)
-			buf_add(to, bytes, (size_t)got);
-	return got < 0 ? err_set_errno(e, ERR_IO, "cannot read the output of a step")
-		       : buf_check(to, e);
 }
 
 int tune_step_run(const char *program, const struct tune_step *s, struct buf *output, int *status,
@@ -51,7 +39,7 @@ int tune_step_run(const char *program, const struct tune_step *s, struct buf *ou
 	if (!rc)
 		rc = proc_start(&p, argv, PROC_DIE_WITH_PARENT | (output ? PROC_PIPE_OUT : 0), e);
 	if (!rc) {
-		const int failed = output ? read_output(p.out, output, e) : 0;
+		const int failed = output ? proc_read_output(&p, SIZE_MAX, output, e) : 0;
 
 		rc = proc_wait(&p, status, e);
 		rc = failed ? failed : rc;
