@@ -67,7 +67,7 @@ interface kernels/ops         kernels kernels/ref kernels/cpu kernels/cuda
 
 room data/demo                share/base share/workspace share/conf
 room data/text                share/base
-room data/bilingual           share/base data/text
+room data/bilingual           share/base share/format data/text
 room data/source              share/... data/demo data/text
 room data/words               share/base
 room data/subword             share/base data/text data/words

@@ -1,10 +1,10 @@
 /*
  * table.c - tables of columns: CSV and TSV
  *
- * The separator is a tab, or , or ; (the more frequent one in the first row). With , and ; a cell may
- * be quoted as in RFC 4180; between tabs a quote is a quote, as in the corpora of the field. The first
- * row is a header if it names both sides: by the languages, by "source" and "target", or by the names
- * of pair_columns. A table of two columns needs no header.
+ * The separator is a tab, or , or ; (the more frequent one in the first row; one before a blank is
+ * punctuation). With , and ; a cell may be quoted as in RFC 4180; between tabs a quote is a quote, as in
+ * the corpora of the field. The first row is a header if it names both sides: by the languages ("en" or
+ * "English"), by "source" and "target", or by the names of pair_columns. A table of two columns needs no header.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +16,7 @@
 #include "share/base/mem.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
+#include "share/format/language_name.h"
 
 #define MAX_COLUMNS 1000
 
@@ -56,6 +57,8 @@ static bool is_separator_line(struct table *t, const char *line)
 /* What the first row has outside of quotes, which open at the beginning of a cell. */
 struct row_scan {
 	size_t commas, semicolons;
+	/* without those before a blank, which may be punctuation */
+	size_t tight_commas, tight_semicolons;
 	bool is_quoted;
 };
 
@@ -70,7 +73,19 @@ static void scan_row_line(struct row_scan *s, const char *line)
 		s->is_quoted = *c == '"' && (c == line || strchr(",;\"", c[-1]));
 		s->commas += *c == ',';
 		s->semicolons += *c == ';';
+		s->tight_commas += *c == ',' && c[1] != ' ';
+		s->tight_semicolons += *c == ';' && c[1] != ' ';
 	}
+}
+
+/* The separator that is more frequent; 0: both are equally frequent. */
+static char frequent_separator(const struct row_scan *s)
+{
+	const bool has_tight = s->tight_commas + s->tight_semicolons > 0;
+	const size_t commas = has_tight ? s->tight_commas : s->commas,
+		     semicolons = has_tight ? s->tight_semicolons : s->semicolons;
+
+	return commas > semicolons ? ',' : commas < semicolons ? ';' : '\0';
 }
 
 /* The first row begins with `line`; its further lines are added to t->first if a cell in quotes has several. */
@@ -95,9 +110,14 @@ static int find_separator(struct table *t, const char *line, struct err *e)
 	}
 	if (has_tab && !(text_ends_with(table_name(t), ".csv") && s.commas + s.semicolons))
 		t->separator = '\t';
-	else if (s.commas || s.semicolons)
-		t->separator = s.semicolons > s.commas ? ';' : ',';
 	else
+		t->separator = frequent_separator(&s);
+	if (!t->separator && s.commas)
+		return err_set(e, ERR_CONFIG,
+			       "%s: its first row has as many , as ; so that the separator is not "
+			       "clear: write sep=; or sep=, as the first line",
+			       table_name(t));
+	if (!t->separator)
 		return err_set(e, ERR_DATA,
 			       "%s: is no TMX, XLIFF or PO file, and its first row has no columns: "
 			       "neither tab nor , nor ; separates cells",
@@ -214,8 +234,12 @@ static int cell_fit(struct text_span cell, const char *language, const char *sid
 {
 	char tag[24];
 
+	const char *name = language_name_of(language);
+
 	if (is_cell_named(cell, side, strlen(side)))
 		return 4;
+	if (is_cell_named(cell, name, strlen(name)))
+		return 3;
 	if (!cell.n || cell.n >= sizeof(tag))
 		return 0;
 	snprintf(tag, sizeof(tag), "%.*s", (int)cell.n, cell.text);

@@ -14,6 +14,7 @@
 #include "share/base/file.h"
 #include "share/conf/text_sides.h"
 #include "share/format/json.h"
+#include "share/format/language_name.h"
 #include "share/workspace/model_files.h"
 
 static int check_argos(const struct export_job *x, struct err *e)
@@ -32,30 +33,6 @@ static int check_argos(const struct export_job *x, struct err *e)
 			"a package is for one pair of languages, but the lines of this "
 			"text begin with tags (train_tags)");
 	return 0;
-}
-
-/* English names of languages, as the graphical program shows them; else the code. */
-static const char *language_name(const char *code)
-{
-	static const char *const names[][2] = {
-		{ "ar", "Arabic" },	{ "bg", "Bulgarian" },	{ "ca", "Catalan" },
-		{ "cs", "Czech" },	{ "da", "Danish" },	{ "de", "German" },
-		{ "el", "Greek" },	{ "en", "English" },	{ "es", "Spanish" },
-		{ "et", "Estonian" },	{ "fa", "Persian" },	{ "fi", "Finnish" },
-		{ "fr", "French" },	{ "ga", "Irish" },	{ "he", "Hebrew" },
-		{ "hi", "Hindi" },	{ "hu", "Hungarian" },	{ "id", "Indonesian" },
-		{ "it", "Italian" },	{ "ja", "Japanese" },	{ "ko", "Korean" },
-		{ "lt", "Lithuanian" }, { "lv", "Latvian" },	{ "nl", "Dutch" },
-		{ "no", "Norwegian" },	{ "pl", "Polish" },	{ "pt", "Portuguese" },
-		{ "ro", "Romanian" },	{ "ru", "Russian" },	{ "sk", "Slovak" },
-		{ "sl", "Slovenian" },	{ "sv", "Swedish" },	{ "tr", "Turkish" },
-		{ "uk", "Ukrainian" },	{ "vi", "Vietnamese" }, { "zh", "Chinese" },
-	};
-
-	for (size_t i = 0; i < ARRAY_LEN(names); i++)
-		if (!strcmp(names[i][0], code))
-			return names[i][1];
-	return code;
 }
 
 /* The archive in progress, and the name of the folder in it. */
@@ -113,9 +90,9 @@ static int put_metadata(struct package *p, struct err *e)
 	json_put_str(&w, "argos_version", "1.9.0");
 	json_put_str(&w, "type", "translate");
 	json_put_str(&w, "from_code", from);
-	json_put_str(&w, "from_name", language_name(from));
+	json_put_str(&w, "from_name", language_name_of(from));
 	json_put_str(&w, "to_code", to);
-	json_put_str(&w, "to_name", language_name(to));
+	json_put_str(&w, "to_name", language_name_of(to));
 	json_close(&w, '}');
 	buf_add_char(&text, '\n');
 	member_name(p, "metadata.json", member);

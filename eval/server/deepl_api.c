@@ -7,6 +7,7 @@
 #include "eval/server/server_api.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
+#include "share/format/language_name.h"
 
 #define NO_LIMIT 1000000000000 /* what DeepL's paid accounts answer */
 
@@ -189,7 +190,7 @@ void deepl_languages(struct server_state *s, struct api_call *call, struct api_a
 			continue;
 		json_open(&w, '{');
 		put_upper(&w, "language", code);
-		json_put_str(&w, "name", api_language_name(code));
+		json_put_str(&w, "name", language_name_of(code));
 		if (is_target)
 			json_put_bool(&w, "supports_formality", false);
 		json_close(&w, '}');

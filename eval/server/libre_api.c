@@ -3,6 +3,7 @@
 
 #include "eval/server/server_api.h"
 #include "share/base/util.h"
+#include "share/format/language_name.h"
 
 /* The key stands in the body; 400 without one, as LibreTranslate answers. */
 static bool check_libre_key(struct server_state *s, struct api_call *call, struct api_answer *a)
@@ -180,7 +181,7 @@ void libre_languages(struct server_state *s, struct api_call *call, struct api_a
 			continue;
 		json_open(&w, '{');
 		json_put_str(&w, "code", source);
-		json_put_str(&w, "name", api_language_name(source));
+		json_put_str(&w, "name", language_name_of(source));
 		json_put_open(&w, "targets", '[');
 		for (size_t k = i; k < s->n_decoders; k++)
 			if (!strcmp(s->decoders[k].source, source))
@@ -230,7 +231,7 @@ static void write_language(struct json_writer *w, const char *key, const char *c
 {
 	json_put_open(w, key, '{');
 	json_put_str(w, "code", code);
-	json_put_str(w, "name", api_language_name(code));
+	json_put_str(w, "name", language_name_of(code));
 	json_close(w, '}');
 }
 

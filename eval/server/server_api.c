@@ -136,21 +136,6 @@ bool api_check_key(struct server_state *s, struct api_call *call, const char *ke
 	return false;
 }
 
-const char *api_language_name(const char *code)
-{
-	static const char *const names[][2] = {
-#define LANGUAGE_NAME(code, name) { code, name },
-#include "eval/server/language_names.def"
-#undef LANGUAGE_NAME
-	};
-	const size_t n = strcspn(code, "-_");
-
-	for (size_t i = 0; i < ARRAY_LEN(names); i++)
-		if (strlen(names[i][0]) == n && !strncasecmp(names[i][0], code, n))
-			return names[i][1];
-	return code;
-}
-
 /* Equal codes, or with is_base: does the code begin with that of the model, as en-GB with en? */
 static bool is_code(const char *code, const char *model, bool is_base)
 {

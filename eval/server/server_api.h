@@ -108,7 +108,5 @@ void api_submit(struct server_state *s, const struct api_call *call, const struc
 		struct api_answer *a);
 /* A member that is a whole number, or a string of one; false: it is neither. A missing one is 0. */
 bool api_read_int(const struct json *body, const char *name, int64_t *value);
-/* The English name of a language, or its code. */
-const char *api_language_name(const char *code);
 
 #endif

@@ -352,6 +352,9 @@ TEST(bilingual_tables)
 	check_pairs("a \"b, c\nd,e\n", "a \"b|c\nd|e\n", "");
 	check_pairs("He said, \"x\ty\n\"a\tb\n", "He said, \"x|y\n\"a|b\n", "");
 	check_pairs("sep=;\nTarget;Source\na,x;b\n", "b|a,x\n", "");
+	check_pairs("Hello, world;Hallo Welt\na;b\n", "Hello, world|Hallo Welt\na|b\n", "");
+	check_pairs("a, b\nc, d\n", "a|b\nc|d\n", "");
+	check_pairs("German;English\nb;a\n", "a|b\n", "");
 	/* between tabs, a quote is a character */
 	check_pairs("\"a\" b\t\"c\n\"d\te\"\n", "\"a\" b|\"c\n\"d|e\"\n", "");
 	check_bytes(columns, three, strlen(three), "c|a\n", "");
@@ -375,6 +378,7 @@ TEST(bilingual_tables_that_are_refused)
 	check_refused(plain, "hello\n", ERR_DATA, "its first row has no columns");
 	check_refused(plain, "", ERR_DATA, "has no units");
 	check_refused(plain, "a,b\nc,\"d\n", ERR_DATA, "file:2: a quote opens a cell in this row");
+	check_refused(plain, "a,b;c\n", ERR_CONFIG, "as many , as ; so that the separator");
 	check_refused(four, "a,b\n", ERR_CONFIG, "has no column 4 (pair_columns)");
 	check_refused(name, "a,b\n", ERR_CONFIG, "is called Text (pair_columns)");
 	check_refused(one, "a,b\n", ERR_CONFIG, "expected SOURCE,TARGET, such as 1,2");

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """import_fairseq.py - compare imported Transformers of fairseq with fairseq.
 
-Usage: import_fairseq.py BUILD DATA [--lines 100] [--models 6]
+Usage: import_fairseq.py BUILD DATA [--lines 100] [--models 6] [--train SECONDS]
        import_fairseq.py --golden FOLDER
 
 fairseq 0.12.2 makes models with random sizes, options and weights; checkpoints have "args" (a Namespace) or "cfg", or the names
 of old files: in_proj_weight, layer_norms.0. Pieces are those of subword-nmt's codes, which werkbank-data learns, on raw text,
-or of SentencePiece. DATA: a folder with multi30k/train.{en,de} and test_2016_flickr.en. --golden: writes the small model of
+or of SentencePiece. --train: the first model is trained before. DATA: a folder with multi30k/train.{en,de} and test_2016_flickr.en. --golden: writes the small model of
 tests/eval/import.sh. Needs Python with torch, sentencepiece, subword_nmt, omegaconf 2.0.6, hydra-core 1.0.7 and fairseq 0.12.2;
 FAIRSEQ: a folder with its sources, if it is not installed.
 """
@@ -55,14 +55,16 @@ class Task:
 
 class Peer:
     def __init__(self, model, task, split):
-        self.model, self.source, self.split = model, task.source_dictionary, split
+        self.model, self.source, self.target, self.split = model, task.source_dictionary, task.target_dictionary, split
         self.names = list(task.target_dictionary.symbols)
         self.end, self.banned = 2, (0, 1, 3)
 
     def pieces(self, line):
         return [t if t in self.source.indices else "<unk>" for t in self.split(line)]
 
-    @torch.no_grad()
+    def target_ids(self, line):
+        return [self.target.index(t) for t in self.split(line)]
+
     def log_probs(self, line, ids):
         source = torch.tensor([[self.source.index(t) for t in self.split(line)] + [2]])
         logits, _ = self.model(source, torch.tensor([source.shape[1:]]), torch.tensor([[2] + list(ids)]))
@@ -193,6 +195,7 @@ def main():
     parser.add_argument("--golden", metavar="FOLDER", help="write the small model of tests/eval/import.sh")
     parser.add_argument("--lines", default=100, type=int)
     parser.add_argument("--models", default=6, type=int)
+    parser.add_argument("--train", default=0, type=float, metavar="SECONDS")
     a = parser.parse_args()
     torch.set_num_threads(1)
     if a.golden:
@@ -211,7 +214,11 @@ def main():
             options = random_options(draw, i, is_joint)
             if form == "old":
                 options.update(share_decoder_input_output_embed=True)
+            if i == 0 and a.train:
+                options.update(encoder_embed_dim=128, encoder_ffn_embed_dim=256, decoder_ffn_embed_dim=256, encoder_layers=2, decoder_layers=2)
             model, args = make_model(i, task, ("en", "de"), **options)
+            if i == 0 and a.train:
+                peers.train(Peer(model, task, split), list(model.parameters()), list(zip(read("train.en"), read("train.de"))), a.train)
             save(os.path.join(folder, "checkpoint_best.pt"), model, args, form)
             to = os.path.join(scratch, "our%d" % i)
             peers.import_model(a.build, folder, to, ["--tokenize=no"] if kind == "bpe" else [])

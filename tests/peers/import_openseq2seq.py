@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """import_openseq2seq.py - compare imported checkpoints of OpenSeq2Seq's Transformer with its formulas in PyTorch.
 
-Usage: import_openseq2seq.py BUILD DATA [--lines 100] [--models 6]
+Usage: import_openseq2seq.py BUILD DATA [--lines 100] [--models 6] [--train SECONDS]
        import_openseq2seq.py --golden FOLDER
 
 TensorFlow's Saver writes the checkpoints, with the names, shapes and types of the reference's variables: fp32, or fp16 with
 fp32 copies, with state of Adam or NovoGrad. The forward pass below follows encoders/transformer_encoder.py,
 decoders/transformer_decoder.py and parts/transformer of NVIDIA/OpenSeq2Seq line by line. DATA: a folder with
-multi30k/train.{en,de} and test_2016_flickr.en. --golden: writes the small model of tests/eval/import.sh.
+multi30k/train.{en,de} and test_2016_flickr.en. --train: the first model is trained before, by PyTorch. --golden: writes the
+small model of tests/eval/import.sh.
 Needs Python with tensorflow-cpu 2.15, torch and sentencepiece.
 """
 import argparse
@@ -86,7 +87,9 @@ class Reference:
             x, n = x + ffn(w, at + "ffn/feed_foward_network", y), n + 1
         return layer_norm(w, SCOPE + stack + "/layer_normalization", x, self.epsilon)
 
-    @torch.no_grad()
+    def target_ids(self, line):
+        return [self.number.get(t, UNK) for t in self.spm.encode(line, out_type=str)]
+
     def log_probs(self, line, ids):
         """The decoder reads a zero vector, then <s>, then ids; the row of the zero vector, which gives <s>, is left out."""
         d = self.w[TABLE].shape[1]
@@ -207,6 +210,7 @@ def main():
     parser.add_argument("--golden", metavar="FOLDER", help="write the small model of tests/eval/import.sh")
     parser.add_argument("--lines", default=100, type=int)
     parser.add_argument("--models", default=6, type=int)
+    parser.add_argument("--train", default=0, type=float, metavar="SECONDS")
     a = parser.parse_args()
     torch.set_num_threads(1)
     if a.golden:
@@ -222,7 +226,12 @@ def main():
             d, heads = draw.choice([(32, 4), (64, 8), (128, 4)])
             mixed, optimizer = i % 2 == 1, "novograd" if i % 3 == 2 else "adam"
             epsilon = 1e-5 if optimizer == "novograd" else 1e-6
+            if i == 0 and a.train:
+                d, heads = 128, 4
             w = draw_weights(i, rows_of(spm), d, draw.choice([48, 128]), (draw.randint(1, 4), draw.randint(1, 4)))
+            if i == 0 and a.train:
+                t = {name: x.requires_grad_() for name, x in tensors(w).items()}        # changes w
+                peers.train(Reference(t, heads, epsilon, spm), list(t.values()), list(zip(read("train.en"), read("train.de"))), a.train)
             save(folder, w, mixed, optimizer)
             options = ["--heads", str(heads)] + ["--norm-epsilon", "1e-5"] * (epsilon > 1e-6)
             to = os.path.join(scratch, "our%d" % i)

@@ -5,6 +5,7 @@ A peer describes one model of another program:
     log_probs(line, ids)    (len(ids) + 1, V) tensor: log-probabilities of the token after each prefix of ids
     names                   the piece of each id
     end, banned             id of </s>; ids that no translation contains
+    target_ids(line)        ids of a translation, without </s>; for train()
 """
 import json
 import math
@@ -12,6 +13,9 @@ import os
 import random
 import subprocess
 import sys
+import time
+
+import torch
 
 FINE = 1e-4
 failures = 0
@@ -37,6 +41,29 @@ def serve(build, model, lines, precision="fp32"):
     return sorted((json.loads(t) for t in done.stdout.splitlines()[1:]), key=lambda x: x["id"])
 
 
+def train(peer, weights, pairs, seconds, batch=24):
+    """Changes the weights by Adam: as many sentences of pairs (lines of source and target) as the seconds allow."""
+    draw, began, step, mean = random.Random(1), time.time(), 0, 0.0
+    adam = torch.optim.Adam(weights, 1e-3, betas=(0.9, 0.98))
+    while time.time() - began < seconds:
+        adam.param_groups[0]["lr"] = 2e-3 * min(1, (step + 1) / 100)
+        adam.zero_grad()
+        total = count = 0
+        for source, target in draw.sample(pairs, batch):
+            ids = peer.target_ids(target)[:60]
+            rows = peer.log_probs(source, ids)
+            loss = -rows.gather(1, torch.tensor(ids + [peer.end])[:, None]).sum()
+            loss.backward()
+            total, count = total + loss.item(), count + len(ids) + 1
+        for w in weights:
+            if w.grad is not None:
+                w.grad /= count
+        adam.step()
+        step, mean = step + 1, total / count if not step else 0.98 * mean + 0.02 * total / count
+    print("trained %d steps of %d sentences, NLL %.2f" % (step, batch, mean), flush=True)
+
+
+@torch.no_grad()
 def greedy(peer, line, most):
     """Ids of the greedy translation, with </s> if it ends, their log-probabilities, and the least distance of the best two."""
     ids, scores, distance = [], [], math.inf
@@ -51,6 +78,7 @@ def greedy(peer, line, most):
     return ids, scores, distance
 
 
+@torch.no_grad()
 def compare(build, name, peer, imported, lines):
     number = {piece: i for i, piece in reversed(list(enumerate(peer.names)))}
     same_pieces, same_tokens, worst, n = 0, 0, 0.0, 0
