@@ -8,7 +8,9 @@ include %D%/decode/local.mk
 include %D%/translate/local.mk
 include %D%/evaluate/local.mk
 include %D%/report/local.mk
-include %D%/exchange/local.mk
+include %D%/weights/local.mk
+include %D%/import/local.mk
+include %D%/export/local.mk
 include %D%/verify/local.mk
 include %D%/server/local.mk
 libeval_a_CPPFLAGS = $(AM_CPPFLAGS)

@@ -100,14 +100,16 @@ room train/trainer            share/... kernels/ops kernels data/source data/wor
 room train                    share/... kernels/ops kernels train/common train/host train/comm train/model train/ckpt train/trainer
 
 room eval/decode              share/base share/conf kernels/ops data/words data/subword data/sentencepiece data/pipeline data/shard train/model
-room eval/exchange            share/... kernels/ops data/text data/words data/subword data/sentencepiece data/pipeline data/shard train/model train/ckpt train/record
+room eval/weights             share/... kernels/ops data/shard train/model train/ckpt
+room eval/import              share/... kernels/ops data/text data/words data/subword data/sentencepiece data/pipeline data/shard train/model train/ckpt train/record eval/weights
+room eval/export              share/... data/text data/words data/subword data/sentencepiece data/pipeline train/model train/ckpt train/record eval/weights
 room eval/metrics             share/base share/conf
 room eval/report              share/... data/source train/common train/model train/optim train/ckpt train/record eval/metrics
 room eval/verify              share/... train/common train/ckpt train/record
 room eval/translate           share/... kernels/ops data/text data/words data/subword data/sentencepiece data/pipeline data/shard train/model train/ckpt eval/decode eval/metrics
 room eval/evaluate            share/... data/text data/source data/subword data/sentencepiece data/pipeline data/shard train/model train/ckpt eval/decode eval/metrics eval/translate
 room eval/server              share/...
-room eval                     share/base share/guard share/conf share/help eval/exchange eval/report eval/verify eval/translate eval/evaluate eval/server
+room eval                     share/base share/guard share/conf share/help eval/import eval/export eval/report eval/verify eval/translate eval/evaluate eval/server
 
 room tui/term                 share/base share/guard
 room tui/plot                 share/base tui/term
@@ -127,7 +129,7 @@ only nccl       train/comm/comm_nccl
 only cuda       kernels/cuda/
 only curl       data/source/fetch
 only archive    data/source/archive.c
-only zlib.h     data/source/gunzip.c eval/exchange/zip_write.c eval/exchange/import_argos.c
+only zlib.h     data/source/gunzip.c eval/export/zip_write.c eval/import/import_argos.c
 only pcre2      data/text/rewrite.c
 only openssl    share/base/hash.c
 only seccomp    share/guard/sandbox_calls.c

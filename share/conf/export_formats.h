@@ -1,6 +1,6 @@
 /*
- * export_formats.h - the formats of the command "export": models (eval/exchange/export_format.h) and records of runs
- * (eval/exchange/records.h). Choices of --format, completion and the tables of eval grow from it.
+ * export_formats.h - the formats of the command "export": models (eval/export/export_format.h) and records of runs
+ * (eval/export/records.h). Choices of --format, completion and the tables of eval grow from it.
  */
 #ifndef WERKBANK_SHARE_CONF_EXPORT_FORMATS_H
 #define WERKBANK_SHARE_CONF_EXPORT_FORMATS_H

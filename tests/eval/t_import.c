@@ -4,13 +4,13 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "eval/exchange/ct2.h"
-#include "eval/exchange/export_format.h"
-#include "eval/exchange/import.h"
-#include "eval/exchange/import_reader.h"
-#include "eval/exchange/import_vocabulary.h"
-#include "eval/exchange/model_export.h"
-#include "eval/exchange/weight_map.h"
+#include "eval/export/export_format.h"
+#include "eval/export/model_export.h"
+#include "eval/import/import.h"
+#include "eval/import/import_vocabulary.h"
+#include "eval/weights/ct2.h"
+#include "eval/weights/import_reader.h"
+#include "eval/weights/weight_map.h"
 #include "share/format/json.h"
 #include "tests/train/small_ckpt.h"
 

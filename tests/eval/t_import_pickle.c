@@ -1,8 +1,8 @@
 /* t_import_pickle.c - files of torch.save(): values, hostile pickles and archives. */
 #include <stdlib.h>
 
-#include "eval/exchange/import_reader.h"
-#include "eval/exchange/pickle.h"
+#include "eval/weights/import_reader.h"
+#include "eval/weights/pickle.h"
 #include "share/base/file.h"
 #include "tests/test.h"
 #include "tests/train/small_ckpt.h"

@@ -25,13 +25,13 @@ words	data/words/intern.c
 archive	data/source/archive.c	ustar \x1F\x8B\x08 BZh91AY \xFD7zXZ PK\x03\x04 path= size= GNU.sparse.
 sp	data/sentencepiece/sp_model.c	\xE2\x96\x81 <unk> \x0A\x0B \x12 \x18\x02
 safetensors	train/ckpt/safetensors.c	F32 F16 BF16 I64 U8 __metadata__ "data_offsets":[0,4]
-weights	eval/exchange/ct2_read.c eval/exchange/weight_map.def eval/exchange/ct2.def train/ckpt/safetensors.c	TransformerSpec
-argos	eval/exchange/import_argos.c eval/exchange/ct2.def	PK\x05\x06 PK\x01\x02
-npz	eval/exchange/import_marian.c eval/exchange/weight_map.def	\x93NUMPY PK\x05\x06 PK\x01\x02
-torch	eval/exchange/torch_read.c eval/exchange/pickle.c	PK\x05\x06 PK\x01\x02
-pickle	eval/exchange/pickle.c	\x80\x02 collections\x0AOrderedDict\x0A
-yaml	eval/exchange/import_marian.c	"\x22" ? - [
-tokens	eval/exchange/import_vocabulary.c	</s> <s> <unk> {" ":
+weights	eval/weights/ct2_read.c eval/weights/weight_map.def eval/weights/ct2.def train/ckpt/safetensors.c	TransformerSpec
+argos	eval/import/import_argos.c eval/weights/ct2.def	PK\x05\x06 PK\x01\x02
+npz	eval/weights/npz_read.c eval/weights/weight_map.def	\x93NUMPY PK\x05\x06 PK\x01\x02
+torch	eval/weights/torch_read.c eval/weights/pickle.c	PK\x05\x06 PK\x01\x02
+pickle	eval/weights/pickle.c	\x80\x02 collections\x0AOrderedDict\x0A
+yaml	eval/import/import_marian.c	"\x22" ? - [
+tokens	eval/import/import_vocabulary.c	</s> <s> <unk> {" ":
 nohup	train/record/openseq2seq.c	
 host	train/host/host_cpu.c train/host/host_disk.c train/host/host_net.c train/host/host_ib.c	MemTotal: MemAvailable:
 pulse	train/watch/heartbeat_message.c	

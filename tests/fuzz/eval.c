@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "eval/exchange/import_format.h"
-#include "eval/exchange/import_reader.h"
-#include "eval/exchange/import_vocabulary.h"
-#include "eval/exchange/weight_map.h"
+#include "eval/import/import_format.h"
+#include "eval/import/import_vocabulary.h"
+#include "eval/weights/import_reader.h"
+#include "eval/weights/weight_map.h"
 #include "share/base/file.h"
 #include "share/base/mem.h"
 #include "share/base/util.h"
