@@ -158,7 +158,7 @@ def train(model, tokenizer, family, data, seconds):
 
 
 def translate(build, model, lines, beam):
-    done = subprocess.run([os.path.join(build, "werkbank"), "translate", "-q", "-m", model, "--beam", str(beam), "--length-penalty", "0",
+    done = subprocess.run([os.path.join(build, "werkbank"), "translate", "-q", "-m", model, "--beam", str(beam), "--alpha", "0",
                            "--precision", "fp32", "--one-a-line", "--threads", "1", "--max-length-factor", "0", "--max-length-extra", "60"],
                           input="\n".join(lines) + "\n", capture_output=True, text=True)
     if done.returncode:
