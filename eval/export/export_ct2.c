@@ -9,8 +9,8 @@
  */
 #include <stdlib.h>
 
-#include "eval/weights/ct2.h"
 #include "eval/export/export_format.h"
+#include "eval/weights/ct2.h"
 #include "share/base/file.h"
 #include "share/format/json.h"
 

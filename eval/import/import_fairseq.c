@@ -190,15 +190,6 @@ static int rename_tensor(struct import_job *m, struct tensor_renames *r, struct 
 	return 0;
 }
 
-/* Learned positions: the row of position 0 is number 2, after those of <s> and padding. */
-static void skip_first_positions(struct import_tensor *t)
-{
-	if (!text_ends_with(t->name, ".embed_positions.weight") || t->n_dims != 2 || t->rows < 3)
-		return;
-	t->data += (size_t)(2 * t->cols) * import_type_bytes(t->type);
-	t->rows -= 2;
-}
-
 static int bring_names_up_to_date(struct import_job *m, struct err *e)
 {
 	struct import_reader *f = &m->f;
@@ -211,7 +202,7 @@ static int bring_names_up_to_date(struct import_job *m, struct err *e)
 
 		if (is_unread(f->all[i].name))
 			continue;
-		skip_first_positions(&f->all[i]);
+		import_skip_position_rows(&f->all[i]);
 		rc = rename_tensor(m, &r, &f->all[i], &is_old, e);
 		if (!is_old)
 			f->all[n++] = f->all[i];

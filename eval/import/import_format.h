@@ -58,8 +58,9 @@ struct import_format {
 	int (*stage)(struct import_job *m, struct err *e);
 };
 
-extern const struct import_format import_hugging_face, import_marian, import_openseq2seq,
-	import_fairseq, import_ctranslate2, import_argos, import_safetensors, import_pickle;
+extern const struct import_format import_m2m100, import_mbart, import_hugging_face, import_marian,
+	import_openseq2seq, import_fairseq, import_ctranslate2, import_argos, import_safetensors,
+	import_pickle;
 
 /*
  * Finds the weights that path names, a file or a folder, and their format. *format NULL: no format
@@ -100,6 +101,8 @@ void import_silence_missing(struct import_job *m);
 int import_keep_frequencies(const struct import_job *m, struct err *e);
 /* Sets t.shape to the architecture that the options of c describe. */
 int import_shape_of_options(struct import_job *m, struct err *e);
+/* Learned positions of fairseq's family: the row of position 0 is number 2, after those of <s> and padding. */
+void import_skip_position_rows(struct import_tensor *t);
 /* *path: a file of m->pieces, freed by the caller; NULL if it does not exist. */
 int import_find_piece(const struct import_job *m, const char *name, char **path, struct err *e);
 /* Lists the pieces of a SentencePiece model, which must live longer than w. token_list_close() in any case. */

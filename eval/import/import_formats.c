@@ -17,8 +17,9 @@
 
 /* In the order in which they are tried. */
 static const struct import_format *const formats[] = {
-	&import_hugging_face, &import_ctranslate2, &import_safetensors, &import_marian,
-	&import_openseq2seq,  &import_fairseq,	   &import_argos,	&import_pickle,
+	&import_m2m100,	     &import_mbart,  &import_hugging_face, &import_ctranslate2,
+	&import_safetensors, &import_marian, &import_openseq2seq,  &import_fairseq,
+	&import_argos,	     &import_pickle,
 };
 
 /* Names of weights in a folder, then the ends of names of which it may have one. */
@@ -249,6 +250,14 @@ int import_shape_of_options(struct import_job *m, struct err *e)
 	shape.vocabulary = shape.real_vocabulary = (int32_t)m->t.table->rows;
 	m->t.shape = shape;
 	return 0;
+}
+
+void import_skip_position_rows(struct import_tensor *t)
+{
+	if (!text_ends_with(t->name, ".embed_positions.weight") || t->n_dims != 2 || t->rows < 3)
+		return;
+	t->data += (size_t)(2 * t->cols) * import_type_bytes(t->type);
+	t->rows -= 2;
 }
 
 int import_find_piece(const struct import_job *m, const char *name, char **path, struct err *e)

@@ -1,5 +1,5 @@
 /*
- * import_hugging_face.c - folders of MarianMTModel (transformers), the form in which OPUS-MT's models are shared
+ * import_hugging_face.c - folders of transformers: what they have in common, and MarianMTModel, the form of OPUS-MT's models
  *
  *	config.json, generation_config.json	the architecture; the decoder's first token
  *	model.safetensors or pytorch_model.bin	the weights
@@ -16,19 +16,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "eval/import/import_format.h"
+#include "eval/import/import_hugging_face.h"
 #include "share/base/mem.h"
 #include "share/base/text.h"
 #include "share/workspace/model_files.h"
 
-#define MAX_CONFIG (1u << 22) /* bytes */
+#define MAX_JSON ((size_t)1 << 28) /* bytes; tokenizer.json has all pieces */
 
 /* Models of transformers that are near to MarianMT, and why they cannot be imported. */
 static const struct {
 	const char *type, *reason;
 } other_models[] = {
-	{ "m2m_100", "M2M100 and NLLB choose the target language by a token that follows </s>" },
-	{ "mbart", "mBART chooses the target language by a token that follows </s>" },
 	{ "nllb-moe", "its feed-forward layers are mixtures of experts" },
 	{ "t5", "its positions are relative biases of attention" },
 	{ "fsmt", "import the checkpoint of fairseq from which FSMT was converted" },
@@ -41,10 +39,33 @@ static const char *model_type(const struct json *config)
 	return json_text(json_get(config, "model_type"), "");
 }
 
+bool hf_recognise(const struct import_source *s, const char *type)
+{
+	return *model_type(s->config) && (!type || !strcmp(model_type(s->config), type)) &&
+	       (import_is_safetensors(s->bytes, s->n) || import_is_torch(s->bytes, s->n));
+}
+
 static bool recognise_hugging_face(const struct import_source *s)
 {
-	return *model_type(s->config) &&
-	       (import_is_safetensors(s->bytes, s->n) || import_is_torch(s->bytes, s->n));
+	return hf_recognise(s, NULL);
+}
+
+int hf_read_json(const struct import_job *m, const char *name, struct json **root, struct err *e)
+{
+	char *path = file_path(e, "%s/%s", m->folder, name);
+	int rc = path ? json_read_optional(root, path, MAX_JSON, e) : e->code;
+
+	free(path);
+	return rc;
+}
+
+int hf_open(struct import_job *m, struct err *e)
+{
+	int rc = text_ends_with(m->file, ".safetensors")
+			 ? import_open_safetensors(&m->f, m->file, e)
+			 : import_open_torch(&m->f, m->file, e);
+
+	return rc ? rc : weight_map_begin(&m->t, &m->f, NAMING_layers, NULL, e);
 }
 
 /* ---- architecture ------------------------------------------------------ */
@@ -61,7 +82,7 @@ static int check_model_type(const struct import_job *m, struct err *e)
 	return err_set(
 		e, ERR_DATA,
 		"%s: a model of the type \"%.60s\" cannot be imported: %s. Of Hugging Face's "
-		"folders only those of MarianMT (OPUS-MT) can",
+		"folders only those of MarianMT (OPUS-MT), M2M100, NLLB and mBART can",
 		m->file, type, reason);
 }
 
@@ -77,12 +98,6 @@ static int check_switches(const struct import_job *m, struct err *e)
 				       "%s/config.json: \"%s\" is true, but MarianMT has no such "
 				       "norm",
 				       m->folder, names[i]);
-	if (json_is_object(json_get(m->config, "quantization_config")))
-		return err_set(
-			e, ERR_DATA,
-			"%s/config.json: the weights are quantised: import the model in fp32 "
-			"or fp16",
-			m->folder);
 	return 0;
 }
 
@@ -119,7 +134,7 @@ static int set_sizes(struct import_job *m, struct err *e)
 	return 0;
 }
 
-static int set_activation(struct import_job *m, struct err *e)
+static int set_activation(struct import_job *m, const char *usual, struct err *e)
 {
 	static const char *const names[][2] = {
 		{ "swish", "silu" },
@@ -130,7 +145,7 @@ static int set_activation(struct import_job *m, struct err *e)
 		{ "gelu_pytorch_tanh", "gelu-tanh" },
 		{ "quick_gelu", "gelu-sigmoid" },
 	};
-	const char *name = json_text(json_get(m->config, "activation_function"), "gelu");
+	const char *name = json_text(json_get(m->config, "activation_function"), usual);
 
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
 		if (!strcmp(names[i][0], name)) {
@@ -150,13 +165,28 @@ static int set_tables(struct import_job *m, struct err *e)
 		json_boolean(json_get(m->config, "share_encoder_decoder_embeddings"), true);
 	const bool is_tied = json_boolean(json_get(m->config, "tie_word_embeddings"), true) ||
 			     !weight_foreign_tensor(&m->t, "lm_head.weight", 0, name);
-	const char *const set[] = { "tied_embeddings",
-				    is_shared ? is_tied ? "all" : "source"
-				    : is_tied ? "output"
-					      : "none",
-				    NULL };
+	const char *const set[] = {
+		"tied_embeddings",
+		is_shared ? is_tied ? "all" : "source"
+		: is_tied ? "output"
+			  : "none",
+		"embedding_scale",
+		json_boolean(json_get(m->config, "scale_embedding"), false) ? "sqrt" : "one", NULL
+	};
 
 	return import_set_options(m, set, e);
+}
+
+int hf_set_common(struct import_job *m, const char *activation, struct err *e)
+{
+	if (json_is_object(json_get(m->config, "quantization_config")))
+		return err_set(
+			e, ERR_DATA,
+			"%s/config.json: the weights are quantised: import the model in fp32 "
+			"or fp16",
+			m->folder);
+	return set_sizes(m, e) || set_activation(m, activation, e) || set_tables(m, e) ? e->code
+										       : 0;
 }
 
 /* Positions are computed, unless the file has others. */
@@ -215,71 +245,70 @@ static int read_architecture(struct import_job *m, struct err *e)
 		"output_bias",	"yes",	"ffn_bias",	  "yes",
 		NULL,
 	};
-	const char *start[] = { "decoder_start", "zero", "embedding_scale", "sqrt", NULL };
+	const char *start[] = { "decoder_start", "zero", NULL };
 	bool is_zero;
 
-	if (check_model_type(m, e) || check_switches(m, e) || import_set_options(m, facts, e) ||
-	    set_sizes(m, e) || set_activation(m, e) || set_tables(m, e) || set_positions(m, e) ||
-	    check_start(m, &is_zero, e))
+	if (check_switches(m, e) || import_set_options(m, facts, e) ||
+	    hf_set_common(m, "gelu", e) || set_positions(m, e) || check_start(m, &is_zero, e))
 		return e->code;
 	if (!is_zero)
 		start[1] = "start";
-	if (!json_boolean(json_get(m->config, "scale_embedding"), false))
-		start[3] = "one";
 	return import_set_options(m, start, e) ? e->code : import_shape_of_options(m, e);
 }
 
-/* Members of generation_config.json win over those of config.json; only the decoder's start is read. */
-static int check_generation(const struct import_job *m, struct err *e)
+int hf_generation_number(const struct import_job *m, const char *key, int64_t *number,
+			 struct err *e)
 {
-	char *path = file_path(e, "%s/generation_config.json", m->folder);
 	struct json *root = NULL;
-	int rc = path ? json_read_optional(&root, path, MAX_CONFIG, e) : e->code;
-	const int64_t pad = json_integer(json_get(m->config, "pad_token_id"), -1),
-		      start = json_integer(json_get(root, "decoder_start_token_id"), pad);
+	int rc = hf_read_json(m, "generation_config.json", &root, e);
 
-	if (!rc && start != pad)
-		rc = err_set(e, ERR_DATA,
-			     "%s: decoder_start_token_id is %lld, but MarianMT's decoder starts "
-			     "from padding, token %lld",
-			     path, (long long)start, (long long)pad);
+	*number = json_integer(json_get(root, key), json_integer(json_get(m->config, key), -1));
 	json_free(root);
-	free(path);
 	return rc;
 }
 
-static int read_languages(struct import_job *m, struct err *e)
+/* The decoder starts from padding, and nothing forces its first token. */
+static int check_generation(const struct import_job *m, struct err *e)
 {
-	char *path = file_path(e, "%s/tokenizer_config.json", m->folder);
-	struct json *root = NULL;
-	int rc = path ? json_read_optional(&root, path, MAX_CONFIG, e) : e->code;
+	const int64_t pad = json_integer(json_get(m->config, "pad_token_id"), -1);
+	int64_t start, forced;
 
-	if (!rc)
-		rc = import_set_languages(m, root, "source_lang", "target_lang", e);
-	json_free(root);
-	free(path);
-	return rc;
+	if (hf_generation_number(m, "decoder_start_token_id", &start, e) ||
+	    hf_generation_number(m, "forced_bos_token_id", &forced, e))
+		return e->code;
+	if (start >= 0 && start != pad)
+		return err_set(e, ERR_DATA,
+			       "%s/generation_config.json: decoder_start_token_id is %lld, but "
+			       "MarianMT's decoder starts from padding, token %lld",
+			       m->folder, (long long)start, (long long)pad);
+	if (forced >= 0)
+		return err_set(e, ERR_DATA,
+			       "%s: forced_bos_token_id of generation_config.json or config.json "
+			       "is %lld: a MarianMT model with a forced first token cannot be "
+			       "imported",
+			       m->folder, (long long)forced);
+	return 0;
 }
 
 static int open_hugging_face(struct import_job *m, struct err *e)
 {
-	char *path = file_path(e, "%s/config.json", m->folder);
-	int rc = path ? json_read_optional(&m->config, path, MAX_CONFIG, e) : e->code;
+	struct json *root = NULL;
+	int rc = hf_read_json(m, "config.json", &m->config, e);
 
-	free(path);
 	if (!rc)
 		rc = check_model_type(m, e);
 	if (!rc)
-		rc = text_ends_with(m->file, ".safetensors")
-			     ? import_open_safetensors(&m->f, m->file, e)
-			     : import_open_torch(&m->f, m->file, e);
-	if (!rc)
-		rc = weight_map_begin(&m->t, &m->f, NAMING_layers, NULL, e);
+		rc = hf_open(m, e);
 	if (!rc)
 		rc = read_architecture(m, e);
 	if (!rc)
 		rc = check_generation(m, e);
-	return rc ? rc : read_languages(m, e);
+	if (!rc)
+		rc = hf_read_json(m, "tokenizer_config.json", &root, e);
+	if (!rc)
+		rc = import_set_languages(m, root, "source_lang", "target_lang", e);
+	json_free(root);
+	return rc;
 }
 
 /* ---- text -------------------------------------------------------------- */

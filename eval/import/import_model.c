@@ -220,6 +220,12 @@ static void report_model_import(const struct model_import *m)
 	fprintf(stderr, "%s: %s: d_model %d, d_ff %d, %d heads, %d and %d layers, %d tokens\n",
 		m->to, name ? name : m->job.format->name, s->d_model, s->d_ff, s->heads,
 		s->encoder_layers, s->decoder_layers, s->real_vocabulary);
+	if (!import_option_given(m->job.c, "source_language") ||
+	    !import_option_given(m->job.c, "target_language"))
+		fprintf(stderr,
+			"the files do not name the languages; the model is taken for one from %s "
+			"to %s. If that is wrong, give --source-language and --target-language\n",
+			m->job.c->source_language, m->job.c->target_language);
 	if (m->job.t.scheme == NAMING_pytorch)
 		fprintf(stderr, "the import assumes layer_norm_eps 1e-6; if the model was trained "
 				"with PyTorch's default 1e-5, translations can differ slightly\n");

@@ -23,13 +23,15 @@ static const struct conf_sandboxed {
 	bool computes;	       /* on a backend, which may be a GPU */
 	bool writes_file, writes_folder; /* --output is a file, a folder, or may be either */
 	bool stages;			 /* a second temporary folder beside --output */
+	bool reads_neighbours;		 /* files beside the file that an argument names */
 	bool keeps_score;		 /* in the folder of the run that --run names */
 } conf_sandboxed[] = {
 	/* clang-format off */
 	{ "compare",	.temporary = CONF_COMPARE_FOLDER, .computes = true },
 	{ "eval",	.computes = true, .keeps_score = true },
 	{ "export",	.writes_file = true, .writes_folder = true },
-	{ "import",	.writes_workspace = true, .writes_folder = true, .stages = true },
+	{ "import",	.writes_workspace = true, .writes_folder = true, .stages = true,
+			.reads_neighbours = true },
 	{ .command = "pairs" },
 	{ "prep",	.writes_workspace = true },
 	{ "translate",	.computes = true, .writes_file = true },
@@ -173,8 +175,11 @@ bool conf_begin_sandbox(const struct conf *c, const struct held_outputs *held, s
 	for (size_t i = 0; i < conf_n_options; i++)
 		for (size_t k = 0; (path = conf_read_path(c, &conf_options[i], k)) != NULL; k++)
 			sandbox_allow_folder(s, path);
-	for (int i = 0; i < c->n_arguments; i++)
+	for (int i = 0; i < c->n_arguments; i++) {
 		sandbox_allow_folder(s, c->arguments[i]);
+		if (how->reads_neighbours)
+			sandbox_allow_neighbours(s, c->arguments[i]);
+	}
 	for (size_t i = 0; held && i < HELD_OUTPUTS; i++)
 		if (held_output_folder(held, i))
 			sandbox_allow_write(s, held_output_folder(held, i));

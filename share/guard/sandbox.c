@@ -140,6 +140,13 @@ void sandbox_allow_read(struct sandbox *s, const char *path)
 		sandbox_add_rule(s, path, s->reads);
 }
 
+/* The entry of a folder and what it leads to. False: it is a link to what another user owns, or leads nowhere. */
+static bool stat_entry(DIR *d, const char *name, struct stat *link, struct stat *target)
+{
+	return !fstatat(dirfd(d), name, link, AT_SYMLINK_NOFOLLOW) &&
+	       !fstatat(dirfd(d), name, target, 0) && link->st_uid == target->st_uid;
+}
+
 void sandbox_allow_folder(struct sandbox *s, const char *folder)
 {
 	DIR *d = s->ruleset >= 0 && folder ? opendir(folder) : NULL;
@@ -154,14 +161,42 @@ void sandbox_allow_folder(struct sandbox *s, const char *folder)
 
 		if (entry->d_type != DT_LNK && entry->d_type != DT_UNKNOWN)
 			continue;
-		if (fstatat(dirfd(d), entry->d_name, &link, AT_SYMLINK_NOFOLLOW) ||
-		    !S_ISLNK(link.st_mode) || fstatat(dirfd(d), entry->d_name, &target, 0) ||
-		    link.st_uid != target.st_uid ||
+		if (!stat_entry(d, entry->d_name, &link, &target) || !S_ISLNK(link.st_mode) ||
 		    snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name) >= PATH_MAX)
 			continue;
 		if (S_ISREG(target.st_mode) || S_ISDIR(target.st_mode))
 			sandbox_allow_read(s, path);
 	}
+	if (d)
+		closedir(d);
+}
+
+void sandbox_allow_neighbours(struct sandbox *s, const char *path)
+{
+	const char *slash = path ? strrchr(path, '/') : NULL;
+	char folder[PATH_MAX] = ".";
+	struct stat st;
+	struct dirent *entry;
+	DIR *d;
+
+	if (s->ruleset < 0 || !path || stat(path, &st) || !S_ISREG(st.st_mode) ||
+	    (slash && snprintf(folder, sizeof(folder), "%.*s/", (int)(slash - path), path) >=
+			      (int)sizeof(folder)))
+		return;
+	d = opendir(folder);
+	if (!d && is_lack_of_resources(errno))
+		sandbox_give_up(s);
+	while (d && s->ruleset >= 0 && (entry = readdir(d)) != NULL) {
+		char file[PATH_MAX];
+		struct stat link;
+
+		if (*entry->d_name != '.' &&
+		    snprintf(file, sizeof(file), "%s/%s", folder, entry->d_name) < PATH_MAX &&
+		    stat_entry(d, entry->d_name, &link, &st) && S_ISREG(st.st_mode))
+			sandbox_allow_read(s, file);
+	}
+	if (d && s->ruleset >= 0)
+		sandbox_add_rule(s, folder, LL_READ_DIR);
 	if (d)
 		closedir(d);
 }

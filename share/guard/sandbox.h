@@ -51,6 +51,12 @@ void sandbox_allow_read(struct sandbox *s, const char *path);
 void sandbox_allow_folder(struct sandbox *s, const char *folder);
 
 /*
+ * For a file whose format needs others beside it: allow listing its folder, and reading the plain files there that are not
+ * hidden, or that links with the same owner lead to. Folders below it stay closed. Does nothing if path is no regular file.
+ */
+void sandbox_allow_neighbours(struct sandbox *s, const char *path);
+
+/*
  * Allow reading, making, writing, renaming and removing files and folders below `folder`. If it
  * does not exist yet, the nearest folder above it is allowed. A device or pipe may be written.
  */

@@ -3,7 +3,7 @@
 # tests/golden/import has a MarianMT folder of transformers 5.24 and an .npz for Marian 1.12 (SSRU decoder), with random
 # weights and text, and what those programs translate and score; written by tests/peers/import_hugging_face.py --golden
 # and marian_run.py golden. openseq2seq and fairseq are checkpoints with what the reference's formulas and fairseq 0.12.2 translate:
-# import_openseq2seq.py --golden, import_fairseq.py --golden. Last line: the tally, which tests/tally.sh counts.
+# import_openseq2seq.py --golden, import_fairseq.py --golden; m2m100 and mbart are of transformers 4.57: import_multilingual.py --golden. Last line: the tally, which tests/tally.sh counts.
 set -u
 top=$PWD
 golden=$(cd "${srcdir:-.}" && pwd)/tests/golden/import
@@ -95,6 +95,16 @@ other fairseq 'fairseq: d_model 16, d_ff 24, 4 heads, 2 and 1 layers' --tokenize
 holds "fairseq: its start" '^decoder_start *= end' "$tmp/fairseq.model/recipe.ini"
 holds "fairseq: a vocabulary of each side" '^vocabularies *= separate' "$tmp/fairseq.model/recipe.ini"
 
+# models of many languages: the options choose two of them
+other m2m100 'M2M100 or NLLB of Hugging Face: d_model 16' --source-language de --target-language en
+holds "m2m100: the encoder reads its language first" '^source_first_token *= __de__' "$tmp/m2m100.model/recipe.ini"
+other mbart 'mBART of Hugging Face: d_model 16' --source-first-token de_DE --target-first-token en_XX
+holds "mbart: its target" '^target_first_token *= en_XX' "$tmp/mbart.model/recipe.ini"
+holds "mbart: the language by the token" '^source_language *= de' "$tmp/mbart.model/recipe.ini"
+says "m2m100: languages of the folder" 0 '' "$wb" import -q "$golden/m2m100" -o "$tmp/m2m100.en"
+holds "m2m100: its languages" '^source_first_token *= __en__' "$tmp/m2m100.en/recipe.ini"
+equal "m2m100: the same weights" "$tmp/m2m100.en/model.safetensors" "$tmp/m2m100.model/model.safetensors"
+
 # ---- training on ---------------------------------------------------------------------
 cut -f 1 "$golden/marianmt.tsv" >"$tmp/in"
 awk '{ line[NR] = $0 } END { for (i = 1; i <= NR; i++) for (k = 1; k <= 6; k++) print line[i], "a" line[(i * k) % NR + 1] }' "$tmp/in" >"$tmp/a.en"
@@ -181,7 +191,8 @@ for n in 100 5000 50000; do
 	head -c $n "$golden/marianmt/model.safetensors" >"$tmp/bad/model.safetensors"
 	refuses "the first $n bytes of the weights" 65 'model.safetensors'
 done
-edit "another type of model" 65 '"m2m_100" cannot be imported: M2M100 and NLLB choose' config.json 's/"marian"/"m2m_100"/'
+edit "another type of model" 65 '"t5" cannot be imported: its positions' config.json 's/"marian"/"t5"/'
+edit "M2M100 of another shape" 65 'decoder_start_token_id is [0-9]* and eos_token_id is 0: only models whose decoder' config.json 's/"marian"/"m2m_100"/'
 edit "an unknown type" 65 '"xyz" cannot be imported: its architecture is not known' config.json 's/"marian"/"xyz"/'
 edit "an unknown activation" 65 'config.json: the activation "mish" is not known' config.json 's/"swish"/"mish"/'
 edit "a norm that MarianMT lacks" 65 '"add_final_layer_norm" is true' config.json 's/^{/{"add_final_layer_norm": true,/'
@@ -242,6 +253,46 @@ refuses "fairseq without codes" 66 'has neither bpecodes or code of subword-nmt 
 cp -R "$golden/fairseq" "$tmp/bad"
 rm "$tmp/bad/dict.en.txt"
 refuses "fairseq without dictionary" 66 'dict.en.txt'
-# the sandbox lets import read what its arguments name: a file, but not the vocabulary beside it
-says "a file, without sandbox" 0 'Marian: d_model 8' env WERKBANK_SANDBOX=off "$wb" import "$tmp/marian/model.npz" -o "$tmp/alone"
+# multilingual NAME FILE SCRIPT STATUS WORDS OPTIONS... : the import of m2m100 with a file changed by sed
+multilingual() {
+	what=$1
+	status=$4
+	words=$5
+	cp -R "$golden/m2m100" "$tmp/bad"
+	chmod u+w "$tmp/bad/"*
+	sed "$3" "$golden/m2m100/$2" >"$tmp/bad/$2"
+	shift 5
+	refuses "$what" "$status" "$words" "$@"
+}
+multilingual "m2m100: no target language" tokenizer_config.json 's/"tgt_lang": "de"/"tgt_lang": null/' 64 \
+	'the files do not name the target language: give --target-language or --target-first-token. Language tokens of the model: __af__ __am__'
+multilingual "m2m100: a language that it lacks" config.json '' 64 '"xx" is not one language token for the source language' --source-language xx
+multilingual "m2m100: a token that it lacks" config.json '' 64 '"__xx__" is not one language token for the target' --target-first-token __xx__
+multilingual "m2m100: another tokenizer" tokenizer_config.json 's/M2M100Tokenizer/SMALL100Tokenizer/' 65 'the tokenizer "SMALL100Tokenizer" is not known'
+multilingual "m2m100: the language after </s>" tokenizer_config.json 's/M2M100Tokenizer",/NllbTokenizer","legacy_behaviour": true,/' 65 \
+	'NllbTokenizer and legacy_behaviour reads its language after </s>'
+multilingual "m2m100: other lists of languages" tokenizer_config.json 's/"m2m100"/"m2m200"/' 65 'the language_codes "m2m200" are not known'
+multilingual "m2m100: more tokens than rows" tokenizer_config.json 's/"added_tokens_decoder": {/&"900": {"content": "__xx__"},/' 65 \
+	'the token "__xx__" has the number 900, but the embedding table has'
+multilingual "m2m100: a number of two tokens" tokenizer_config.json 's/"added_tokens_decoder": {/&"50": {"content": "__xx__"}, "050": {"content": "__yy__"},/' 65 \
+	'the tokens "__xx__" and "__yy__" have one number, 50'
+multilingual "m2m100: a number without piece" vocab.json 's/: 9,/: 400,/' 65 'vocab.json: no token has the number 9'
+multilingual "m2m100: the decoder starts elsewhere" generation_config.json 's/"decoder_start_token_id": 2/"decoder_start_token_id": 0/' 65 \
+	'only models whose decoder starts with </s>'
+multilingual "m2m100: quantised weights" config.json 's/^{/{"quantization_config": {},/' 65 'the weights are quantised'
+multilingual "m2m100: mixtures of experts" config.json 's/m2m_100/nllb-moe/' 65 'mixtures of experts'
+cp -R "$golden/m2m100" "$tmp/bad"
+rm "$tmp/bad/sentencepiece.bpe.model"
+refuses "m2m100 without pieces" 66 'sentencepiece.bpe.model is missing'
+cp -R "$golden/mbart" "$tmp/bad"
+chmod u+w "$tmp/bad/"*
+sed 's/MBart50Tokenizer/MBartTokenizer/' "$golden/mbart/tokenizer_config.json" >"$tmp/bad/tokenizer_config.json"
+refuses "mbart: the language after </s>" 65 'MBartTokenizer reads its language after </s>'
+edit "a forced first token" 65 'forced_bos_token_id of generation_config.json or config.json is 7' generation_config.json 's/^{/{"forced_bos_token_id": 7,/'
+
+# a file: the sandbox lets import read the plain files beside it
+says "a file, with its vocabulary beside it" 0 'Marian: d_model 8' "$wb" import "$tmp/marian/model.npz" -o "$tmp/alone"
+holds "no language in the files" 'the files do not name the languages; the model is taken for one from en to de' "$tmp/err"
+says "a file of a folder of transformers" 0 'M2M100 or NLLB of Hugging Face' "$wb" import "$golden/m2m100/model.safetensors" -o "$tmp/beside" --target-language fr
+says "a file of a folder of fairseq" 0 'fairseq: d_model 16' "$wb" import "$golden/fairseq/model.pt" -o "$tmp/beside.fairseq"
 tally

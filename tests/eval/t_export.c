@@ -6,9 +6,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "eval/weights/ct2.h"
 #include "eval/export/export_format.h"
 #include "eval/export/model_export.h"
+#include "eval/weights/ct2.h"
 #include "share/base/file.h"
 #include "share/base/hash.h"
 #include "share/format/json.h"

@@ -47,6 +47,7 @@
 	X(torch, NULL)                                                                             \
 	X(bundle, repair_bundle)                                                                   \
 	X(fairseq, NULL)                                                                           \
+	X(transformers, NULL)                                                                      \
 	X(pickle, NULL)                                                                            \
 	X(yaml, NULL)                                                                              \
 	X(tokens, NULL)                                                                            \

@@ -26,7 +26,7 @@ search() {
 	sh "$source/tests/fuzz/dictionary.sh" "$source" "$1" >"dict/$1"
 	dictionary=
 	[ ! -s "dict/$1" ] || dictionary=-dict=dict/$1
-	case $1 in archive | bundle | checkpoint | fairseq | shard | sp) longest=16384 ;; *) longest=4096 ;; esac
+	case $1 in archive | bundle | checkpoint | fairseq | shard | sp | transformers) longest=16384 ;; *) longest=4096 ;; esac
 	# shellcheck disable=SC2086 # none, or one word
 	if ./tests/fuzz_search -max_total_time="$FUZZ_SECONDS" -timeout=25 -rss_limit_mb=2048 -max_len=$longest $dictionary \
 		-use_value_profile=1 -len_control=100 -print_final_stats=1 -artifact_prefix="$1-" \

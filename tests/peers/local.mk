@@ -3,7 +3,7 @@
 # May use: the built programs only; read_back.c, split_sentences.c and optim_steps.c, which print what ours find, use our code.
 EXTRA_DIST += \
 	%D%/aarch64.sh %D%/bilingual_compare.py %D%/bpe_compare.py %D%/bpe_speed.py %D%/ctranslate2_decode.py \
-	%D%/front_ends.sh %D%/import_hugging_face.py %D%/import_fairseq.py %D%/import_models.py %D%/import_openseq2seq.py %D%/import_peer.py %D%/joeynmt_train.py %D%/k8s_job.py %D%/moses.sh %D%/nvtop_nvml.c \
+	%D%/front_ends.sh %D%/import_hugging_face.py %D%/import_fairseq.py %D%/import_models.py %D%/import_multilingual.py %D%/import_openseq2seq.py %D%/import_peer.py %D%/joeynmt_train.py %D%/k8s_job.py %D%/moses.sh %D%/nvtop_nvml.c \
 	%D%/marian_forward.py %D%/marian_names.py %D%/marian_run.py %D%/prometheus_read.py %D%/protect_compare.py \
 	%D%/pytorch_curve.py %D%/pytorch_family.py \
 	%D%/pytorch_model.py %D%/pytorch_optim.py %D%/pytorch_train.py \
