@@ -32,6 +32,7 @@ static const struct conf_sandboxed {
 	{ "import",	.writes_workspace = true, .writes_folder = true, .stages = true },
 	{ .command = "pairs" },
 	{ "prep",	.writes_workspace = true },
+	{ "score",	.computes = true, .writes_file = true },
 	{ "translate",	.computes = true, .writes_file = true },
 	/* clang-format on */
 };
