@@ -115,6 +115,9 @@ int decode_options_from_conf(struct decode_options *o, const struct conf *c, str
 	o->top_k = (int32_t)c->top_k;
 	o->top_p = c->top_p;
 	o->seed = (uint64_t)c->seed;
+	o->repetition_penalty = c->repetition_penalty;
+	o->no_repeat_ngram = (int32_t)c->no_repeat_ngram;
+	o->min_length = (int32_t)c->min_length;
 	if (o->sample)
 		o->beam = o->n_best;
 	if (o->n_best > o->beam)
