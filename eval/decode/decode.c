@@ -100,7 +100,7 @@ fail:
 	return e->code;
 }
 
-/* --mbr: the search gives so many hypotheses, of which --n-best are kept. */
+/* --mbr: the number of hypotheses of the search, of which --n-best are kept. */
 static int read_mbr(struct decode_options *o, const struct conf *c, struct err *e)
 {
 	if (c->serve)

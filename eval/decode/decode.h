@@ -55,11 +55,11 @@ struct decode_options {
 	int32_t top_k;	       /* 0: all */
 	double top_p;	       /* > 0, 1: all */
 	uint64_t seed;
-	double repetition_penalty; /* log-probability factor of tokens that came already; 1 or 0: none */
-	int32_t no_repeat_ngram; /* no n-gram of tokens comes twice; 0: no such rule */
-	int32_t min_length;	 /* tokens without </s>; the greatest length is not below */
-	int32_t mbr_keep;   /* of n_best hypotheses the caller keeps so many, see mbr.h; 0: all */
-	bool allow_unknown; /* <unk> may be chosen */
+	double repetition_penalty; /* of tokens that came already; 1 or 0: none */
+	int32_t no_repeat_ngram;   /* no n-gram of tokens comes twice; 0: no such rule */
+	int32_t min_length;	   /* tokens without </s>; the greatest length is not below */
+	int32_t mbr_keep;	   /* hypotheses that mbr.h keeps of n_best; 0: all */
+	bool allow_unknown;	   /* <unk> may be chosen */
 	const struct decode_constraint *constraints; /* (sources) borrowed; NULL: none */
 	/* Word boundaries, (real vocabulary) borrowed: BPE has joins_next, SentencePiece starts_word */
 	const bool *joins_next;	 /* the token's word continues in the next token; NULL: never */

@@ -9,7 +9,7 @@
 
 #define MOSES_MARK " ||| "
 
-static int check_arguments(const struct conf *c, struct err *e)
+static int check_score_arguments(const struct conf *c, struct err *e)
 {
 	const int most = c->n_best_list ? 1 : 2;
 
@@ -31,7 +31,7 @@ static int check_arguments(const struct conf *c, struct err *e)
 }
 
 /* Read all source lines, which a list refers to by their numbers. */
-static int read_sources(struct pair_reader *r, struct err *e)
+static int read_list_sources(struct pair_reader *r, struct err *e)
 {
 	int got;
 
@@ -52,13 +52,13 @@ int pair_reader_open(struct pair_reader *r, const struct conf *c, struct err *e)
 				 c->n_arguments > 1 ? c->arguments[1] : NULL };
 
 	memset(r, 0, sizeof(*r));
-	if (check_arguments(c, e) ||
+	if (check_score_arguments(c, e) ||
 	    segment_reader_open_paths(&r->files, paths, 1, paths[1] ? 2 : 1, c, e))
 		return e->code;
 	if (!c->n_best_list)
 		return 0;
 	r->list_name = c->n_best_list;
-	if (read_sources(r, e) || lines_open(&r->list, r->list_name, e))
+	if (read_list_sources(r, e) || lines_open(&r->list, r->list_name, e))
 		return e->code;
 	r->has_list = true;
 	r->list.repair = c->repair;
@@ -105,7 +105,7 @@ static bool find_candidate_text(const char *at, struct score_text *text, bool *c
 	return true;
 }
 
-static int next_candidate(struct pair_reader *r, struct read_pair *p, struct err *e)
+static int next_list_candidate(struct pair_reader *r, struct read_pair *p, struct err *e)
 {
 	const int got = lines_next(&r->list, e);
 	char *after;
@@ -153,7 +153,7 @@ int pair_reader_next(struct pair_reader *r, struct read_pair *p, struct err *e)
 	int got;
 
 	if (r->list_name)
-		return next_candidate(r, p, e);
+		return next_list_candidate(r, p, e);
 	got = segment_reader_next(&r->files, e);
 	if (got != 1)
 		return got;

@@ -107,7 +107,7 @@ static int run_batch(struct pair_scorer *s, struct scored_pair *pairs, struct er
 }
 
 /* Adds pair i to the batch, which is scored first if it is full. */
-static int add_pair(struct pair_scorer *s, struct scored_pair *pairs, size_t i, struct err *e)
+static int batch_pair(struct pair_scorer *s, struct scored_pair *pairs, size_t i, struct err *e)
 {
 	struct scored_pair *p = &pairs[i];
 	struct pipeline *tools = s->engine->pipeline;
@@ -147,7 +147,7 @@ int pair_scores_compute(struct pair_scorer *s, struct scored_pair *pairs, size_t
 {
 	batch_clear(&s->batch);
 	for (size_t i = 0; i < n; i++)
-		if (add_pair(s, pairs, i, e))
+		if (batch_pair(s, pairs, i, e))
 			return e->code;
 	return run_batch(s, pairs, e);
 }

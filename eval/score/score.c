@@ -122,7 +122,7 @@ static void count_pair(struct score *s, int64_t line, const struct model_scores 
 }
 
 /* Ends the list of the line: prints its best candidate, and empty lines for lines without candidates up to `next`. */
-static int end_list(struct score *s, int64_t next, struct err *e)
+static int end_candidates(struct score *s, int64_t next, struct err *e)
 {
 	buf_clear(&s->row);
 	if (s->line)
@@ -139,7 +139,7 @@ static int rerank_candidate(struct score *s, const struct chunk_pair *c, double 
 {
 	const bool is_first = c->line != s->line;
 
-	if (is_first && end_list(s, c->line, e))
+	if (is_first && end_candidates(s, c->line, e))
 		return e->code;
 	if (!is_first && !(value > s->best) && !(isnan(s->best) && !isnan(value)))
 		return 0;
@@ -218,7 +218,7 @@ static void print_summary(const struct score *s, struct buf *out)
 static int finish_scores(struct score *s, struct err *e)
 {
 	if (s->conf->rerank)
-		return end_list(s, (int64_t)s->in.n_sources + 1, e);
+		return end_candidates(s, (int64_t)s->in.n_sources + 1, e);
 	if (!s->conf->summary)
 		return 0;
 	buf_clear(&s->row);

@@ -410,8 +410,8 @@ int engine_open(struct engine *g, struct conf *c, enum engine_use use, struct er
 	    engine_load_recipe(g, c, use == ENGINE_AS_TRAINED, e) ||
 	    engine_choose_format(c, &g->state, use == ENGINE_AS_TRAINED, e))
 		return report_damage_first(g, e);
-	g->capacity = (int32_t)MAX(c->decode_tokens / (use == ENGINE_SCORE ? 1 : c->beam),
-				   MIN_CAPACITY);
+	g->capacity =
+		(int32_t)MAX(c->decode_tokens / (use == ENGINE_SCORE ? 1 : c->beam), MIN_CAPACITY);
 	assert(g->capacity >= MIN_CAPACITY);
 	g->pipeline = pipeline_open(g->models[0].folder, c, e);
 	if (!g->pipeline || engine_check_vocabulary(g, e) ||

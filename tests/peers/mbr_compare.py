@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import types
+import unittest.mock
 
 import import_peer as peer
 
@@ -30,7 +31,7 @@ def load_mbrs():
     for name in dir(base):
         setattr(package, name, getattr(base, name))
     chrf = importlib.import_module("mbrs.metrics.chrf")
-    package.Metrics = package.get_metric = None
+    package.Metrics, package.get_metric = unittest.mock.MagicMock(), None
     decoder = importlib.import_module("mbrs.decoders.mbr").DecoderMBR
     return decoder(decoder.Config(), chrf.MetricChrF(chrf.MetricChrF.Config()))
 
