@@ -18,7 +18,7 @@ import unittest.mock
 
 import import_peer as peer
 
-LINES, SAMPLES = 40, 24
+LINES, SAMPLES = 16, 16
 
 
 def load_mbrs():
