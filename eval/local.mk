@@ -7,6 +7,7 @@ include %D%/metrics/local.mk
 include %D%/decode/local.mk
 include %D%/translate/local.mk
 include %D%/evaluate/local.mk
+include %D%/score/local.mk
 include %D%/report/local.mk
 include %D%/weights/local.mk
 include %D%/import/local.mk

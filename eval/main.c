@@ -10,6 +10,7 @@
 #include "eval/export/model_export.h"
 #include "eval/import/import.h"
 #include "eval/report/report.h"
+#include "eval/score/score.h"
 #include "eval/server/server.h"
 #include "eval/translate/engine.h"
 #include "eval/translate/serve.h"
@@ -38,6 +39,7 @@ static const struct {
 	{ "import", import_run },
 	{ "ledger", score_ledger_run },
 	{ "report", report_run },
+	{ "score", score_run },
 	{ "serve", server_run },
 	{ "ter", score_tools_run },
 	{ "translate", translate_command },
@@ -81,7 +83,7 @@ static int run_eval_command(struct conf *c, int argc, char **argv, int *status, 
 		}
 	return err_set(e, ERR_USAGE,
 		       "werkbank-eval needs a command: average, bleu, chrf, compare, eval, export, "
-		       "import, ledger, report, serve, ter, translate, verify");
+		       "import, ledger, report, score, serve, ter, translate, verify");
 }
 
 int main(int argc, char **argv)

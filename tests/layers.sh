@@ -108,8 +108,9 @@ room eval/report              share/... data/source train/common train/model tra
 room eval/verify              share/... train/common train/ckpt train/record
 room eval/translate           share/... kernels/ops data/text data/words data/subword data/sentencepiece data/pipeline data/shard train/model train/ckpt eval/decode eval/metrics
 room eval/evaluate            share/... data/text data/source data/subword data/sentencepiece data/pipeline data/shard train/model train/ckpt eval/decode eval/metrics eval/translate
+room eval/score               share/... data/pipeline data/shard data/words train/model train/ckpt eval/decode eval/metrics eval/translate
 room eval/server              share/...
-room eval                     share/base share/guard share/conf share/help eval/import eval/export eval/report eval/verify eval/translate eval/evaluate eval/server
+room eval                     share/base share/guard share/conf share/help eval/import eval/export eval/report eval/verify eval/translate eval/evaluate eval/score eval/server
 
 room tui/term                 share/base share/guard
 room tui/plot                 share/base tui/term

@@ -43,7 +43,11 @@ struct beam *beam_new(const struct decode_options *o, const struct decode_constr
 	b->constraint = constraint;
 	b->number = number;
 	b->first_token = first_token;
-	return b;
+	if (!decode_has_penalties(o) ||
+	    (b->path = mem_alloc((size_t)max_length, sizeof(*b->path), e)))
+		return b;
+	beam_free(b);
+	return NULL;
 }
 
 void beam_free(struct beam *b)
@@ -51,6 +55,7 @@ void beam_free(struct beam *b)
 	if (!b)
 		return;
 	free(b->nodes);
+	free(b->path);
 	free(b->candidates);
 	free(b);
 }
@@ -98,7 +103,7 @@ static bool next_candidate(const struct beam *b, const struct beam_scores *found
 		const float *values = found->values + (int64_t)i * found->k;
 		const int32_t *ids = found->ids + (int64_t)i * found->k;
 
-		while (at[i] < found->k && beam_is_excluded(ids[at[i]]))
+		while (at[i] < found->k && beam_is_excluded(&b->o, ids[at[i]]))
 			at[i]++;
 		if (at[i] == found->k || !(b->live[i].log_prob + (double)values[at[i]] > -INFINITY))
 			continue;

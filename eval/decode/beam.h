@@ -48,6 +48,9 @@ struct beam *beam_new(const struct decode_options *o, const struct decode_constr
 /* Does the next beam_advance() read values and ids? */
 bool beam_wants_best(const struct beam *b);
 
+/* Bans phrases, and applies the options of repetition and length; like beam_ban_phrases(). In beam_penalties.c. */
+void beam_change_scores(const struct beam *b, float *all, int64_t stride, int32_t n_real);
+
 /*
  * Sets the log-probability of each token that would complete a banned phrase to -infinity; does
  * nothing within a prefix. all: (live hypotheses, stride). Call it before beam_advance().

@@ -55,12 +55,14 @@ struct beam {
 	bool is_over;
 	struct beam_candidate *candidates; /* (cap_candidates) owned; scratch of beam_constrain.c */
 	size_t cap_candidates;
+	int32_t *path; /* (max_length) owned; scratch of beam_penalties.c; NULL: not used */
 };
 
 /* Tokens that no translation contains. */
-static inline bool beam_is_excluded(int32_t token)
+static inline bool beam_is_excluded(const struct decode_options *o, int32_t token)
 {
-	return token == TOKEN_PAD || token == TOKEN_START || token == TOKEN_UNKNOWN;
+	return token == TOKEN_PAD || token == TOKEN_START ||
+	       (token == TOKEN_UNKNOWN && !o->allow_unknown);
 }
 
 /* The number of best continuations that a step considers; see beam.c. */

@@ -100,6 +100,20 @@ fail:
 	return e->code;
 }
 
+/* --mbr: the number of hypotheses of the search, of which --n-best are kept. */
+static int read_mbr(struct decode_options *o, const struct conf *c, struct err *e)
+{
+	if (c->serve)
+		return err_set(e, ERR_USAGE, "--mbr cannot be used with --serve");
+	if (o->n_best > c->mbr)
+		return err_set(e, ERR_USAGE, "--n-best %d needs at least --mbr %d", o->n_best,
+			       o->n_best);
+	o->mbr_keep = o->n_best;
+	o->n_best = (int32_t)c->mbr;
+	o->beam = MAX(o->beam, o->n_best);
+	return 0;
+}
+
 int decode_options_from_conf(struct decode_options *o, const struct conf *c, struct err *e)
 {
 	memset(o, 0, sizeof(*o));
@@ -115,6 +129,11 @@ int decode_options_from_conf(struct decode_options *o, const struct conf *c, str
 	o->top_k = (int32_t)c->top_k;
 	o->top_p = c->top_p;
 	o->seed = (uint64_t)c->seed;
+	o->repetition_penalty = c->repetition_penalty;
+	o->no_repeat_ngram = (int32_t)c->no_repeat_ngram;
+	o->min_length = (int32_t)c->min_length;
+	if (c->mbr && read_mbr(o, c, e))
+		return e->code;
 	if (o->sample)
 		o->beam = o->n_best;
 	if (o->n_best > o->beam)

@@ -24,7 +24,7 @@
  * With a shortlist, probabilities are among the candidates of a sentence: the tokens that the
  * shortlist has for its source tokens, frequent tokens, and tokens of constraints.
  *
- * <pad>, <s> and <unk> are never chosen. A result does not depend on the other sentences: it is bit-identical if the model's weights are packed, else equal up to the rounding of
+ * <pad>, <s> and <unk> are never chosen, unless allow_unknown lets <unk> be. A result does not depend on the other sentences: it is bit-identical if the model's weights are packed, else equal up to the rounding of
  * the backend's matrix products.
  */
 #ifndef WERKBANK_EVAL_DECODE_DECODE_H
@@ -55,6 +55,11 @@ struct decode_options {
 	int32_t top_k;	       /* 0: all */
 	double top_p;	       /* > 0, 1: all */
 	uint64_t seed;
+	double repetition_penalty; /* of tokens that came already; 1 or 0: none */
+	int32_t no_repeat_ngram;   /* no n-gram of tokens comes twice; 0: no such rule */
+	int32_t min_length;	   /* tokens without </s>; the greatest length is not below */
+	int32_t mbr_keep;	   /* hypotheses that mbr.h keeps of n_best; 0: all */
+	bool allow_unknown;	   /* <unk> may be chosen */
 	const struct decode_constraint *constraints; /* (sources) borrowed; NULL: none */
 	/* Word boundaries, (real vocabulary) borrowed: BPE has joins_next, SentencePiece starts_word */
 	const bool *joins_next;	 /* the token's word continues in the next token; NULL: never */
@@ -62,6 +67,13 @@ struct decode_options {
 	const struct shortlist *shortlist;   /* borrowed; NULL: all tokens */
 	const struct banned_phrases *forbid; /* borrowed; NULL: none */
 };
+
+/* Do the options change scores of tokens, which needs all of them on the host? See beam_penalties.c. */
+static inline bool decode_has_penalties(const struct decode_options *o)
+{
+	return (o->repetition_penalty > 0 && o->repetition_penalty != 1) ||
+	       o->no_repeat_ngram > 0 || o->min_length > 0;
+}
 
 #define DECODE_MAX_PHRASES 32
 

@@ -34,13 +34,14 @@ static int32_t max_length(const struct decode_options *o, int32_t n_source)
 {
 	double n = floor(o->max_length_factor * n_source) + o->max_length_extra;
 
+	n = MAX(n, o->min_length + 1.0);
 	return n < 1 ? 1 : n > 1e6 ? 1000000 : (int32_t)n;
 }
 
 /* Do steps need the log-probabilities of all tokens on the host? */
 static bool needs_all_tokens(const struct decode_options *o, int32_t n_models)
 {
-	return o->sample || o->constraints || o->forbid || n_models > 1;
+	return o->sample || o->constraints || o->forbid || n_models > 1 || decode_has_penalties(o);
 }
 
 static const struct decode_constraint *constraint_of(const struct decode_options *o, size_t source)
@@ -253,8 +254,8 @@ static struct beam_scores view_sentence_rows(struct decode_worker *d, const int3
 	};
 
 	if (full)
-		beam_ban_phrases(d->slots[d->rows.sentence[first]].beam,
-				 d->all + (int64_t)first * vocabulary, vocabulary);
+		beam_change_scores(d->slots[d->rows.sentence[first]].beam,
+				   d->all + (int64_t)first * vocabulary, vocabulary, n_real);
 	if (full && beam_wants_best(d->slots[d->rows.sentence[first]].beam))
 		for (int64_t r = first; r < end; r++)
 			sampling_top_k(d->all + r * vocabulary, n_real, k, d->found.values + r * k,

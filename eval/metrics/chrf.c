@@ -167,6 +167,34 @@ static void count_orders(struct chrf_counts *counts, int first, const struct ngr
 	}
 }
 
+/* Counts the n-grams of a hypothesis; *n_chars, *n_words: its characters and words. */
+static int count_hypothesis(struct chrf *c, const struct score_text *hypothesis, size_t *n_chars,
+			    size_t *n_words, struct err *e)
+{
+	if (chrf_split_text(c, hypothesis, e) ||
+	    ngrams_hypothesis(&c->char_ngrams, c->chars.items, c->chars.n, e) ||
+	    ngrams_hypothesis(&c->word_ngrams, c->word_numbers.items, c->word_numbers.n, e))
+		return e->code;
+	*n_chars = c->chars.n;
+	*n_words = c->word_numbers.n;
+	return 0;
+}
+
+/* The counts of the hypothesis against one reference, which replaces a reference before it. */
+static int count_reference(struct chrf *c, const struct score_text *reference, size_t n_chars,
+			   size_t n_words, struct chrf_counts *counts, struct err *e)
+{
+	if (chrf_split_text(c, reference, e))
+		return e->code;
+	ngrams_forget(&c->char_ngrams);
+	ngrams_forget(&c->word_ngrams);
+	ngrams_reference(&c->char_ngrams, c->chars.items, c->chars.n);
+	ngrams_reference(&c->word_ngrams, c->word_numbers.items, c->word_numbers.n);
+	count_orders(counts, 0, &c->char_ngrams, n_chars, c->chars.n);
+	count_orders(counts, c->o.char_order, &c->word_ngrams, n_words, c->word_numbers.n);
+	return 0;
+}
+
 int chrf_add(struct chrf *c, const struct score_text *hypothesis,
 	     const struct score_text *references, size_t n, struct err *e)
 {
@@ -175,25 +203,13 @@ int chrf_add(struct chrf *c, const struct score_text *hypothesis,
 	size_t n_chars, n_words;
 
 	if (signature_check_references(c->segments, c->n_references, n, e) ||
-	    chrf_split_text(c, hypothesis, e) ||
-	    ngrams_hypothesis(&c->char_ngrams, c->chars.items, c->chars.n, e) ||
-	    ngrams_hypothesis(&c->word_ngrams, c->word_numbers.items, c->word_numbers.n, e))
+	    count_hypothesis(c, hypothesis, &n_chars, &n_words, e))
 		return e->code;
-	n_chars = c->chars.n;
-	n_words = c->word_numbers.n;
 	for (size_t r = 0; r < n; r++) {
 		double score;
 
-		if (chrf_split_text(c, &references[r], e))
+		if (count_reference(c, &references[r], n_chars, n_words, &own, e))
 			return e->code;
-		if (r > 0) {
-			ngrams_forget(&c->char_ngrams);
-			ngrams_forget(&c->word_ngrams);
-		}
-		ngrams_reference(&c->char_ngrams, c->chars.items, c->chars.n);
-		ngrams_reference(&c->word_ngrams, c->word_numbers.items, c->word_numbers.n);
-		count_orders(&own, 0, &c->char_ngrams, n_chars, c->chars.n);
-		count_orders(&own, c->o.char_order, &c->word_ngrams, n_words, c->word_numbers.n);
 		score = f_score(c, &own);
 		if (score > best_score) {
 			best_score = score;
@@ -206,6 +222,22 @@ int chrf_add(struct chrf *c, const struct score_text *hypothesis,
 		c->sum.hypothesis[k] += best.hypothesis[k];
 		c->sum.reference[k] += best.reference[k];
 		c->sum.matches[k] += best.matches[k];
+	}
+	return 0;
+}
+
+int chrf_each(struct chrf *c, const struct score_text *hypothesis,
+	      const struct score_text *references, size_t n, double *scores, struct err *e)
+{
+	struct chrf_counts own = { 0 };
+	size_t n_chars, n_words;
+
+	if (count_hypothesis(c, hypothesis, &n_chars, &n_words, e))
+		return e->code;
+	for (size_t r = 0; r < n; r++) {
+		if (count_reference(c, &references[r], n_chars, n_words, &own, e))
+			return e->code;
+		scores[r] = f_score(c, &own);
 	}
 	return 0;
 }

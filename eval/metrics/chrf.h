@@ -47,6 +47,9 @@ struct chrf *chrf_new(const struct chrf_options *o, struct err *e);
 /* Like bleu_add(). */
 int chrf_add(struct chrf *c, const struct score_text *hypothesis,
 	     const struct score_text *references, size_t n, struct err *e);
+/* scores[r] = the score of the sentence against reference r alone; the sums of c stay as they are. */
+int chrf_each(struct chrf *c, const struct score_text *hypothesis,
+	      const struct score_text *references, size_t n, double *scores, struct err *e);
 void chrf_score(const struct chrf *c, struct chrf_score *score);
 
 /* Like bleu_sums(). Returns the number of sums: three per order. */

@@ -55,6 +55,7 @@ static int read_test_score(struct page_score *s, const struct evidence *v, struc
 		s->t = json_number(json_get(score, "t"), NAN);
 		s->sentences = json_number(json_get(score, "sentences"), NAN);
 		s->beam = json_number(json_get(score, "beam"), NAN);
+		s->alpha = json_number(json_get(score, "alpha"), v->recipe.alpha);
 		snprintf(s->tok, sizeof(s->tok), "%.15s", json_text(json_get(score, "tok"), ""));
 	}
 	json_free(score);
@@ -130,8 +131,11 @@ static void describe_result(struct page_one *p, const struct evidence *v)
 	answer_append(a, ". ");
 	if (isfinite(p->test.bleu)) {
 		put_score_words(a, "test", &p->test);
-		answer_append(a, " (%s sentences, beam %s).", COUNT_TEXT(p->test.sentences),
+		answer_append(a, " (%s sentences, beam %s", COUNT_TEXT(p->test.sentences),
 			      COUNT_TEXT(p->test.beam));
+		if (p->test.alpha != v->recipe.alpha)
+			answer_append(a, ", alpha %g", p->test.alpha);
+		answer_append(a, ").");
 	} else if (v->corpus_changed) {
 		answer_append(a, "The test set has no score.");
 	} else if (p->score_command) {
@@ -156,7 +160,7 @@ static void describe_result(struct page_one *p, const struct evidence *v)
 int page_one_open(struct page_one *p, const struct evidence *v, const struct answers *a,
 		  struct err *e)
 {
-	const struct page_score none = { NAN, NAN, NAN, "", NAN, NAN, NAN };
+	const struct page_score none = { NAN, NAN, NAN, "", NAN, NAN, NAN, NAN };
 
 	*p = (struct page_one){ .dev = none, .test = none, .ended = NAN, .pairs = NAN };
 	find_dev_score(&p->dev, v);

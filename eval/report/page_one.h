@@ -18,7 +18,7 @@
 struct page_score {
 	double bleu, step, nll;
 	char tok[16];
-	double t, sentences, beam; /* of a kept score: unix seconds, and how it was made */
+	double t, sentences, beam, alpha; /* of a kept score: unix seconds, and how it was made */
 };
 
 struct page_one {

@@ -410,7 +410,8 @@ int engine_open(struct engine *g, struct conf *c, enum engine_use use, struct er
 	    engine_load_recipe(g, c, use == ENGINE_AS_TRAINED, e) ||
 	    engine_choose_format(c, &g->state, use == ENGINE_AS_TRAINED, e))
 		return report_damage_first(g, e);
-	g->capacity = (int32_t)MAX(c->decode_tokens / c->beam, MIN_CAPACITY);
+	g->capacity =
+		(int32_t)MAX(c->decode_tokens / (use == ENGINE_SCORE ? 1 : c->beam), MIN_CAPACITY);
 	assert(g->capacity >= MIN_CAPACITY);
 	g->pipeline = pipeline_open(g->models[0].folder, c, e);
 	if (!g->pipeline || engine_check_vocabulary(g, e) ||
@@ -478,14 +479,14 @@ static int encode_tagged_line(struct engine *g, const struct engine_line *line,
 }
 
 /* Is there anything but a tag and blanks? A tag alone counts as an empty line. */
-static bool has_source_text(const struct engine *g, const struct engine_line *line)
+bool engine_has_text(const struct engine *g, const char *text, size_t n)
 {
 	size_t i;
 
-	line_tag_find(g->conf, line->text, line->n, &i);
-	while (i < line->n && isspace((unsigned char)line->text[i]))
+	line_tag_find(g->conf, text, n, &i);
+	while (i < n && isspace((unsigned char)text[i]))
 		i++;
-	return i < line->n;
+	return i < n;
 }
 
 static int encode_source_line(struct engine *g, const struct engine_line *line,
@@ -501,7 +502,7 @@ static int encode_source_line(struct engine *g, const struct engine_line *line,
 		return err_set(e, ERR_DATA, "a line of %zu tokens is too long", n);
 	if (!line->n_tag)
 		t->n_tag = pipeline_first_token(g->pipeline, SIDE_SOURCE) != TOKEN_PAD;
-	t->n_source = has_source_text(g, line) ? (int32_t)n : 0;
+	t->n_source = engine_has_text(g, line->text, line->n) ? (int32_t)n : 0;
 	return 0;
 }
 

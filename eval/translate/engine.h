@@ -50,6 +50,7 @@ struct engine {
 enum engine_use {
 	ENGINE_TRANSLATE, /* translation only */
 	ENGINE_EVALUATE,  /* translation and model_evaluate(): more memory */
+	ENGINE_SCORE,	  /* model_log_probs() of batches of decode_tokens tokens a side */
 	ENGINE_AS_TRAINED /* the same; threads, precision and backend come from the recipe */
 };
 
@@ -65,6 +66,8 @@ enum engine_use {
  * SHA256SUMS. engine_translate() waits for this check and fails with ERR_DATA if a file is damaged.
  */
 int engine_open(struct engine *g, struct conf *c, enum engine_use use, struct err *e);
+/* Has a source line text beside its tag? */
+bool engine_has_text(const struct engine *g, const char *text, size_t n);
 /* Waits for the check; for callers that use g->model without engine_translate(). */
 int engine_check(struct engine *g, struct err *e);
 void engine_close(struct engine *g);

@@ -7,6 +7,7 @@
 
 #include "data/pipeline/line_tags.h"
 #include "data/text/sentences.h"
+#include "eval/translate/mbr.h"
 #include "share/base/mem.h"
 #include "share/base/util.h"
 
@@ -395,6 +396,8 @@ int passages_translate(struct passages *p, const struct decode_options *o,
 	if (!rc)
 		rc = parts ? engine_translate(p->engine, o, p->units, p->n_units, parts, e)
 			   : e->code;
+	if (!rc && o->mbr_keep)
+		rc = mbr_choose(parts, p->n_units, o->mbr_keep, e);
 	for (size_t i = 0, first = 0; i < n && !rc; first = p->ends[i++])
 		rc = join_line(p, parts, first, p->ends[i], &lines[i].line, &results[i], e);
 	if (parts)

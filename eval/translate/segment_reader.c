@@ -17,51 +17,63 @@ void segment_reader_close(struct segment_reader *s)
 	free(s->texts);
 }
 
-static const char *segment_file_path(const struct segment_reader *s, const struct conf *c, size_t i)
-{
-	if (i >= s->n_hypotheses)
-		return c->reference.items[i - s->n_hypotheses];
-	return c->n_arguments > 0 ? c->arguments[i] : "-";
-}
-
-static int check_usage(const struct segment_reader *s, const struct conf *c, struct err *e)
+static int check_standard_input(const char *const *paths, size_t n, const struct conf *c,
+				struct err *e)
 {
 	int n_standard = 0;
 
-	if (c->reference.n == 0)
-		return err_set(e, ERR_USAGE,
-			       "%s needs a reference translation: give --reference FILE",
-			       c->command);
-	for (size_t i = 0; i < s->n; i++)
-		n_standard += !strcmp(segment_file_path(s, c, i), "-");
+	for (size_t i = 0; i < n; i++)
+		n_standard += !strcmp(paths[i], "-");
 	if (n_standard > 1)
 		return err_set(e, ERR_USAGE, "%s cannot read %d texts from standard input",
 			       c->command, n_standard);
 	return 0;
 }
 
-int segment_reader_open(struct segment_reader *s, const struct conf *c, struct err *e)
+int segment_reader_open_paths(struct segment_reader *s, const char *const *paths,
+			      size_t n_hypotheses, size_t n, const struct conf *c, struct err *e)
 {
 	memset(s, 0, sizeof(*s));
-	s->n_hypotheses = c->n_arguments > 0 ? (size_t)c->n_arguments : 1;
-	s->n = s->n_hypotheses + c->reference.n;
-	if (check_usage(s, c, e))
+	if (check_standard_input(paths, n, c, e))
 		return e->code;
+	s->n_hypotheses = n_hypotheses;
+	s->n = n;
 	s->files = mem_alloc(s->n, sizeof(*s->files), e);
 	s->names = mem_alloc(s->n, sizeof(*s->names), e);
 	s->texts = mem_alloc(s->n, sizeof(*s->texts), e);
 	if (!s->files || !s->names || !s->texts)
 		return e->code;
 	for (size_t i = 0; i < s->n; i++) {
-		const char *path = segment_file_path(s, c, i);
-
-		s->names[i] = strcmp(path, "-") ? path : "standard input";
-		if (lines_open(&s->files[i], path, e))
+		s->names[i] = strcmp(paths[i], "-") ? paths[i] : "standard input";
+		if (lines_open(&s->files[i], paths[i], e))
 			return e->code;
 		s->files[i].repair = c->repair;
 		s->n_open++;
 	}
 	return 0;
+}
+
+int segment_reader_open(struct segment_reader *s, const struct conf *c, struct err *e)
+{
+	const size_t n = c->n_arguments > 0 ? (size_t)c->n_arguments : 1;
+	const char **paths;
+	int rc;
+
+	memset(s, 0, sizeof(*s));
+	if (c->reference.n == 0)
+		return err_set(e, ERR_USAGE,
+			       "%s needs a reference translation: give --reference FILE",
+			       c->command);
+	paths = mem_alloc(n + c->reference.n, sizeof(*paths), e);
+	if (!paths)
+		return e->code;
+	for (size_t i = 0; i < n; i++)
+		paths[i] = c->n_arguments > 0 ? c->arguments[i] : "-";
+	for (size_t i = 0; i < c->reference.n; i++)
+		paths[n + i] = c->reference.items[i];
+	rc = segment_reader_open_paths(s, paths, n, n + c->reference.n, c, e);
+	free(paths);
+	return rc;
 }
 
 /* Files have different lengths: count the lines of the longer one for the message. */

@@ -33,6 +33,10 @@ struct segment_reader {
  */
 int segment_reader_open(struct segment_reader *s, const struct conf *c, struct err *e);
 
+/* The same with n paths, of which the first n_hypotheses are hypotheses; they must live as long. */
+int segment_reader_open_paths(struct segment_reader *s, const char *const *paths,
+			      size_t n_hypotheses, size_t n, const struct conf *c, struct err *e);
+
 /*
  * 1: texts has the next line of every file; 0: all files have ended; < 0: failure. ERR_DATA: files
  * of different lengths, or empty files.

@@ -55,7 +55,7 @@ static int write_row(struct translate *t, int64_t line, const struct engine_tran
 	const struct decode_hypothesis *y = &x->result.hypotheses[h];
 
 	buf_clear(&t->row);
-	if (t->options.n_best > 1)
+	if (t->conf->n_best > 1)
 		buf_printf(&t->row, "%lld\t", (long long)line);
 	if (t->conf->scores)
 		buf_printf(&t->row, "%.6f\t", y->score);

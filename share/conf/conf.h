@@ -96,7 +96,7 @@ bool conf_needs_sandbox(const struct conf *c, bool *computes); /* on a backend, 
 int conf_hold_outputs(const struct conf *c, struct held_outputs **held, int *status, struct err *e);
 /*
  * The file in which "eval" keeps its score: of a checkpoint, alone, of a run whose folder may be
- * written. Owned by the caller; NULL: the score is not kept, or a failure if e->code is set.
+ * written. A score with options of decoding that the user gave does not replace another one. Owned by the caller; NULL: the score is not kept, or a failure if e->code is set.
  */
 char *conf_score_path(const struct conf *c, struct err *e);
 bool conf_begin_sandbox(const struct conf *c, const struct held_outputs *held, struct sandbox *s);

@@ -4,6 +4,7 @@
  * The rules come from the command line, the environment and recipes of the user. The recipe of a
  * model, which may be a stranger's, is loaded later and adds none.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -34,6 +35,7 @@ static const struct conf_sandboxed {
 			.reads_neighbours = true },
 	{ .command = "pairs" },
 	{ "prep",	.writes_workspace = true },
+	{ "score",	.computes = true, .writes_file = true },
 	{ "translate",	.computes = true, .writes_file = true },
 	/* clang-format on */
 };
@@ -95,11 +97,34 @@ bool conf_needs_sandbox(const struct conf *c, bool *computes)
 	return how && !sandbox_is_off();
 }
 
+/* Does the command line or the environment ask for another search than the recipe's? */
+static bool changes_search(const struct conf *c)
+{
+	static const char *const options[] = {
+		"beam",	     "alpha",	  "max_length_factor", "max_length_extra",
+		"shortlist", "precision", "unaveraged"
+	};
+	bool is_changed = false;
+
+	for (size_t i = 0; i < ARRAY_LEN(options); i++) {
+		const char *origin = conf_origin(c, options[i]);
+
+		is_changed |=
+			!strcmp(origin, "command line") || text_starts_with(origin, "WERKBANK_");
+	}
+	return is_changed;
+}
+
 /* The score of an evaluation, which the run keeps. */
 static int hold_score(const struct conf *c, struct held_outputs **held, int *status, struct err *e)
 {
 	char *path = conf_score_path(c, e);
 
+	if (!path && !e->code && c->run && !c->model && changes_search(c) && !c->quiet)
+		fprintf(stderr,
+			"note: the report of %s keeps its score of %s with other options of "
+			"decoding\n",
+			c->run, c->set);
 	if (path && (*held = held_outputs_new(e)))
 		held_output_add_file(*held, path);
 	free(path);
@@ -119,6 +144,10 @@ char *conf_score_path(const struct conf *c, struct err *e)
 	if (workspace && (run = file_path(e, "%s/runs/%s", workspace, c->run)) &&
 	    !access(run, W_OK))
 		path = workspace_score_path(workspace, c->run, c->set, e);
+	if (path && changes_search(c) && file_exists(path)) {
+		free(path);
+		path = NULL;
+	}
 	free(run);
 	free(workspace);
 	return path;

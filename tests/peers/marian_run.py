@@ -9,7 +9,7 @@ Needs numpy and safetensors; score also torch. BUILD is the folder in which Werk
 pymarian (1.12; of another Python, if need be).
 
 score: random weights of several architectures, norms and biases included, as a model folder, as Marian's .npz and for
-pytorch_family.py. The targets are random: Werkbank has them as prefixes, Marian scores them. Prints for each architecture the
+pytorch_family.py. The targets are random; the command score and Marian's scorer score them. Prints for each architecture the
 largest difference of a token's log-probability from Marian's; fails if one is above 1e-4.
 
 golden: writes FOLDER/marian and FOLDER/marian.tsv, a small model of tests/eval/import.sh with an SSRU decoder, its translations
@@ -142,19 +142,17 @@ def pytorch_scores(facts, tensors, sources, targets):
     return out
 
 
-def our_scores(build, folder, sources, targets):
-    """The same by the translation service, which has the targets as prefixes; no ends."""
-    asked = "".join(json.dumps({"id": i, "text": s, "prefix": t, "beam": 1}) + "\n"
-                    for i, (s, t) in enumerate(zip(sources, targets)))
-    told = subprocess.run([os.path.join(build, "werkbank-eval"), "translate", "-m", folder, "--serve", "--one-a-line",
-                           "--precision", "fp32", "--threads", "1", "--max-length-factor", "0.1", "--max-length-extra", "1"],
-                          input=asked, capture_output=True, text=True, check=True).stdout.splitlines()[1:]
-    out = []
-    for line, source, target in zip(map(json.loads, told), sources, targets):
-        if "error" in line or line["source_tokens"] != source.split() or line["tokens"][:len(target.split())] != target.split():
-            raise SystemExit(f"the service did not take its tokens: {line}")
-        out.append(line["token_log_probs"][:len(target.split())])
-    return out
+def our_scores(build, folder, sources, targets, scratch):
+    """The same by the command score."""
+    names = [os.path.join(scratch, name) for name in ("our.source", "our.target")]
+    write_lines(names[0], sources)
+    write_lines(names[1], targets)
+    told = subprocess.run([os.path.join(build, "werkbank-eval"), "score", *names, "-m", folder, "--precision", "fp32", "--json"],
+                          capture_output=True, text=True, check=True).stdout.splitlines()
+    for line, target in zip(map(json.loads, told), targets, strict=True):
+        if line["tokens"] != target.split() + ["</s>"]:
+            raise SystemExit(f"score read other tokens: {line}")
+    return [json.loads(line)["token_log_probs"] for line in told]
 
 
 def marian_scores(pymarian, model, vocabulary, sources, targets, scratch):
@@ -185,8 +183,8 @@ def compare_scores(o, scratch):
         write_lines(folder + ".vocab", pieces)
         marian = marian_scores(o.pymarian, npz, folder + ".vocab", *texts, scratch)
         worst = []
-        for scores in our_scores(o.build, folder, *texts), pytorch_scores(facts, tensors, *lines):
-            worst.append(max(abs(a - b) for x, y in zip(scores, marian) for a, b in zip(x, y)))
+        for scores in our_scores(o.build, folder, *texts, scratch), pytorch_scores(facts, tensors, *lines):
+            worst.append(max(abs(a - b) for x, y in zip(scores, marian, strict=True) for a, b in zip(x, y, strict=True)))
         bad = not max(worst) <= MOST
         failed += bad
         print(f"{worst[0]:.1e} {worst[1]:.1e}{' FAILED' if bad else ''} | {name}: {words}", flush=True)

@@ -69,7 +69,7 @@ done
 says 64 "no command is called 'foo'; werkbank --help" "$wb" help foo
 says 64 "'server': werkbank serve" "$wb" server
 says 64 "'filter': clean drops bad pairs" "$wb" filter
-says 64 "'score': bleu, chrf" "$wb" score
+says 64 'no model given: add --run NAME or --model DIR' "$wb" score
 says 64 'train needs RECIPE: a file such as my.ini, or one of demo, medium, multi30k' "$wb" train
 for command in train eval translate report status logs stop evaluate watch average export import compare job plan; do
 	"$wb" $command --help 2>&1 | grep -q -e '--run' || continue

@@ -252,6 +252,9 @@ int model_evaluate(struct model *m, const struct batch *b, float smoothing, stru
 int model_predict(struct model *m, const struct batch *b, int32_t *ids, struct model_sums *sums,
 		  struct err *e);
 
+/* The same; log_probs (n_target) = the log-probability of each target token, given the true tokens before it. */
+int model_log_probs(struct model *m, const struct batch *b, float *log_probs, struct err *e);
+
 /*
  * A model that borrows the weights of m, for decoding in parallel: it computes with one thread of
  * its own. m must outlive it and must not be trained. Its activations are those of

@@ -163,6 +163,22 @@ int model_predict(struct model *m, const struct batch *b, int32_t *ids, struct m
 	return model_collect_sums(m, sums, e);
 }
 
+int model_log_probs(struct model *m, const struct batch *b, float *log_probs, struct err *e)
+{
+	struct model_pass p = { .m = m, .b = b };
+	struct model_sums sums;
+
+	if (begin_evaluation(&p, e))
+		return e->code;
+	m->ops->to_host(m->dev, log_probs, vector_of(m->acts.losses) + m->acts.losses.stride,
+			(size_t)b->n_target * sizeof(*log_probs));
+	if (model_collect_sums(m, &sums, e))
+		return e->code;
+	for (int32_t i = 0; i < b->n_target; i++)
+		log_probs[i] = -log_probs[i]; /* the loss is their negative */
+	return 0;
+}
+
 int model_encode(struct model *m, const struct batch *b, struct tensor *memory_kv, struct err *e)
 {
 	struct model_pass p = { .m = m, .b = b };

@@ -1,0 +1,58 @@
+#!/bin/sh
+# search_options.sh - options of the search of translate on the golden model of tests/golden/import: repetition, length, minimum
+# Bayes risk against werkbank chrf. Last line: the tally, which tests/tally.sh counts.
+set -u
+top=$PWD
+golden=$(cd "${srcdir:-.}" && pwd)/tests/golden/import
+tmp=$(mktemp -d "${TMPDIR:-/tmp}/werkbank-search-XXXXXX")
+wb=$top/werkbank
+trap 'rm -rf "$tmp"' EXIT
+trap 'exit 1' INT TERM HUP
+unset WERKBANK_HOME WERKBANK_RUN WERKBANK_BEAM WERKBANK_STEPS
+. "$(dirname "$0")/../helpers.sh"
+says "import a MarianMT folder" 0 '' "$wb" import "$golden/marianmt" -o "$tmp/m"
+cd "$tmp" || exit 1
+cut -f 1 "$golden/marianmt.tsv" | sed -n 1,6p >in
+
+# tokens OPTIONS... : the tokens of each translation, a line each
+tokens() {
+	awk '{ printf "{\"id\":%d,\"text\":\"%s\",\"whole\":true}\n", NR, $0 }' in | "$wb" translate -m m --serve --one-a-line --precision fp32 "$@" |
+		sed -n 's/.*"tokens":\[\([^]]*\)\].*/\1/p' | tr -d '"'
+}
+tokens -b 1 >plain
+tokens -b 1 --no-repeat-ngram 2 >ngrams
+same "no repeated pair of tokens" "$(awk -F , '{ split("", seen); for (i = 1; i < NF; i++) if (seen[$i, $(i + 1)]++) n++ } END { print n + 0 }' ngrams)" 0
+same "the greedy translations have some" "$(awk -F , '{ split("", seen); for (i = 1; i < NF; i++) if (seen[$i, $(i + 1)]++) n++ } END { print (n > 5) }' plain)" 1
+tokens -b 4 --min-length 70 >long
+same "at least 70 tokens" "$(awk -F , 'NF < 70' long | wc -l | tr -d ' ')" 0
+tokens -b 1 --repetition-penalty 1 >same
+equal "the penalty 1 changes nothing" same plain
+tokens -b 1 --repetition-penalty 5 >varied
+same "a penalty gives more different tokens" "$(for f in plain varied; do awk -F , '{ split("", s); for (i = 1; i <= NF; i++) if (!s[$i]++) n++ } END { print n }' $f; done |
+	awk '{ n[NR] = $1 } END { print (n[2] > n[1]) }')" 1
+
+# ---- minimum Bayes risk ----
+for way in --sample "-b 8"; do
+	# shellcheck disable=SC2086 # two words
+	"$wb" translate -m m $way --n-best 8 --one-a-line --seed 5 -q in >candidates
+	# shellcheck disable=SC2086
+	says "$way: --mbr" 0 '' "$wb" translate -m m $way --mbr 8 --one-a-line --scores --seed 5 -q in
+	cp out chosen
+	for line in 1 2 3; do
+		awk -F '\t' -v n=$line '$1 == n { print $2 }' candidates >texts
+		best=-1
+		for h in $(seq "$(wc -l <texts)"); do
+			sed -n "${h}p" texts | awk -v n="$(wc -l <texts)" '{ for (i = 0; i < n; i++) print }' >repeated
+			mean=$("$wb" chrf --sentence -w 6 -b -r texts repeated | awk '{ s += $1 } END { printf "%.4f", s / NR }')
+			if awk "BEGIN { exit !($mean > $best + 1e-6) }"; then best=$mean text=$(sed -n "${h}p" texts); fi
+		done
+		same "$way, line $line: the candidate with the greatest mean chrF" "$(sed -n "${line}p" chosen | cut -f 2)" "$text"
+		same "$way, line $line: its mean" "$(sed -n "${line}p" chosen | awk -F '\t' -v b="$best" '{ d = $1 - b; print (d < 0.001 && d > -0.001) }')" 1
+	done
+done
+says "several" 0 '' "$wb" translate -m m --mbr 8 --n-best 3 --scores --one-a-line -q in
+same "the best ones in order" "$(awk -F '\t' '$1 == last && $2 > score { n++ } { last = $1; score = $2 } END { print n + 0, NR }' out)" "0 18"
+says "one candidate" 0 '' "$wb" translate -m m --mbr 1 --one-a-line -q in
+says "more translations than candidates" 64 'needs at least --mbr 5' "$wb" translate -m m --mbr 4 --n-best 5 in
+says "not in the service" 64 'cannot be used with --serve' "$wb" translate -m m --mbr 4 --serve
+tally
