@@ -18,17 +18,20 @@ static const struct {
 	api_handler *run;
 } routes[] = {
 	/* clang-format off */
+	{ "/", "GET, HEAD", page_send },
+	{ "/style.css", "GET, HEAD", page_send },
+	{ "/script.js", "GET, HEAD", page_send },
 	{ "/translate", "POST", libre_translate },
 	{ "/detect", "POST", libre_detect },
-	{ "/languages", "GET", libre_languages },
-	{ "/health", "GET", libre_health },
-	{ "/frontend/settings", "GET", libre_settings },
+	{ "/languages", "GET, HEAD", libre_languages },
+	{ "/health", "GET, HEAD", libre_health },
+	{ "/frontend/settings", "GET, HEAD", libre_settings },
 	{ "/translate_file", "POST", api_absent },
 	{ "/suggest", "POST", api_absent },
-	{ "/metrics", "GET", api_metrics },
+	{ "/metrics", "GET, HEAD", api_metrics },
 	{ "/v2/translate", "POST", deepl_translate },
-	{ "/v2/languages", "GET POST", deepl_languages },
-	{ "/v2/usage", "GET POST", deepl_usage },
+	{ "/v2/languages", "GET, HEAD, POST", deepl_languages },
+	{ "/v2/usage", "GET, HEAD, POST", deepl_usage },
 	/* clang-format on */
 };
 
@@ -54,10 +57,10 @@ void api_refuse(struct api_answer *a, int status, const char *fmt, ...)
 	json_close(&w, '}');
 }
 
-/* Is the method one of a list with blanks between them? */
+/* Is the method one of a list with commas between them? */
 static bool is_method(const char *list, const struct http_text *method)
 {
-	for (size_t n; (n = strcspn(list, " ")) > 0; list += n + strspn(list + n, " "))
+	for (size_t n; (n = strcspn(list, ", ")) > 0; list += n + strspn(list + n, ", "))
 		if (n == method->n && !memcmp(list, method->text, n))
 			return true;
 	return false;

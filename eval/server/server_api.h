@@ -67,6 +67,7 @@ struct api_answer {
 	struct text_layout layout;
 	const struct decoder_link *model;
 	bool is_list, is_detected, shows_chars;
+	bool is_page;	    /* for browsers: the answer limits what its page may load */
 	int n_alternatives; /* 0: not requested */
 };
 
@@ -79,11 +80,12 @@ void api_refuse(struct api_answer *a, int status, const char *fmt, ...) PRINTF_L
 /* Does a path belong to the interface of DeepL? */
 enum api_style api_style_of(const struct http_text *path);
 
-/* ---- for libre_api.c and deepl_api.c ---- */
+/* ---- for libre_api.c, deepl_api.c and server_page.c ---- */
 
 typedef void api_handler(struct server_state *s, struct api_call *call, struct api_answer *a);
 api_handler libre_translate, libre_languages, libre_detect, libre_settings, libre_health;
 api_handler deepl_translate, deepl_languages, deepl_usage;
+api_handler page_send;
 void libre_finish(const struct server_state *s, struct api_answer *a);
 void deepl_finish(const struct server_state *s, struct api_answer *a);
 

@@ -100,6 +100,17 @@ says "refused: files" 0 '^403 .*does not offer' ask /translate_file -d a=b
 says "no CORS by default" 0 '' curl -sS -m 20 -D - -o "$tmp/body" -H 'Origin: http://evil' "http://127.0.0.1:$port/languages"
 same "... no field" "$(grep -c 'Access-Control' "$tmp/out")" 0
 
+# ---- the page for browsers, HEAD ----
+says "the page" 0 '^200 <!DOCTYPE html>' ask /
+says "its script" 0 '^200 .. script.js' ask /script.js
+says "... and nothing else is allowed to run" 0 "Content-Security-Policy: default-src 'none'; script-src 'self';" curl -sS -m 20 -D - -o "$tmp/body" "http://127.0.0.1:$port/"
+curl -sS -m 20 -I "http://127.0.0.1:$port/languages" | tr -d '\r' >"$tmp/head"
+holds "HEAD: the status" '^HTTP/1.1 200 OK' "$tmp/head"
+holds "... the length of the body" '^Content-Length: [1-9]' "$tmp/head"
+same "... no body, and the connection goes on" "$(printf "HEAD /health HTTP/1.1\r\nHost: localhost\r\n\r\nGET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n" | timeout 60 "$top/tests/raw_client" "$port" | grep -c ok)" 1
+curl -sS -m 20 -D "$tmp/head" -o "$tmp/body" -X DELETE "http://127.0.0.1:$port/v2/usage"
+holds "405 lists the methods" '^Allow: GET, HEAD, POST' "$tmp/head"
+
 # ---- DeepL's interface ----
 printf '{"text":["%s","%s"],"target_lang":"DE","source_lang":"EN"}' "$(quoted "$first")" "$(quoted "$second")" >"$tmp/list"
 same "DeepL: JSON" "$(ask /v2/translate -H "$json" --data-binary @"$tmp/list" | unslash)" \
