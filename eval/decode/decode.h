@@ -172,6 +172,8 @@ struct decode_feed {
  */
 int decoder_run_feed(struct decoder *d, const struct decode_options *o,
 		     const struct decode_feed *feed, struct err *e);
+/* For more(): how many further sources the streams can use soon; those that come later may overtake the rest. */
+size_t decoder_feed_room(const struct decode_job *job);
 /* For more(): adds a source. */
 int decoder_feed(struct decode_job *job, struct decode_fed *fed, struct err *e);
 

@@ -13,9 +13,18 @@
 #include "share/base/mem.h"
 #include "share/base/util.h"
 
+#define FEED_AHEAD ((size_t)16) /* sources that wait for a stream, at least */
+
 static size_t n_waiting(const struct decode_job *job)
 {
 	return job->n_sorted - job->n_taken;
+}
+
+size_t decoder_feed_room(const struct decode_job *job)
+{
+	const size_t enough = MAX(FEED_AHEAD, 4 * (size_t)job->decoder->n_workers);
+
+	return n_waiting(job) < enough ? enough - n_waiting(job) : 0;
 }
 
 int decoder_feed(struct decode_job *job, struct decode_fed *fed, struct err *e)

@@ -232,7 +232,7 @@ void api_submit(struct server_state *s, const struct api_call *call, const struc
 	struct job_kind of_model = *kind;
 	struct err e = { 0 };
 
-	of_model.model = a->model->model;
+	of_model.model = a->model->flight.model;
 	a->job = queue_job_new(&of_model, call->client, &e);
 	if (!a->job || !add_texts(texts, name, kind->is_whole || joins_lines, a, &e)) {
 		if (!a->status)

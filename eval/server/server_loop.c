@@ -200,7 +200,7 @@ static struct timespec poll_timeout(const struct server_loop *l, double now)
 							? 0
 							: l->connections[i].deadline - now);
 	for (size_t i = 0; i < l->state->n_decoders; i++)
-		if (l->state->decoders[i].batch.n)
+		if (l->state->decoders[i].flight.n)
 			seconds = fmin(seconds, 1);
 	if (l->has_unsent)
 		seconds = 0;

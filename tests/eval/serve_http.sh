@@ -175,13 +175,14 @@ for i in $(seq 96); do
 	[ "$(unslash <"$tmp/answers/$i")" = "{\"translatedText\":\"$(quoted "$want" | unslash)\"}" ] || wrong=$((wrong + 1))
 done
 same "32 clients at once: wrong answers" "$wrong" 0
+seq 300 | sed "s/.*/$(quoted "$first" | sed 's/[&|]/\\&/g')/" >"$tmp/lines"
+ask /translate --data-urlencode q@"$tmp/lines" -d source=en -d target=de >/dev/null
 ask /metrics >"$tmp/metrics"
 holds "metrics: requests" '^werkbank_http_requests_total\{path="/translate",code="200"\} [1-9]' "$tmp/metrics"
 holds "metrics: refused forms" '^werkbank_refused_total\{reason="form"\} [1-9]' "$tmp/metrics"
 holds "metrics: slow ones" '^werkbank_refused_total\{reason="slow"\} [1-9]' "$tmp/metrics"
-batches=$(sed -n 's/^werkbank_batches_total //p' "$tmp/metrics")
-texts=$(sed -n 's/^werkbank_batch_texts_total //p' "$tmp/metrics")
-if [ "$texts" -gt "$batches" ]; then ok "clients share batches: $texts texts in $batches batches"; else not_ok "clients share batches" "$texts texts, $batches batches"; fi
+together=$(awk '/^werkbank_text_seconds_total/ { texts = $2 } /^werkbank_decoder_busy_seconds_total/ { busy = $2 } END { printf "%d", 10 * texts / busy }' "$tmp/metrics")
+if [ "$together" -gt 20 ]; then ok "texts of clients are decoded together: $together tenths at a time"; else not_ok "texts of clients are decoded together" "$together tenths"; fi
 
 # ---- a decoder that is killed, a reload and the end, under load ----
 load() {
