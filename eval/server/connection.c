@@ -298,8 +298,8 @@ void connection_check(struct server_state *s, struct connection *c, double now)
 		c->is_unread = false;
 		read_request(s, c, c->in.len, now);
 	} else if (c->state == CONNECTION_WAITING && queue_job_is_done(c->answer.job)) {
-		api_finish(s, &c->answer, now);
-		begin_answer(s, c, now);
+		if (api_finish(s, &c->answer, now))
+			begin_answer(s, c, now);
 	} else if (c->state == CONNECTION_READING && c->in.len && now >= c->deadline) {
 		s->metrics.refused[REFUSED_slow]++;
 		connection_refuse(s, c, 408, "the request took too long to arrive", now);

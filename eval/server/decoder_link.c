@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "share/base/util.h"
@@ -20,6 +21,7 @@ static void close_decoder_pipes(struct decoder_pipes *p)
 	if (p->out >= 0)
 		close(p->out);
 	buf_free(&p->received);
+	json_free(p->ready);
 	*p = (struct decoder_pipes){ .in = -1, .out = -1 };
 }
 
@@ -123,6 +125,32 @@ static bool has_same_languages(struct decoder_link *d, const struct json *line)
 	return false;
 }
 
+/* The decoder that `now` is, has these glossaries. */
+static void note_glossaries(struct decoder_link *d)
+{
+	const struct json *list = json_get(d->now.ready, "glossaries");
+
+	d->n_glossaries = 0;
+	d->loaded = (int64_t)time(NULL);
+	for (const struct json *c = json_first(list); c; c = json_next(list, c)) {
+		struct link_glossary *g = &d->glossaries[d->n_glossaries];
+
+		if (d->n_glossaries == LINK_MAX_GLOSSARIES)
+			return;
+		snprintf(g->name, sizeof(g->name), "%s", json_child_key(c));
+		g->n_terms = json_integer(c, 0);
+		d->n_glossaries++;
+	}
+}
+
+const struct link_glossary *decoder_link_glossary(const struct decoder_link *d, const char *name)
+{
+	for (size_t i = 0; i < d->n_glossaries; i++)
+		if (!strcmp(d->glossaries[i].name, name))
+			return &d->glossaries[i];
+	return NULL;
+}
+
 /* The first line of a decoder. */
 static void take_ready_line(struct decoder_link *d, struct decoder_pipes *p,
 			    struct decoder_news *news)
@@ -134,6 +162,10 @@ static void take_ready_line(struct decoder_link *d, struct decoder_pipes *p,
 	if (json_boolean(json_get(line, "ready"), false)) {
 		if (has_same_languages(d, line)) {
 			p->is_ready = true;
+			p->ready = line;
+			line = NULL;
+			if (p == &d->now)
+				note_glossaries(d);
 			news->has_ready = true;
 			news->ready_generation = p->generation;
 		} else {
@@ -240,6 +272,7 @@ struct decoder_news decoder_link_update(struct decoder_link *d, struct translati
 		close_decoder_pipes(&d->now); /* the old one ends with its input */
 		d->now = d->next;
 		d->next = (struct decoder_pipes){ .in = -1, .out = -1 };
+		note_glossaries(d);
 	}
 	send_texts(d, q, now);
 	if (d->now.in >= 0)

@@ -20,13 +20,22 @@
 #define DECODER_ANSWER_S 600.0 /* a text that takes longer: the decoder hangs */
 #define DECODER_LANGUAGE 16    /* bytes of a code, with the NUL */
 
+#define LINK_MAX_GLOSSARIES 64
+
 /* One process. */
 struct decoder_pipes {
 	int in, out; /* owned; -1: none */
 	int generation;
+	struct json *ready; /* owned: its first line; NULL: none yet */
 	bool is_ready;
 	struct buf received;
 	size_t searched; /* bytes of `received` without a line end */
+};
+
+/* Terms that requests choose by name. */
+struct link_glossary {
+	char name[QUEUE_GLOSSARY_NAME];
+	int64_t n_terms;
 };
 
 struct decoder_link {
@@ -35,6 +44,9 @@ struct decoder_link {
 	char model_source[DECODER_LANGUAGE],
 		model_target[DECODER_LANGUAGE]; /* of the model's recipe; "": as above */
 	struct decoder_pipes now, next;
+	struct link_glossary glossaries[LINK_MAX_GLOSSARIES]; /* (n_glossaries) of `now` */
+	size_t n_glossaries;
+	int64_t loaded;		    /* Unix time since which `now` has its model */
 	struct queue_flight flight; /* texts that `now` works on */
 	struct buf to_send;
 	size_t sent;
@@ -61,6 +73,8 @@ struct decoder_news decoder_link_update(struct decoder_link *d, struct translati
 /* Seconds that the decoder had texts. */
 double decoder_link_busy_s(const struct decoder_link *d, double now);
 bool decoder_link_is_ready(const struct decoder_link *d);
+/* The glossary of this name; NULL: there is none. */
+const struct link_glossary *decoder_link_glossary(const struct decoder_link *d, const char *name);
 /* Descriptors to wait for: at most 2 to read from; *write: one to write to, or -1. Returns the number. */
 size_t decoder_link_fds(const struct decoder_link *d, int read_fds[2], int *write_fd);
 

@@ -130,5 +130,11 @@ void metrics_write(const struct server_metrics *m, const struct metrics_state *s
 		buf_printf(out, "werkbank_refused_total{reason=\"%s\"} %lld\n", refusal_names[i],
 			   (long long)m->refused[i]);
 	write_numbers(m, s, out);
+	if (s->n_keys)
+		metrics_write_head(out, "key_characters_total", "counter",
+				   "Characters translated for a key; its number in the file.");
+	for (size_t i = 0; i < s->n_keys; i++)
+		buf_printf(out, "werkbank_key_characters_total{key=\"%zu\"} %lld\n", i + 1,
+			   (long long)s->key_chars[i]);
 	write_decoders(s, out);
 }

@@ -275,6 +275,8 @@ static void write_flight_text(const struct flight_text *t, struct buf *out)
 		json_put_int(&w, "n_best", kind->n_best);
 	if (kind->is_whole)
 		json_put_bool(&w, "whole", true);
+	if (*kind->glossary)
+		json_put_str(&w, "glossary", kind->glossary);
 	json_key(&w, "text");
 	json_strn(&w, x->text, x->n);
 	json_close(&w, '}');

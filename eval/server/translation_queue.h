@@ -24,10 +24,11 @@
 #include "share/base/err.h"
 #include "share/format/json.h"
 
-#define QUEUE_FLIGHT_TEXTS 64	/* texts that a decoder has … */
-#define QUEUE_FLIGHT_CHARS 8192 /* … and their characters; a longer text goes alone */
-#define QUEUE_MAX_BEST	   64	/* translations of a text */
-#define QUEUE_MAX_TRIES	   2	/* decoders that a text may end with */
+#define QUEUE_FLIGHT_TEXTS  64	 /* texts that a decoder has … */
+#define QUEUE_FLIGHT_CHARS  8192 /* … and their characters; a longer text goes alone */
+#define QUEUE_MAX_BEST	    64	 /* translations of a text */
+#define QUEUE_GLOSSARY_NAME 64	 /* bytes, with the NUL */
+#define QUEUE_MAX_TRIES	    2	 /* decoders that a text may end with */
 
 enum queue_text_state { TEXT_WAITS, TEXT_SENT, TEXT_DONE };
 
@@ -45,7 +46,8 @@ struct queue_text {
 struct job_kind {
 	int model; /* number of the model */
 	int n_best;
-	bool is_whole; /* texts are not split into sentences */
+	bool is_whole;			    /* texts are not split into sentences */
+	char glossary[QUEUE_GLOSSARY_NAME]; /* "": none */
 };
 
 struct translation_job {

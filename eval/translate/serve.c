@@ -512,6 +512,16 @@ static int write_response(struct buf *text, struct err *e)
 	return 0;
 }
 
+/* The names of glossaries and their numbers of terms. */
+static void write_glossaries(struct json_writer *w, const struct constraint_options *o)
+{
+	json_put_open(w, "glossaries", '{');
+	for (size_t i = 0; i < o->n_glossaries; i++)
+		json_put_int(w, o->glossaries[i].name,
+			     (int64_t)terms_count(o->glossaries[i].terms));
+	json_close(w, '}');
+}
+
 static void write_ready_line(const struct serve_context *s, struct buf *out)
 {
 	const struct engine *g = s->engine;
@@ -532,6 +542,8 @@ static void write_ready_line(const struct serve_context *s, struct buf *out)
 	json_put_int(&w, "heads", model_heads(model_get_shape(g->models[0].model), STACK_DECODER));
 	if (tags.len)
 		json_put_str(&w, "tags", buf_text(&tags) + 1);
+	if (s->constraints.n_glossaries)
+		write_glossaries(&w, &s->constraints);
 	json_close(&w, '}');
 	buf_free_part(&tags, out);
 	buf_add_char(out, '\n');

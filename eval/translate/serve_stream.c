@@ -153,15 +153,19 @@ static int take_unit_result(void *context, struct decode_fed *fed, struct decode
 static int read_join_text(struct serve_stream *s, const struct json *request,
 			  struct join_request *r, struct err *e)
 {
-	const char *text = json_text(json_get(request, "text"), NULL);
+	const char *text = json_text(json_get(request, "text"), NULL),
+		   *glossary = json_text(json_get(request, "glossary"), NULL);
 
 	if (!text)
 		return err_set(e, ERR_USAGE, "text must be a string");
+	r->line.terms = glossary ? constraint_find_glossary(&s->context->constraints, glossary)
+				 : s->context->constraints.terms;
+	if (glossary && !r->line.terms)
+		return err_set(e, ERR_USAGE, "there is no glossary %s", glossary);
 	buf_add_str(&r->text, text);
 	if (buf_check(&r->text, e))
 		return e->code;
 	r->line.is_whole = json_boolean(json_get(request, "whole"), false);
-	r->line.terms = s->context->constraints.terms;
 	r->line.line.text = buf_text(&r->text);
 	r->line.line.n = r->text.len;
 	for (size_t i = 0; !passages_split(s->context->passages, &r->line) && i < r->text.len; i++)
@@ -201,7 +205,7 @@ static int encode_units(struct serve_stream *s, struct join_request *r, struct e
 static int read_join_request(struct serve_stream *s, const struct json *request,
 			     struct join_request *r, struct err *e)
 {
-	static const char *const known[] = { "id", "join", "text", "whole", "n_best" };
+	static const char *const known[] = { "id", "join", "text", "whole", "n_best", "glossary" };
 	struct decode_options o = s->context->default_options;
 
 	if (serve_check_members(request, known, ARRAY_LEN(known), e) ||

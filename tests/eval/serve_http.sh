@@ -97,6 +97,9 @@ says "refused: too many characters" 0 '^400 .*at most 20000' ask /translate -d "
 says "refused: another method" 0 '^405 ' ask /translate
 says "refused: another path" 0 '^404 ' ask /../etc/passwd --path-as-is
 says "refused: files" 0 '^403 .*does not offer' ask /translate_file -d a=b
+says "refused: a name of another server" 0 '^403 .*--host-names' ask /languages -H 'Host: evil.example:80'
+says "refused: its page" 0 '^403 ' ask / -H 'Host: evil.example'
+says "numbers are no names" 0 '^200 ' ask /languages -H 'Host: [::1]:7'
 says "no CORS by default" 0 '' curl -sS -m 20 -D - -o "$tmp/body" -H 'Origin: http://evil' "http://127.0.0.1:$port/languages"
 same "... no field" "$(grep -c 'Access-Control' "$tmp/out")" 0
 
@@ -121,13 +124,15 @@ same "DeepL: languages" "$(ask '/v2/languages?type=target')" '200 [{"language":"
 same "DeepL: languages, asked by a body" "$(ask /v2/languages -X GET -H "$json" -d '{"type":"target"}')" '200 [{"language":"DE","name":"German","supports_formality":false}]'
 says "DeepL: usage" 0 '^200 .*"character_count":[1-9]' ask /v2/usage
 says "DeepL: refused tags" 0 '^400 ."message":"Value for .tag_handling' ask /v2/translate -d text=a -d target_lang=DE -d tag_handling=xml
+says "DeepL: refused instructions" 0 '^400 ."message":"Value for .custom_instructions' ask /v2/translate -H "$json" -d '{"text":["a"],"target_lang":"DE","custom_instructions":["Be polite."]}'
+says "DeepL: refused style" 0 '^400 ."message":"Value for .style_id' ask /v2/translate -d text=a -d target_lang=DE -d style_id=x
 says "DeepL: refused target" 0 '^400 ."message":"Value for .target_lang' ask /v2/translate -d text=a -d target_lang=FR
 says "DeepL: refused source" 0 '^400 ."message":"Value for .source_lang' ask /v2/translate -d text=a -d target_lang=DE -d source_lang=FR
 
 # ---- forms of HTTP on which servers differ ----
 # raw BYTES : what the server says to these bytes
 raw() { printf "$1" | timeout 60 "$top/tests/raw_client" "$port" | sed -n '1s/\r//p'; }
-h='Host: a\r\n'
+h='Host: localhost\r\n'
 body='q=a&source=en&target=de'
 n=${#body}
 same "two lengths" "$(raw "POST /translate HTTP/1.1\r\n${h}Content-Length: $n\r\nContent-Length: 5\r\n\r\n$body")" 'HTTP/1.1 400 Bad Request'
@@ -231,7 +236,11 @@ says "no model" 64 'serve needs a model' "$wb" serve
 says "a model that is not there" 66 'cannot be served' "$wb" serve --listen 127.0.0.1:0 --model "$tmp/nothing"
 printf 'correct-key\n' >"$tmp/keys"
 chmod 644 "$tmp/keys"
-says "keys that everybody may read" 77 'chmod o-r' "$wb" serve --key-file "$tmp/keys" --model "$tmp/model"
+says "keys that everybody may read" 77 'chmod o-rw,g-w' "$wb" serve --key-file "$tmp/keys" --model "$tmp/model"
+chmod 662 "$tmp/keys"
+says "keys that everybody may change" 77 'chmod o-rw,g-w' "$wb" serve --key-file "$tmp/keys" --model "$tmp/model"
+says "two models of one direction" 64 'two models from en to de' "$wb" serve --listen 127.0.0.1:0 en-de="$tmp/model" en-de="$tmp/model"
+says "too few files" 69 'ulimit -n' sh -c "ulimit -n 20; exec '$wb' serve --listen 127.0.0.1:0 --model '$tmp/model'"
 chmod 600 "$tmp/keys"
 serve "$@" --key-file "$tmp/keys" --request-chars 50 --cors 'https://example.org'
 says "no key" 0 '^400 .*needs a key' ask /translate -d q=a -d source=en -d target=de

@@ -375,6 +375,8 @@ TEST(server_keys)
 	check_int(server_keys_find(k, "", 0), 0);
 	check_int(chmod(path, 0644), 0);
 	check_int(server_keys_read(k, path, &e), ERR_PERM);
+	check_int(chmod(path, 0662), 0);
+	check_int(server_keys_read(k, path, &e), ERR_PERM);
 	check_int(chmod(path, 0600), 0);
 	check_int(file_write_all(path, "short\n", 6, &e), 0);
 	check_int(server_keys_read(k, path, &e), ERR_DATA);

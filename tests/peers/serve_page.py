@@ -269,6 +269,23 @@ def test_width(b):
 	b.call("Emulation.clearDeviceMetricsOverride")
 
 
+def test_glossary(b):
+	path = folder + "/terms"
+	with open(path, "w") as f:
+		f.write("schools\tBesen\n")
+	server, url = start("--glossary", "brooms=" + path)
+	b.open(url + "/")
+	b.clear()
+	text = "The schools are too expensive."
+	b.type(text)
+	b.wait(f"{TARGET} === {json.dumps(batch(text))}")
+	check("the field for the glossary", b.run("document.getElementById('glossary-field').getClientRects().length > 0"))
+	b.run("document.getElementById('glossary').value = 'brooms'; document.getElementById('glossary').dispatchEvent(new Event('change'))")
+	check("a glossary", b.wait(f"{TARGET}.includes('Besen')"), b.run(TARGET))
+	server.terminate()
+	server.wait()
+
+
 def test_policy(b, url):
 	requests = {e["params"]["request"]["url"] for e in b.events if e.get("method") == "Network.requestWillBeSent"}
 	others = [u for u in requests if not u.startswith((url, "data:", "about:"))]
@@ -317,6 +334,7 @@ try:
 	test_access(browser)
 	test_width(browser)
 	test_policy(browser, url)
+	test_glossary(browser)
 	test_keys(browser, all_lines[0])
 finally:
 	browser.process.kill()

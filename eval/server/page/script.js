@@ -39,6 +39,8 @@ async function ask(path, body, signal) {
 function makeRequest(text, more) {
 	const body = { q: text, source: at("source-language").value, target: at("target-language").value, ...more };
 
+	if (at("glossary").value)
+		body.glossary = at("glossary").value;
 	if (at("key").value)
 		body.api_key = at("key").value;
 	return body;
@@ -108,6 +110,14 @@ function fillSelect(select, options) {
 		select.value = was;
 }
 
+/* The glossaries for these languages. */
+function updateGlossaries(from, to) {
+	const known = (settings.glossaries || []).filter((g) => g.target === to && (from === "auto" || g.source === from));
+
+	fillSelect(at("glossary"), [["", "none"], ...known.map((g) => [g.name, g.name])]);
+	at("glossary-field").hidden = !known.length;
+}
+
 /* The target languages of the chosen source; does the other direction exist too? */
 function updateLanguages() {
 	const code = at("source-language").value;
@@ -119,6 +129,7 @@ function updateLanguages() {
 	source.lang = code === "auto" ? "" : code;
 	target.lang = at("target-language").value;
 	at("detected").textContent = "";
+	updateGlossaries(code, at("target-language").value);
 }
 
 /* ---- the translation of the text ---- */
@@ -263,6 +274,7 @@ async function start() {
 
 source.addEventListener("input", () => schedule(PAUSE_MS));
 at("key").addEventListener("input", () => schedule(PAUSE_MS));
+at("glossary").addEventListener("change", translateText);
 for (const id of ["source-language", "target-language"])
 	at(id).addEventListener("change", () => { updateLanguages(); translateText(); });
 at("swap").addEventListener("click", swapLanguages);
