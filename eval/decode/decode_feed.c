@@ -15,6 +15,10 @@
 
 #define FEED_AHEAD ((size_t)16) /* sources that wait for a stream, at least */
 
+/* Encoding one sentence takes about as long as a step: several join together, but soon. */
+#define JOIN_SHARE 4 /* sources join when they are this part of the sentences, or … */
+#define JOIN_STEPS 6 /* … after this number of steps */
+
 static size_t n_waiting(const struct decode_job *job)
 {
 	return job->n_sorted - job->n_taken;
@@ -77,6 +81,7 @@ int decode_feed_update(struct decode_job *job, struct decode_worker *w, struct e
 	pthread_mutex_lock(&job->lock);
 	if (!job->is_over)
 		rc = ask_feed(job, e);
+	w->steps_waited = n_waiting(job) ? w->steps_waited + 1 : 0;
 	for (int32_t i = 0; i < job->limits.max_rows && w->n_sentences; i++)
 		if (w->slots[i].beam)
 			w->slots[i].is_cancelled = w->slots[i].source.fed->is_cancelled;
@@ -88,6 +93,11 @@ size_t decode_feed_share(const struct decode_job *job)
 {
 	return job->is_parallel ? CEIL_DIV(n_waiting(job), (size_t)job->decoder->n_workers)
 				: n_waiting(job);
+}
+
+bool decode_feed_admits(const struct decode_job *job, int32_t n, int32_t steps)
+{
+	return (int64_t)n_waiting(job) * JOIN_SHARE >= n || steps >= JOIN_STEPS;
 }
 
 bool decode_feed_wants_workers(const struct decode_job *job)

@@ -37,6 +37,7 @@ struct decode_worker {
 	struct decode_slot *slots; /* (cap_slots) owned */
 	size_t cap_slots;
 	int32_t n_sentences, tokens;	    /* in slots, and their source tokens */
+	int32_t steps_waited;		    /* that sources of a feed have waited to join */
 	int32_t *new_slots;		    /* (cap_rows) slots of the batch's sentences */
 	struct incremental_rows rows, next; /* (cap_rows) of this step and of the next one */
 	struct incremental_output found;    /* (cap_rows, INCREMENTAL_MAX_K) */
@@ -106,6 +107,8 @@ void decode_feed_begin_stream(struct decode_job *job);
 int decode_feed_update(struct decode_job *job, struct decode_worker *w, struct err *e);
 /* How many of the waiting sources one stream may take; the lock is held. */
 size_t decode_feed_share(const struct decode_job *job);
+/* Is it time to let waiting sources join the n sentences of a stream, which has let them wait for some steps? */
+bool decode_feed_admits(const struct decode_job *job, int32_t n, int32_t steps);
 /* The serial stream must end, because enough sources for all workers wait. */
 bool decode_feed_wants_workers(const struct decode_job *job);
 /* Hands the result over. NULL: the source was cancelled. */

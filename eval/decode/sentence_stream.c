@@ -133,6 +133,8 @@ static bool may_admit(const struct decode_job *job, const struct decode_worker *
 		return false;
 	if (w->n_sentences == 0)
 		return true;
+	if (job->feed && !decode_feed_admits(job, w->n_sentences, w->steps_waited))
+		return false;
 	return !job->options->shortlist && !job->options->whole_batches &&
 	       free_tokens >= job->max_tokens / ADMIT_SHARE &&
 	       free_rows >= MAX(beam, job->limits.max_rows / ADMIT_SHARE);
@@ -237,6 +239,7 @@ static int admit_sentences(struct decode_job *job, struct decode_worker *w, stru
 	take_sources(job, w);
 	if (w->batch.n == 0)
 		return 0;
+	w->steps_waited = 0;
 	if (job->options->shortlist) {
 		if (find_candidates(job, w, e))
 			return e->code;

@@ -91,14 +91,26 @@ async def run_load(port, n, seconds, more=()):
 	return sorted(times), len(others)
 
 
+def tree_seconds(pid):
+	"""Processor time of the server's processes."""
+	ticks = 0
+	for p in [pid, *children(pid)]:
+		with open(f"/proc/{p}/stat") as f:
+			fields = f.read().rsplit(")", 1)[1].split()
+		ticks += int(fields[11]) + int(fields[12])
+	return ticks / os.sysconf("SC_CLK_TCK")
+
+
 def measure():
-	print("clients  build  requests/s  p50 ms  p95 ms  p99 ms  documents")
+	print("clients  build  requests/s  p50 ms  p95 ms  p99 ms  documents  CPU ms a request")
 	for n in [int(x) for x in args.clients.split(",")]:
 		for i, build in enumerate(args.builds):
 			server, port = start(build)
+			used = tree_seconds(server.pid)
 			times, others = asyncio.run(run_load(port, n, args.seconds))
 			at = [1000 * times[int(q * (len(times) - 1))] for q in (0.5, 0.95, 0.99)]
-			print(f"{n:7}  {i + 1:5}  {len(times) / args.seconds:10.1f}  {at[0]:6.1f}  {at[1]:6.1f}  {at[2]:6.1f}  {others:9}", flush=True)
+			used = 1000 * (tree_seconds(server.pid) - used) / len(times)
+			print(f"{n:7}  {i + 1:5}  {len(times) / args.seconds:10.1f}  {at[0]:6.1f}  {at[1]:6.1f}  {at[2]:6.1f}  {others:9}  {used:16.1f}", flush=True)
 			server.terminate()
 			server.wait()
 
