@@ -271,10 +271,13 @@ static void check_connections(struct server_loop *l, double now)
 	l->has_unsent = false;
 	for (size_t i = 0; i < SERVER_MAX_CONNECTIONS; i++) {
 		struct connection *c = &l->connections[i];
-		const bool was_unread = c->is_unread;
+		const bool was_unread = c->is_unread,
+			   was_first = c->state == CONNECTION_WAITING && c->answer.then;
 
 		connection_check(l->state, c, now);
-		l->has_unsent |= was_unread && c->state == CONNECTION_WAITING;
+		/* a request that had come before, or the texts of a second model */
+		l->has_unsent |= c->state == CONNECTION_WAITING &&
+				 (was_unread || (was_first && !c->answer.then));
 		if (l->state->is_ending && c->state == CONNECTION_READING && !c->in.len &&
 		    (c->began > 0 || now > l->end_at - SERVER_END_S + SERVER_FRESH_S))
 			connection_close(l->state, c);

@@ -58,6 +58,8 @@ one=$(sed -n 1p "$tmp/batch")
 two=$(sed -n 2p "$tmp/batch")
 first=$(sed -n 1p "$tmp/text")
 second=$(sed -n 2p "$tmp/text")
+printf '%s\n' "$first" >"$tmp/one"
+printf '%s\tntk\n' "${first%% *}" >"$tmp/terms"
 quoted() { printf '%s' "$1" | sed 's/\\/\\\\/g; s/"/\\"/g; s/\//\\\//g'; }
 # plain JSON, however a slash and CR are written
 unslash() { sed 's/\\\//\//g; s/\\u000d/\\r/g'; }
@@ -253,6 +255,47 @@ says "metrics: a key" 0 '^200 ' ask /metrics -H 'Authorization: Bearer correct-k
 says "a limit of characters" 0 '^400 .*at most 50' ask /translate -d "q=$(head -c 60 /dev/zero | tr '\0' a)" -d source=en -d target=de -d api_key=correct-key
 says "CORS" 0 'Access-Control-Allow-Origin: https://example.org' curl -sS -m 20 -D - -o "$tmp/body" -X OPTIONS "http://127.0.0.1:$port/translate"
 stop "SIGTERM ends the second server"
+
+# ---- keys that are read again; characters by key ----
+printf 'correct-key\n' >"$tmp/keys"
+serve "$@" --key-file "$tmp/keys" --glossary first="$tmp/terms" --glossary fr-de:other="$tmp/nothing"
+says "usage of a new key" 0 '^200 ."character_count":0,' ask /v2/usage -H 'Authorization: DeepL-Auth-Key correct-key'
+ask /translate --data-urlencode q=abcde -d source=en -d target=de -d api_key=correct-key >/dev/null
+same "usage counts characters" "$(ask /v2/usage -H 'Authorization: DeepL-Auth-Key correct-key' | grep -o 'count":[0-9]*')" 'count":5'
+printf 'another-key\ncorrect-key\n' >"$tmp/keys"
+kill -HUP "$server"
+for _ in $(seq 100); do ask /languages >/dev/null; ask /v2/usage -H 'Authorization: DeepL-Auth-Key another-key' | grep -q ^200 && break; sleep 0.1; done
+same "SIGHUP reads keys: the count stays" "$(ask /v2/usage -H 'Authorization: DeepL-Auth-Key correct-key' | grep -o 'count":[0-9]*')" 'count":5'
+ask /metrics -H 'Authorization: Bearer another-key' >"$tmp/metrics"
+holds "metrics count by number of the key" '^werkbank_key_characters_total\{key="2"\} 5' "$tmp/metrics"
+same "metrics show no key" "$(grep -c 'correct-key' "$tmp/metrics")" 0
+chmod 644 "$tmp/keys"
+kill -HUP "$server"
+for _ in $(seq 100); do grep -q 'old keys stay' "$tmp/log" && break; sleep 0.1; done
+holds "a key file with wrong rights: the old keys stay" 'chmod o-rw,g-w .*the old keys stay' "$tmp/log"
+
+# ---- glossaries ----
+key='-d api_key=another-key'
+want() { ask /translate --data-urlencode "q=$first" -d source=en -d target=de "$@" $key; }
+says "a glossary gives its term" 0 '^200 .*ntk' want -d glossary=first
+same "... bit for bit as --terms" "$(want -d glossary=first | sed 's/^200 //' | unslash)" "{\"translatedText\":\"$("$wb" translate --quiet --model "$tmp/model" "$@" --terms "$tmp/terms" "$tmp/one" 2>/dev/null)\"}"
+same "without it: the plain translation" "$(want | unslash)" "200 {\"translatedText\":\"$(quoted "$one" | unslash)\"}"
+says "a glossary of other languages is not there" 0 '^400 .*no glossary other' want -d glossary=other
+says "DeepL: glossaries" 0 '"glossary_id":"first","name":"first","ready":true,"source_lang":"en","target_lang":"de","creation_time":"20.*Z","entry_count":1' ask /v2/glossaries -H 'Authorization: DeepL-Auth-Key another-key'
+says "DeepL: a glossary" 0 '^200 .*ntk' ask /v2/translate --data-urlencode "text=$first" -d target_lang=DE -d source_lang=EN -d glossary_id=first -H 'Authorization: DeepL-Auth-Key another-key'
+says "DeepL: another glossary" 0 '^404 ' ask /v2/translate -d text=a -d target_lang=DE -d glossary_id=x -H 'Authorization: DeepL-Auth-Key another-key'
+stop "SIGTERM ends the server with keys"
+says "a glossary without a file" 64 'is not NAME=FILE' "$wb" serve --listen 127.0.0.1:0 --model "$tmp/model" --glossary x
+
+# ---- a third language between two models ----
+serve "$@" de-fr="$tmp/model"
+same "languages by way of a third one" "$(ask /languages)" '200 [{"code":"en","name":"English","targets":["de","fr"]},{"code":"de","name":"German","targets":["fr"]}]'
+same "a translation by two models" "$(ask /translate --data-urlencode "q=$first" -d source=en -d target=fr | sed 's/^200 //' | unslash)" "{\"translatedText\":\"$("$wb" translate --quiet --model "$tmp/model" "$@" "$tmp/one" 2>/dev/null | "$wb" translate --quiet --model "$tmp/model" "$@" 2>/dev/null)\"}"
+says "DeepL: the same" 0 '^200 .*"detected_source_language":"EN"' ask /v2/translate -d text=a -d target_lang=FR -d source_lang=EN
+stop "SIGTERM ends the server of two models"
+serve "$@" --no-pivot de-fr="$tmp/model"
+says "--no-pivot" 0 '^400 .*en to fr is not supported' ask /translate -d q=a -d source=en -d target=fr
+stop "SIGTERM ends the server without pivot"
 
 # ---- a socket of systemd, which replaces --listen ----
 "$top/tests/raw_client" listen "$tmp/port" "$top/werkbank-eval" serve --listen 192.0.2.1:1 --model "$tmp/model" "$@" >"$tmp/log" 2>&1 &
