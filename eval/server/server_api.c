@@ -60,7 +60,7 @@ void api_refuse(struct api_answer *a, int status, const char *fmt, ...)
 }
 
 /* Is the word one of a list with commas between them? */
-static bool is_in_list(const char *list, const char *word, size_t n_word)
+static bool is_listed_word(const char *list, const char *word, size_t n_word)
 {
 	for (size_t n; (n = strcspn(list, ", ")) > 0; list += n + strspn(list + n, ", "))
 		if (n == n_word && !strncasecmp(list, word, n))
@@ -85,7 +85,7 @@ static bool is_own_name(const struct server_state *s, const struct http_text *ho
 	snprintf(name, sizeof(name), "%.*s", (int)n, host->text + is_ipv6);
 	return !strcasecmp(name, "localhost") ||
 	       inet_pton(is_ipv6 ? AF_INET6 : AF_INET, name, number) == 1 ||
-	       (s->host_names && *name && is_in_list(s->host_names, name, n));
+	       (s->host_names && *name && is_listed_word(s->host_names, name, n));
 }
 
 void api_begin(struct server_state *s, struct api_call *call, struct api_answer *a)
@@ -108,7 +108,7 @@ void api_begin(struct server_state *s, struct api_call *call, struct api_answer 
 		a->path = routes[i].path;
 		if (s->cors && http_text_is(&r->method, "OPTIONS")) {
 			a->status = 204;
-		} else if (!is_in_list(routes[i].methods, r->method.text, r->method.n)) {
+		} else if (!is_listed_word(routes[i].methods, r->method.text, r->method.n)) {
 			a->allow = routes[i].methods;
 			api_refuse(a, 405, "%s takes %s", routes[i].path, routes[i].methods);
 		} else {

@@ -95,20 +95,26 @@ static void write_numbers(const struct server_metrics *m, const struct metrics_s
 		const char *name, *type, *help;
 		double value;
 	} rows[] = {
-		/* clang-format off */
-		{ "left_total", "counter", "Clients that left before their answer.", (double)m->left },
+		{ "left_total", "counter", "Clients that left before their answer.",
+		  (double)m->left },
 		{ "connections", "gauge", "Open connections.", (double)s->n_connections },
-		{ "requests_in_flight", "gauge", "Translation requests without an answer.", queue_n_jobs(s->queue) },
-		{ "queue_characters", "gauge", "Characters that wait for a decoder.", (double)queue_waiting_chars(s->queue) },
-		{ "queue_seconds_total", "counter", "Seconds that requests waited for their first text.", c->wait_s },
-		{ "queued_requests_total", "counter", "Requests of which a text was sent to a decoder.", (double)c->waited },
+		{ "requests_in_flight", "gauge", "Translation requests without an answer.",
+		  queue_n_jobs(s->queue) },
+		{ "queue_characters", "gauge", "Characters that wait for a decoder.",
+		  (double)queue_waiting_chars(s->queue) },
+		{ "queue_seconds_total", "counter",
+		  "Seconds that requests waited for their first text.", c->wait_s },
+		{ "queued_requests_total", "counter",
+		  "Requests of which a text was sent to a decoder.", (double)c->waited },
 		{ "texts_total", "counter", "Texts that were translated.", (double)c->texts },
 		{ "text_seconds_total", "counter", "Seconds of all texts in decoders.", c->text_s },
-		{ "characters_total", "counter", "Characters that were translated.", (double)c->chars },
-		{ "source_tokens_total", "counter", "Tokens of the texts.", (double)c->source_tokens },
-		{ "target_tokens_total", "counter", "Tokens of the translations.", (double)c->target_tokens },
+		{ "characters_total", "counter", "Characters that were translated.",
+		  (double)c->chars },
+		{ "source_tokens_total", "counter", "Tokens of the texts.",
+		  (double)c->source_tokens },
+		{ "target_tokens_total", "counter", "Tokens of the translations.",
+		  (double)c->target_tokens },
 		{ "uptime_seconds", "gauge", "Seconds since the start.", s->now - m->started },
-		/* clang-format on */
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {

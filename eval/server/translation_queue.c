@@ -232,7 +232,8 @@ static struct translation_job *next_turn(struct translation_queue *q, int model)
 	for (struct translation_job *job = q->first; job; job = job->next_job) {
 		double served;
 
-		if (job->next == job->n || job->kind.model != model)
+		if (job->next == job->n || job->kind.model != model ||
+		    job->n_in_flight >= QUEUE_JOB_TEXTS)
 			continue;
 		served = find_client(q, job->client)->served;
 		if (!best || served < least ||

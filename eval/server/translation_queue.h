@@ -25,6 +25,7 @@
 #include "share/format/json.h"
 
 #define QUEUE_FLIGHT_TEXTS  64	 /* texts that a decoder has … */
+#define QUEUE_JOB_TEXTS	    16	 /* … those of one request: steps of a full decoder are slow */
 #define QUEUE_FLIGHT_CHARS  8192 /* … and their characters; a longer text goes alone */
 #define QUEUE_MAX_BEST	    64	 /* translations of a text */
 #define QUEUE_GLOSSARY_NAME 64	 /* bytes, with the NUL */

@@ -590,7 +590,7 @@ static int serve_requests(const struct serve_context *s, struct err *e)
 {
 	struct buf text = { 0 };
 	struct lines in;
-	int rc, got = -1; /* what lines_next() returned for a line without answer; -1: there is none */
+	int rc, got = -1; /* of lines_next() for a line without answer; -1: there is none */
 
 	if (lines_open(&in, NULL, e))
 		return e->code;
