@@ -425,6 +425,9 @@ void queue_return(struct translation_queue *q, struct queue_flight *f)
 			x->state = TEXT_DONE;
 			fail_job(q, job, "this text ended the decoder");
 		} else {
+			/* its turn comes again, before that of later requests */
+			job->served -= (double)x->n_chars + 1;
+			find_client(q, job->client)->served -= (double)x->n_chars + 1;
 			x->state = TEXT_WAITS;
 			job->next = MIN(job->next, t->index);
 			q->waiting += x->n_chars;
