@@ -23,6 +23,7 @@
 #	mutants		small mistakes in GPU code must be noticed
 #	fuzz		libFuzzer on every reader, FUZZ_SECONDS (60) each
 #	readers		our readers against those of other programs, 10,000 mutants each; needs python3
+#	serve		the server under load with killed decoders and reloads, SERVE_MINUTES (15); needs python3
 #	coverage	lines that the C tests run, by room
 #	valgrind	the C tests under memcheck
 set -u
@@ -153,6 +154,14 @@ night_fuzz() {
 	full_tree || return 0
 	part fuzz part_make full fuzz
 }
+night_serve() {
+	local work=$logs/serve
+	command -v python3 >/dev/null || { part_skip serve "it needs python3"; return 0; }
+	full_tree || return 0
+	mkdir -p "$work"
+	part serve-model sh -c "cd '$work' && printf '[recipe]\ninclude = demo\n[train]\nsteps = 300\n' >serve.ini && '$logs/full/werkbank' prep serve.ini && '$logs/full/werkbank' train serve.ini --run serve" || return 0
+	part serve sh -c "cd '$work' && python3 $here/tests/peers/serve_load.py \"\$(ls -d werkbank.d/runs/serve/checkpoints/[0-9]* | sort -V | tail -n 1)\" werkbank.d/corpora/serve/test.en '$logs/full' --minutes ${SERVE_MINUTES:-15}"
+}
 night_readers() {
 	local python=$logs/python
 	command -v python3 >/dev/null || { part_skip readers "it needs python3"; return 0; }
@@ -172,7 +181,7 @@ night_valgrind() {
 		--suppressions=$here/tests/valgrind.supp --leak-check=full --error-exitcode=99 tests/run"
 }
 
-all='long sanitizers threads clang cuda cudasim hosts signals elastic faults injected slurm distcheck package reproducible tutorial kills mutants fuzz readers coverage valgrind'
+all='long sanitizers threads clang cuda cudasim hosts signals elastic faults injected slurm distcheck package reproducible tutorial kills mutants fuzz readers serve coverage valgrind'
 [ $# -gt 0 ] || eval "set -- $all"
 [ -x configure ] || ./autogen.sh >/dev/null
 for name; do

@@ -154,8 +154,7 @@ static int by_length(const void *a, const void *b)
 	return x->index > y->index ? 1 : -1;
 }
 
-/* The result of a source without tokens: one empty hypothesis. */
-static int empty_result(const struct decode_options *o, struct decode_result *result, struct err *e)
+int decode_empty_result(const struct decode_options *o, struct decode_result *result, struct err *e)
 {
 	result->hypotheses = mem_alloc(1, sizeof(*result->hypotheses), e);
 	if (!result->hypotheses)
@@ -204,7 +203,8 @@ static int decode_in_parallel(struct decode_job *job, struct err *e)
 	for (size_t i = 0; i < job->n_sorted; i++)
 		tokens += job->sorted[i].n + 1;
 	tokens = CEIL_DIV(tokens * job->options->beam, n);
-	job->max_tokens = (int32_t)MIN(job->max_tokens, tokens);
+	if (!job->feed)
+		job->max_tokens = (int32_t)MIN(job->max_tokens, tokens);
 	decode_stream_limits(job);
 	slots = mem_alloc((size_t)flow.n_slots, sizeof(*slots), e);
 	if (!slots)
@@ -215,8 +215,10 @@ static int decode_in_parallel(struct decode_job *job, struct err *e)
 	return rc;
 }
 
-static int decode_serially(struct decode_job *job, struct err *e)
+int decode_run_streams(struct decode_job *job, struct err *e)
 {
+	if (job->is_parallel)
+		return decode_in_parallel(job, e);
 	decode_stream_limits(job);
 	return decode_stream_run(job, &job->decoder->main_worker, e);
 }
@@ -241,16 +243,16 @@ int decoder_run(struct decoder *d, const struct decode_options *o,
 	for (size_t i = 0; i < n && !rc; i++) {
 		results[i].truncated = sources[i].n > d->capacity - 1;
 		if (sources[i].n == 0)
-			rc = empty_result(o, &results[i], e);
+			rc = decode_empty_result(o, &results[i], e);
 		else
 			sorted[job.n_sorted++] =
-				(struct sorted_source){ MIN(sources[i].n, d->capacity - 1), i };
+				(struct sorted_source){ MIN(sources[i].n, d->capacity - 1), i,
+							NULL };
 	}
 	qsort(sorted, job.n_sorted, sizeof(*sorted), by_length);
-	if (!rc && d->n_workers > 1 && job.n_sorted >= 2 * (size_t)d->n_workers)
-		rc = decode_in_parallel(&job, e);
-	else if (!rc && job.n_sorted)
-		rc = decode_serially(&job, e);
+	job.is_parallel = d->n_workers > 1 && job.n_sorted >= 2 * (size_t)d->n_workers;
+	if (!rc && job.n_sorted)
+		rc = decode_run_streams(&job, e);
 	pthread_mutex_destroy(&job.lock);
 	free(sorted);
 	if (rc)

@@ -157,6 +157,38 @@ int decoder_run(struct decoder *d, const struct decode_options *o,
 
 void decode_results_free(struct decode_result *results, size_t n);
 
+/* A source that may join while others are being decoded. The caller keeps it until its result. */
+struct decode_fed {
+	struct decode_source source;
+	const struct decode_constraint *constraint; /* borrowed; NULL: none */
+	int32_t n_best;				    /* 1 .. beam */
+	bool is_cancelled; /* set by more(): the source is dropped before the next step */
+};
+
+struct decode_job;
+
+/* Where sources come from and results go. Both are called by one thread at a time, between steps. */
+struct decode_feed {
+	void *context;
+	/* Adds the sources that have come, by decoder_feed(). Must not wait. */
+	int (*more)(void *context, struct decode_job *job, struct err *e);
+	/* Takes the result, which the callee owns then. NULL: the source was cancelled. */
+	int (*done)(void *context, struct decode_fed *fed, struct decode_result *result,
+		    struct err *e);
+};
+
+/*
+ * Decodes the sources that more() adds, in their order, until none is left and more() adds none. Each gets the result
+ * that decoder_run() gives. o->constraints must be set, to anything, if a source may have a constraint. After a
+ * failure sources without result remain the caller's.
+ */
+int decoder_run_feed(struct decoder *d, const struct decode_options *o,
+		     const struct decode_feed *feed, struct err *e);
+/* For more(): how many further sources the streams can use soon; those that come later may overtake the rest. */
+size_t decoder_feed_room(const struct decode_job *job);
+/* For more(): adds a source. */
+int decoder_feed(struct decode_job *job, struct decode_fed *fed, struct err *e);
+
 /* A word that can follow the beginning of a translation. */
 struct decode_alternative {
 	int32_t *

@@ -12,16 +12,18 @@
 #include "eval/decode/incremental.h"
 #include "eval/decode/shortlist_candidates.h"
 
-/* A source and its index in the caller's list. */
+/* A source and its index in the caller's list, or the source of a feed. */
 struct sorted_source {
 	int32_t n; /* tokens that are translated */
 	size_t index;
+	struct decode_fed *fed; /* borrowed; NULL without a feed */
 };
 
 /* A sentence that is being decoded. */
 struct decode_slot {
-	struct beam *beam;		    /* owned; NULL: the slot is free */
-	const struct sorted_source *source; /* borrowed */
+	struct beam *beam; /* owned; NULL: the slot is free */
+	struct sorted_source source;
+	bool is_cancelled;
 };
 
 /* Runs one stream of sentences, with one incremental decoder per model. */
@@ -35,6 +37,7 @@ struct decode_worker {
 	struct decode_slot *slots; /* (cap_slots) owned */
 	size_t cap_slots;
 	int32_t n_sentences, tokens;	    /* in slots, and their source tokens */
+	int32_t steps_waited;		    /* that sources of a feed have waited to join */
 	int32_t *new_slots;		    /* (cap_rows) slots of the batch's sentences */
 	struct incremental_rows rows, next; /* (cap_rows) of this step and of the next one */
 	struct incremental_output found;    /* (cap_rows, INCREMENTAL_MAX_K) */
@@ -67,21 +70,54 @@ struct decode_job {
 	const struct decode_options *options;
 	const struct decode_source *sources;
 	struct decode_result *results;
-	const struct sorted_source *sorted; /* (n_sorted) by falling length */
+	const struct sorted_source
+		*sorted; /* (n_sorted) by falling length, or as a feed adds them */
 	size_t n_sorted;
-	pthread_mutex_t lock; /* guards n_taken */
+	pthread_mutex_t lock; /* guards n_taken and the state of the feed */
 	size_t n_taken;	      /* sources that a stream has taken */
 	int32_t n_started;    /* streams, by decode_in_parallel() */
 	/* of one stream */
 	int32_t max_tokens; /* source tokens times beam */
 	int32_t max_rows;
 	struct incremental_options limits;
+	/* with a feed */
+	const struct decode_feed *feed; /* borrowed; NULL: the sources are known */
+	struct sorted_source *waiting;	/* (cap_waiting) owned: memory of sorted */
+	size_t cap_waiting;
+	pthread_cond_t has_news; /* for streams that wait for sources */
+	int32_t n_streams, n_idle;
+	bool is_parallel; /* all workers decode, each with one thread */
+	bool is_over;	  /* the streams end: nothing is left, or one has failed */
 };
 
 /* Sets the limits of a stream from max_tokens and the sources, of which there is at least one. */
 void decode_stream_limits(struct decode_job *job);
+/* decode.c: decodes with the main worker, or with all workers if job->is_parallel. */
+int decode_run_streams(struct decode_job *job, struct err *e);
+/* The result of a source without tokens: one empty hypothesis. */
+int decode_empty_result(const struct decode_options *o, struct decode_result *result,
+			struct err *e);
 /* Decodes sentences until no source is left. */
 int decode_stream_run(struct decode_job *job, struct decode_worker *w, struct err *e);
+
+/* ---- decode_feed.c, for streams with a feed ---- */
+
+void decode_feed_begin_stream(struct decode_job *job);
+/* Lets sources be added, and marks slots whose source was cancelled. */
+int decode_feed_update(struct decode_job *job, struct decode_worker *w, struct err *e);
+/* How many of the waiting sources one stream may take; the lock is held. */
+size_t decode_feed_share(const struct decode_job *job);
+/* Is it time to let waiting sources join the n sentences of a stream, which has let them wait for some steps? */
+bool decode_feed_admits(const struct decode_job *job, int32_t n, int32_t steps);
+/* The serial stream must end, because enough sources for all workers wait. */
+bool decode_feed_wants_workers(const struct decode_job *job);
+/* Hands the result over. NULL: the source was cancelled. */
+int decode_feed_finish(struct decode_job *job, struct decode_fed *fed, struct decode_result *result,
+		       struct err *e);
+/* A stream without sentences waits for sources. False: all streams end. */
+bool decode_feed_wait(struct decode_job *job);
+/* All streams end. */
+void decode_feed_end(struct decode_job *job);
 
 /*
  * decode_worker.c: a worker with a decoder for each of n borrowed models, for sources of up to capacity

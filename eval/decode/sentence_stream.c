@@ -27,6 +27,9 @@
 #define MAX_FULL_ROWS	   64 /* all logits are copied to the host: 8 MB for 32,000 tokens */
 #define MAX_SHORTLIST_ROWS 64 /* few sentences have few candidates together */
 
+/* Tokens of a phrase of a constraint that a stream with a feed has room for. */
+#define MAX_PHRASE_STEPS 64
+
 /* Encoding few sentences takes about as long as a step, so room for several is awaited. */
 #define ADMIT_SHARE 4
 
@@ -44,23 +47,46 @@ static bool needs_all_tokens(const struct decode_options *o, int32_t n_models)
 	return o->sample || o->constraints || o->forbid || n_models > 1 || decode_has_penalties(o);
 }
 
-static const struct decode_constraint *constraint_of(const struct decode_options *o, size_t source)
+static const struct decode_constraint *constraint_of(const struct decode_job *job,
+						     const struct sorted_source *source)
 {
-	return o->constraints ? &o->constraints[source] : NULL;
+	const struct decode_options *o = job->options;
+
+	if (job->feed)
+		return source->fed->constraint;
+	return o->constraints ? &o->constraints[source->index] : NULL;
+}
+
+static const int32_t *source_ids(const struct decode_job *job, const struct sorted_source *source)
+{
+	return job->feed ? source->fed->source.ids : job->sources[source->index].ids;
 }
 
 /* The greatest number of target tokens of a sorted source. */
 static int32_t longest_target(const struct decode_job *job, const struct sorted_source *source)
 {
 	const struct decode_options *o = job->options;
-	const struct decode_constraint *c = constraint_of(o, source->index);
+	const struct decode_constraint *c = constraint_of(job, source);
 
 	return MIN(max_length(o, source->n) + (job->decoder->first_token != TOKEN_PAD) +
 			   (c ? c->n_prefix + beam_phrase_tokens(c, UINT32_MAX) : 0),
-		   job->decoder->longest);
+		   job->feed ? job->limits.max_steps : job->decoder->longest);
 }
 
 /* ---- limits ---------------------------------------------------------------- */
+
+/* Sources of a feed may have any length; the cache grows when they come. */
+static void limit_fed_stream(struct decode_job *job)
+{
+	struct incremental_options *limits = &job->limits;
+
+	limits->max_source = job->decoder->capacity;
+	limits->max_steps =
+		MIN(job->decoder->longest, max_length(job->options, job->decoder->capacity) +
+						   DECODE_MAX_PHRASES * MAX_PHRASE_STEPS);
+	limits->max_rows = job->max_rows;
+	limits->cache_rows = limits->max_source + 8 * limits->max_rows;
+}
 
 void decode_stream_limits(struct decode_job *job)
 {
@@ -74,8 +100,12 @@ void decode_stream_limits(struct decode_job *job)
 	job->max_rows = MAX(o->beam, MIN(row_limit, o->decode_tokens / 8));
 	*limits = (struct incremental_options){
 		.all = needs_all_tokens(o, job->decoder->n_models),
-		.max_source = job->sorted[0].n + 1,
 	};
+	if (job->feed) {
+		limit_fed_stream(job);
+		return;
+	}
+	limits->max_source = job->sorted[0].n + 1;
 	/* the shortest sources, from the end, show how many fit at the same time */
 	for (size_t i = job->n_sorted; i-- > 0;) {
 		const int64_t n = job->sorted[i].n + 1;
@@ -100,8 +130,12 @@ static bool may_admit(const struct decode_job *job, const struct decode_worker *
 	const int32_t beam = job->options->beam, free_tokens = job->max_tokens - w->tokens * beam,
 		      free_rows = job->limits.max_rows - w->n_sentences * beam;
 
+	if (job->feed && decode_feed_wants_workers(job))
+		return false;
 	if (w->n_sentences == 0)
 		return true;
+	if (job->feed && !decode_feed_admits(job, w->n_sentences, w->steps_waited))
+		return false;
 	return !job->options->shortlist && !job->options->whole_batches &&
 	       free_tokens >= job->max_tokens / ADMIT_SHARE &&
 	       free_rows >= MAX(beam, job->limits.max_rows / ADMIT_SHARE);
@@ -120,25 +154,28 @@ static bool source_fits(const struct decode_job *job, const struct decode_worker
 	       (all_tokens * beam <= job->max_tokens && sentences * beam <= job->limits.max_rows);
 }
 
-/* Moves waiting sources, as many as fit, to w->batch, and chooses their slots. */
+/* Moves waiting sources, as many as fit, to w->batch and to their slots. */
 static void take_sources(struct decode_job *job, struct decode_worker *w)
 {
+	size_t most;
 	int32_t slot = 0;
 
 	batch_clear(&w->batch);
 	pthread_mutex_lock(&job->lock);
-	while (job->n_taken < job->n_sorted) {
+	most = job->feed ? decode_feed_share(job) : job->n_sorted;
+	for (; most && job->n_taken < job->n_sorted; most--) {
 		const struct sorted_source *source = &job->sorted[job->n_taken];
 		bool is_added;
 
 		if (!source_fits(job, w, source->n + 1))
 			break;
-		is_added = batch_add(&w->batch, (int64_t)job->n_taken,
-				     job->sources[source->index].ids, source->n, NULL, 0);
+		is_added = batch_add(&w->batch, (int64_t)job->n_taken, source_ids(job, source),
+				     source->n, NULL, 0);
 		assert(is_added);
 		(void)is_added;
 		while (w->slots[slot].beam)
 			slot++;
+		w->slots[slot].source = *source;
 		w->new_slots[w->batch.n - 1] = slot++;
 		job->n_taken++;
 	}
@@ -157,16 +194,17 @@ static void drop_sources(struct decode_job *job)
 static int start_sentence(const struct decode_job *job, struct decode_worker *w, int32_t i,
 			  struct err *e)
 {
-	const struct sorted_source *source = &job->sorted[w->batch.pair[i]];
-	const struct decode_constraint *constraint = constraint_of(job->options, source->index);
 	const int32_t slot = w->new_slots[i], r = w->rows.n;
+	const struct sorted_source *source = &w->slots[slot].source;
+	const struct decode_constraint *constraint = constraint_of(job, source);
+	struct decode_options o = *job->options;
 
-	w->slots[slot] = (struct decode_slot){
-		.beam = beam_new(job->options, constraint,
-				 constraint ? constraint->number : source->index,
-				 job->decoder->first_token, longest_target(job, source), e),
-		.source = source,
-	};
+	if (job->feed)
+		o.n_best = source->fed->n_best;
+	w->slots[slot].is_cancelled = false;
+	w->slots[slot].beam =
+		beam_new(&o, constraint, constraint ? constraint->number : source->index,
+			 job->decoder->first_token, longest_target(job, source), e);
 	if (!w->slots[slot].beam)
 		return e->code;
 	w->n_sentences++;
@@ -185,8 +223,7 @@ static int find_candidates(const struct decode_job *job, struct decode_worker *w
 		     sizeof(*w->constraints), e))
 		return e->code;
 	for (int32_t i = 0; i < w->batch.n; i++)
-		w->constraints[i] =
-			constraint_of(job->options, job->sorted[w->batch.pair[i]].index);
+		w->constraints[i] = constraint_of(job, &w->slots[w->new_slots[i]].source);
 	return shortlist_candidates_find(&w->candidates, job->options->shortlist,
 					 model_get_shape(w->model)->vocabulary, &w->batch,
 					 w->constraints, e);
@@ -203,6 +240,7 @@ static int admit_sentences(struct decode_job *job, struct decode_worker *w, stru
 	take_sources(job, w);
 	if (w->batch.n == 0)
 		return 0;
+	w->steps_waited = 0;
 	if (job->options->shortlist) {
 		if (find_candidates(job, w, e))
 			return e->code;
@@ -220,18 +258,32 @@ static int admit_sentences(struct decode_job *job, struct decode_worker *w, stru
 
 /* ---- steps ------------------------------------------------------------------- */
 
+/* Stores the result of a slot, or hands it to the feed. */
+static int keep_result(struct decode_job *job, const struct decode_slot *s, struct err *e)
+{
+	struct decode_result result = { .n = 0 };
+
+	if (!job->feed)
+		return beam_result(s->beam, &job->results[s->source.index], e);
+	if (s->is_cancelled)
+		return decode_feed_finish(job, s->source.fed, NULL, e);
+	if (beam_result(s->beam, &result, e))
+		return e->code;
+	return decode_feed_finish(job, s->source.fed, &result, e);
+}
+
 /* A search is over: stores its result and frees its slot. */
-static int end_sentence(const struct decode_job *job, struct decode_worker *w, int32_t slot,
+static int end_sentence(struct decode_job *job, struct decode_worker *w, int32_t slot,
 			struct err *e)
 {
 	struct decode_slot *s = &w->slots[slot];
 
-	if (beam_result(s->beam, &job->results[s->source->index], e))
+	if (keep_result(job, s, e))
 		return e->code;
 	for (int32_t i = 0; i < w->n_models; i++)
 		incremental_remove(w->decoders[i], slot);
 	w->n_sentences--;
-	w->tokens -= s->source->n + 1;
+	w->tokens -= s->source.n + 1;
 	beam_free(s->beam);
 	s->beam = NULL;
 	return 0;
@@ -264,12 +316,14 @@ static struct beam_scores view_sentence_rows(struct decode_worker *d, const int3
 }
 
 /* Advances the search of the rows first ... end - 1 and adds their successors to w->next. */
-static int advance_sentence(const struct decode_job *job, struct decode_worker *w, int32_t first,
+static int advance_sentence(struct decode_job *job, struct decode_worker *w, int32_t first,
 			    const struct beam_scores *scores, struct err *e)
 {
 	const int32_t slot = w->rows.sentence[first];
 	struct beam_live live;
 
+	if (w->slots[slot].is_cancelled)
+		return end_sentence(job, w, slot, e);
 	if (beam_advance(w->slots[slot].beam, scores, &live, e))
 		return e->code;
 	for (int32_t i = 0; i < live.n; i++) {
@@ -281,7 +335,7 @@ static int advance_sentence(const struct decode_job *job, struct decode_worker *
 }
 
 /* One step of all sentences. */
-static int step_sentences(const struct decode_job *job, struct decode_worker *w, struct err *e)
+static int step_sentences(struct decode_job *job, struct decode_worker *w, struct err *e)
 {
 	const struct decode_options *o = job->options;
 	const int32_t k = MIN(beam_width(o), model_get_shape(w->model)->real_vocabulary);
@@ -319,13 +373,21 @@ int decode_stream_run(struct decode_job *job, struct decode_worker *w, struct er
 	for (int32_t i = 0; i < n_slots && !rc; i++)
 		w->slots[i].beam = NULL;
 	w->rows.n = w->n_sentences = w->tokens = 0;
+	if (job->feed)
+		decode_feed_begin_stream(job);
 	while (!rc) {
-		rc = admit_sentences(job, w, e);
-		if (rc || w->rows.n == 0)
+		if (job->feed)
+			rc = decode_feed_update(job, w, e);
+		if (!rc)
+			rc = admit_sentences(job, w, e);
+		if (!rc && w->rows.n)
+			rc = step_sentences(job, w, e);
+		else if (rc || !job->feed || !decode_feed_wait(job))
 			break;
-		rc = step_sentences(job, w, e);
 	}
-	if (rc)
+	if (rc && job->feed)
+		decode_feed_end(job);
+	else if (rc)
 		drop_sources(job);
 	for (int32_t i = 0; w->n_sentences > 0 && i < n_slots; i++) {
 		beam_free(w->slots[i].beam);

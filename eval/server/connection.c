@@ -61,6 +61,12 @@ static void write_answer_head(const struct server_state *s, struct connection *c
 		buf_printf(&c->out, "Content-Type: %s\r\nContent-Length: %zu\r\n", a->type,
 			   a->body.len);
 	buf_add_str(&c->out, "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n");
+	if (a->is_page)
+		buf_add_str(&c->out,
+			    "Content-Security-Policy: default-src 'none'; script-src 'self'; "
+			    "style-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; "
+			    "form-action 'none'; frame-ancestors 'none'\r\n"
+			    "Referrer-Policy: no-referrer\r\n");
 	if (a->allow)
 		buf_printf(&c->out, "Allow: %s\r\n", a->allow);
 	if (a->status == 429 || a->status == 503)
@@ -87,7 +93,8 @@ static void begin_answer(struct server_state *s, struct connection *c, double no
 	if (c->answer.body.failed)
 		api_refuse(&c->answer, 500, "no memory for the answer");
 	write_answer_head(s, c);
-	buf_add(&c->out, c->answer.body.data, c->answer.body.len);
+	if (!c->is_head)
+		buf_add(&c->out, c->answer.body.data, c->answer.body.len);
 	metrics_count_answer(&s->metrics, c->answer.path ? c->answer.path : "other",
 			     c->answer.status);
 	api_answer_free(s, &c->answer);
@@ -160,6 +167,7 @@ static void take_request(struct server_state *s, struct connection *c, double no
 	if (is_read)
 		body = read_body(&r, c->in.data + c->head_bytes, c->body_bytes, &c->answer);
 	c->keeps_open = r.keeps_open;
+	c->is_head = http_text_is(&r.method, "HEAD");
 	call.body = body;
 	if (body)
 		api_begin(s, &call, &c->answer);
@@ -241,6 +249,7 @@ static void read_client_bytes(struct server_state *s, struct connection *c, doub
 static void end_answer(struct connection *c, double now)
 {
 	buf_free(&c->out);
+	c->is_head = false;
 	if (!c->keeps_open) {
 		shutdown(c->fd, SHUT_WR);
 		c->state = CONNECTION_DRAINING;
@@ -289,8 +298,8 @@ void connection_check(struct server_state *s, struct connection *c, double now)
 		c->is_unread = false;
 		read_request(s, c, c->in.len, now);
 	} else if (c->state == CONNECTION_WAITING && queue_job_is_done(c->answer.job)) {
-		api_finish(s, &c->answer, now);
-		begin_answer(s, c, now);
+		if (api_finish(s, &c->answer, now))
+			begin_answer(s, c, now);
 	} else if (c->state == CONNECTION_READING && c->in.len && now >= c->deadline) {
 		s->metrics.refused[REFUSED_slow]++;
 		connection_refuse(s, c, 408, "the request took too long to arrive", now);

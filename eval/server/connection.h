@@ -39,6 +39,7 @@ struct connection {
 	size_t head_bytes, body_bytes; /* of the request; head_bytes 0: the head is incomplete */
 	bool is_unread; /* `in` has bytes of a further request, for connection_check() */
 	bool keeps_open;
+	bool is_head; /* HEAD: the answer has no body */
 	struct api_answer answer;
 };
 

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "share/base/util.h"
@@ -20,12 +21,13 @@ static void close_decoder_pipes(struct decoder_pipes *p)
 	if (p->out >= 0)
 		close(p->out);
 	buf_free(&p->received);
+	json_free(p->ready);
 	*p = (struct decoder_pipes){ .in = -1, .out = -1 };
 }
 
 void decoder_link_begin(struct decoder_link *d, int model)
 {
-	*d = (struct decoder_link){ .model = model };
+	*d = (struct decoder_link){ .flight = { .model = model } };
 	d->now = d->next = (struct decoder_pipes){ .in = -1, .out = -1 };
 }
 
@@ -44,6 +46,11 @@ void decoder_link_add(struct decoder_link *d, int in, int out, int generation)
 	fcntl(in, F_SETFL, O_NONBLOCK);
 	fcntl(out, F_SETFL, O_NONBLOCK);
 	*p = (struct decoder_pipes){ .in = in, .out = out, .generation = generation };
+}
+
+double decoder_link_busy_s(const struct decoder_link *d, double now)
+{
+	return d->busy_s + (d->flight.n ? now - d->busy_since : 0);
 }
 
 bool decoder_link_is_ready(const struct decoder_link *d)
@@ -118,6 +125,32 @@ static bool has_same_languages(struct decoder_link *d, const struct json *line)
 	return false;
 }
 
+/* The decoder that `now` is, has these glossaries. */
+static void note_glossaries(struct decoder_link *d)
+{
+	const struct json *list = json_get(d->now.ready, "glossaries");
+
+	d->n_glossaries = 0;
+	d->loaded = (int64_t)time(NULL);
+	for (const struct json *c = json_first(list); c; c = json_next(list, c)) {
+		struct link_glossary *g = &d->glossaries[d->n_glossaries];
+
+		if (d->n_glossaries == LINK_MAX_GLOSSARIES)
+			return;
+		snprintf(g->name, sizeof(g->name), "%s", json_child_key(c));
+		g->n_terms = json_integer(c, 0);
+		d->n_glossaries++;
+	}
+}
+
+const struct link_glossary *decoder_link_glossary(const struct decoder_link *d, const char *name)
+{
+	for (size_t i = 0; i < d->n_glossaries; i++)
+		if (!strcmp(d->glossaries[i].name, name))
+			return &d->glossaries[i];
+	return NULL;
+}
+
 /* The first line of a decoder. */
 static void take_ready_line(struct decoder_link *d, struct decoder_pipes *p,
 			    struct decoder_news *news)
@@ -129,6 +162,10 @@ static void take_ready_line(struct decoder_link *d, struct decoder_pipes *p,
 	if (json_boolean(json_get(line, "ready"), false)) {
 		if (has_same_languages(d, line)) {
 			p->is_ready = true;
+			p->ready = line;
+			line = NULL;
+			if (p == &d->now)
+				note_glossaries(d);
 			news->has_ready = true;
 			news->ready_generation = p->generation;
 		} else {
@@ -138,30 +175,35 @@ static void take_ready_line(struct decoder_link *d, struct decoder_pipes *p,
 	json_free(line);
 }
 
-/* The process is lost: its batch waits again. */
-static void lose_decoder(struct decoder_link *d, struct translation_queue *q)
+static void note_idle(struct decoder_link *d, double now)
+{
+	if (!d->flight.n)
+		d->busy_s += now - d->busy_since;
+}
+
+/* The process is lost: its texts wait again. */
+static void lose_decoder(struct decoder_link *d, struct translation_queue *q, double now)
 {
 	d->n_deaths++;
-	queue_return(q, &d->batch);
+	if (d->flight.n) {
+		queue_return(q, &d->flight);
+		note_idle(d, now);
+	}
 	close_decoder_pipes(&d->now);
 	buf_clear(&d->to_send);
 	d->sent = 0;
 }
 
-static void take_answer(struct decoder_link *d, struct translation_queue *q, double now,
-			struct err *e)
+static void take_answers(struct decoder_link *d, struct translation_queue *q, double now,
+			 struct err *e)
 {
 	struct json *answer;
 
-	if (!d->batch.n || !d->now.is_ready || !next_answer(&d->now, &answer))
-		return;
-	if (json_integer(json_get(answer, "id"), -1) != d->id) {
+	while (d->flight.n && d->now.is_ready && next_answer(&d->now, &answer)) {
+		queue_take(q, &d->flight, answer, now, e);
 		json_free(answer);
-		answer = NULL;
+		note_idle(d, now);
 	}
-	queue_finish(q, &d->batch, answer, e);
-	d->busy_s += now - d->sent_at;
-	json_free(answer);
 }
 
 static void send_bytes(struct decoder_link *d)
@@ -178,19 +220,28 @@ static void send_bytes(struct decoder_link *d)
 	d->sent = 0;
 }
 
-static void begin_batch(struct decoder_link *d, struct translation_queue *q, double now)
+/* Sends texts; none when another decoder waits for the end of those that this one has. */
+static void send_texts(struct decoder_link *d, struct translation_queue *q, double now)
 {
-	if (d->batch.n || !d->now.is_ready)
+	const bool was_idle = !d->flight.n;
+
+	if (!d->now.is_ready)
 		return;
-	queue_fill(q, d->model, &d->batch, now);
-	if (!d->batch.n)
-		return;
-	d->sent_at = now;
-	queue_write(&d->batch, ++d->id, &d->to_send);
-	if (d->to_send.failed) { /* no memory */
-		queue_return(q, &d->batch);
+	queue_cancel(&d->flight, &d->to_send);
+	while (!d->next.is_ready && queue_send(q, &d->flight, now, &d->to_send))
+		;
+	if (was_idle && d->flight.n)
+		d->busy_since = now;
+	if (d->to_send.failed) { /* no memory: parts of lines may be lost */
+		lose_decoder(d, q, now);
 		buf_restart(&d->to_send);
 	}
+}
+
+/* The time since which the decoder has had its oldest text. */
+static bool is_hung(const struct decoder_link *d, double now)
+{
+	return d->flight.n && now - d->flight.texts[0].sent_at > DECODER_ANSWER_S;
 }
 
 struct decoder_news decoder_link_update(struct decoder_link *d, struct translation_queue *q,
@@ -209,20 +260,21 @@ struct decoder_news decoder_link_update(struct decoder_link *d, struct translati
 		const bool is_open = read_decoder_output(&d->now);
 
 		take_ready_line(d, &d->now, &news);
-		take_answer(d, q, now, e);
-		if (d->batch.n && now - d->sent_at > DECODER_ANSWER_S) {
+		take_answers(d, q, now, e);
+		if (is_hung(d, now)) {
 			news.has_hung = true;
 			news.hung_generation = d->now.generation;
 		}
 		if (!is_open || news.has_hung)
-			lose_decoder(d, q);
+			lose_decoder(d, q, now);
 	}
-	if (!d->batch.n && d->next.out >= 0 && (d->next.is_ready || d->now.out < 0)) {
+	if (!d->flight.n && d->next.out >= 0 && (d->next.is_ready || d->now.out < 0)) {
 		close_decoder_pipes(&d->now); /* the old one ends with its input */
 		d->now = d->next;
 		d->next = (struct decoder_pipes){ .in = -1, .out = -1 };
+		note_glossaries(d);
 	}
-	begin_batch(d, q, now);
+	send_texts(d, q, now);
 	if (d->now.in >= 0)
 		send_bytes(d);
 	return news;

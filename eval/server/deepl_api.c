@@ -1,8 +1,9 @@
-/* deepl_api.c - the interface of DeepL, version 2: /v2/translate, /v2/languages, /v2/usage */
+/* deepl_api.c - the interface of DeepL, version 2: /v2/translate, /v2/languages, /v2/usage, /v2/glossaries */
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include <time.h>
 
 #include "eval/server/server_api.h"
 #include "share/base/text.h"
@@ -28,8 +29,9 @@ static const struct {
 	const char *name, *allowed; /* values between blanks */
 } deepl_needs[] = {
 	/* clang-format off */
-	{ "glossary_id", "" },
 	{ "tag_handling", "" },
+	{ "custom_instructions", "" },
+	{ "style_id", "" },
 	{ "formality", " default prefer_more prefer_less " },
 	{ "split_sentences", " 0 1 nonewlines " },
 	/* clang-format on */
@@ -93,8 +95,7 @@ void deepl_translate(struct server_state *s, struct api_call *call, struct api_a
 	}
 	if (source && !*source)
 		source = NULL;
-	a->model = api_find_model(s, source, target, &is_ambiguous);
-	if (!a->model) {
+	if (!api_choose_models(s, source, target, a, &is_ambiguous)) {
 		api_refuse(a, 400,
 			   is_ambiguous ? "Parameter 'source_lang' not specified: this server does "
 					  "not detect languages."
@@ -103,7 +104,8 @@ void deepl_translate(struct server_state *s, struct api_call *call, struct api_a
 				   : "Value for 'target_lang' not supported.");
 		return;
 	}
-	if (!check_deepl_options(call, a))
+	if (!check_deepl_options(call, a) ||
+	    !api_choose_glossary(json_text(json_get(call->body, "glossary_id"), NULL), &kind, a))
 		return;
 	read_splitting(call, &kind.is_whole, &joins_lines);
 	a->shows_chars = read_switch(call->body, "show_billed_characters");
@@ -130,8 +132,7 @@ static size_t input_chars(const struct api_answer *a, size_t input)
 		const struct layout_piece *p = &a->layout.pieces[i];
 
 		if (p->input == input)
-			n += p->n_kept +
-			     (p->unit == LAYOUT_NONE ? 0 : a->job->texts[p->unit].n_chars);
+			n += p->n_kept + p->n_chars;
 	}
 	return n;
 }
@@ -148,7 +149,7 @@ void deepl_finish(const struct server_state *s, struct api_answer *a)
 
 		layout_write(&a->layout, a->job, i, 0, &text);
 		json_open(&w, '{');
-		put_upper(&w, "detected_source_language", a->model->source);
+		put_upper(&w, "detected_source_language", a->source);
 		json_put_str(&w, "text", buf_text(&text));
 		if (a->shows_chars)
 			json_put_int(&w, "billed_characters", (int64_t)input_chars(a, i));
@@ -206,7 +207,41 @@ void deepl_usage(struct server_state *s, struct api_call *call, struct api_answe
 		return;
 	a->status = 200;
 	json_open(&w, '{');
-	json_put_int(&w, "character_count", queue_get_counts(s->queue)->chars);
+	json_put_int(&w, "character_count",
+		     s->has_keys ? s->key_chars[call->client - 1]
+				 : queue_get_counts(s->queue)->chars);
 	json_put_int(&w, "character_limit", NO_LIMIT);
+	json_close(&w, '}');
+}
+
+void deepl_glossaries(struct server_state *s, struct api_call *call, struct api_answer *a)
+{
+	struct json_writer w = { .out = &a->body };
+
+	if (!check_deepl_key(s, call, a))
+		return;
+	a->status = 200;
+	json_open(&w, '{');
+	json_put_open(&w, "glossaries", '[');
+	for (size_t i = 0; i < s->n_decoders; i++)
+		for (size_t k = 0; k < s->decoders[i].n_glossaries; k++) {
+			const struct decoder_link *d = &s->decoders[i];
+			const time_t loaded = (time_t)d->loaded;
+			char text[40] = "";
+			struct tm utc;
+
+			if (gmtime_r(&loaded, &utc))
+				strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &utc);
+			json_open(&w, '{');
+			json_put_str(&w, "glossary_id", d->glossaries[k].name);
+			json_put_str(&w, "name", d->glossaries[k].name);
+			json_put_bool(&w, "ready", true);
+			json_put_str(&w, "source_lang", d->source);
+			json_put_str(&w, "target_lang", d->target);
+			json_put_str(&w, "creation_time", text);
+			json_put_int(&w, "entry_count", d->glossaries[k].n_terms);
+			json_close(&w, '}');
+		}
+	json_close(&w, ']');
 	json_close(&w, '}');
 }

@@ -38,7 +38,7 @@ static bool choose_libre_model(const struct server_state *s, const struct api_ca
 {
 	const char *source = needed_text(call, "source", a);
 	const char *target = source ? needed_text(call, "target", a) : NULL;
-	bool is_ambiguous;
+	bool ignored;
 
 	if (!target)
 		return false;
@@ -49,8 +49,7 @@ static bool choose_libre_model(const struct server_state *s, const struct api_ca
 			   "detect languages: set source");
 		return false;
 	}
-	a->model = api_find_model(s, a->is_detected ? NULL : source, target, &is_ambiguous);
-	if (!a->model)
+	if (!api_choose_models(s, a->is_detected ? only_source(s) : source, target, a, &ignored))
 		api_refuse(a, 400, "%.40s to %.40s is not supported", source, target);
 	return a->model != NULL;
 }
@@ -79,6 +78,8 @@ void libre_translate(struct server_state *s, struct api_call *call, struct api_a
 		api_refuse(a, 400, "alternatives must be from 0 to %d", API_MAX_BEST - 1);
 		return;
 	}
+	if (!api_choose_glossary(json_text(json_get(call->body, "glossary"), NULL), &kind, a))
+		return;
 	a->n_alternatives = (int)n;
 	kind.n_best = (int)n + 1;
 	api_submit(s, call, q, "q", &kind, false, a);
@@ -88,7 +89,7 @@ static void write_detected(struct json_writer *w, const struct api_answer *a)
 {
 	json_open(w, '{');
 	json_put_int(w, "confidence", 0); /* nothing was measured: it is the only language */
-	json_put_str(w, "language", a->model->source);
+	json_put_str(w, "language", a->source);
 	json_close(w, '}');
 }
 
@@ -167,6 +168,15 @@ static bool is_first_source(const struct server_state *s, size_t i)
 	return true;
 }
 
+/* Is this the first model with its target language, which is known? */
+static bool is_first_target(const struct server_state *s, size_t i)
+{
+	for (size_t k = 0; k < i; k++)
+		if (!strcmp(s->decoders[k].target, s->decoders[i].target))
+			return false;
+	return *s->decoders[i].target;
+}
+
 void libre_languages(struct server_state *s, struct api_call *call, struct api_answer *a)
 {
 	struct json_writer w = { .out = &a->body };
@@ -183,8 +193,9 @@ void libre_languages(struct server_state *s, struct api_call *call, struct api_a
 		json_put_str(&w, "code", source);
 		json_put_str(&w, "name", language_name_of(source));
 		json_put_open(&w, "targets", '[');
-		for (size_t k = i; k < s->n_decoders; k++)
-			if (!strcmp(s->decoders[k].source, source))
+		for (size_t k = 0; k < s->n_decoders; k++)
+			if (is_first_target(s, k) &&
+			    api_has_direction(s, source, s->decoders[k].target))
 				json_str(&w, s->decoders[k].target);
 		json_close(&w, ']');
 		json_close(&w, '}');
@@ -246,6 +257,16 @@ void libre_settings(struct server_state *s, struct api_call *call, struct api_an
 	json_put_int(&w, "frontendTimeout", 500);
 	json_put_bool(&w, "apiKeys", s->has_keys);
 	json_put_bool(&w, "keyRequired", s->has_keys);
+	json_put_open(&w, "glossaries", '[');
+	for (size_t i = 0; i < s->n_decoders; i++)
+		for (size_t k = 0; k < s->decoders[i].n_glossaries; k++) {
+			json_open(&w, '{');
+			json_put_str(&w, "name", s->decoders[i].glossaries[k].name);
+			json_put_str(&w, "source", s->decoders[i].source);
+			json_put_str(&w, "target", s->decoders[i].target);
+			json_close(&w, '}');
+		}
+	json_close(&w, ']');
 	json_put_bool(&w, "suggestions", false);
 	json_put_bool(&w, "filesTranslation", false);
 	json_put_open(&w, "supportedFilesFormat", '[');

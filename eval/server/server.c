@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -52,7 +53,8 @@ struct supervisor {
 	size_t n_models;
 	struct server_child children[4 * SERVER_MAX_MODELS];
 	struct server_sockets sockets;
-	struct server_keys keys;
+	struct server_keys keys, new_keys;
+	size_t max_connections;
 	int control; /* our end */
 	pid_t listener;
 	bool was_ready; /* all models were ready once */
@@ -96,7 +98,7 @@ static int add_decoder_options(struct served_model *m, const struct conf *c, str
 
 		if (strcmp(conf_origin(c, name), "command line") != 0 ||
 		    !conf_accepts_option("translate", name) || !strcmp(name, "model") ||
-		    !strcmp(name, "run"))
+		    !strcmp(name, "run") || !strcmp(name, "glossary"))
 			continue;
 		buf_printf(&word, "--%s=", conf_dashed(name, dashed));
 		conf_value(c, name, &word);
@@ -114,6 +116,15 @@ static int add_decoder_options(struct served_model *m, const struct conf *c, str
 		if (rc)
 			return rc;
 	}
+	return 0;
+}
+
+/* Glossaries are a list: one word each. */
+static int add_glossaries(struct served_model *m, const struct conf *c, struct err *e)
+{
+	for (size_t i = 0; i < c->glossary.n; i++)
+		if (add_word(m, e, "--glossary") || add_word(m, e, c->glossary.items[i]))
+			return e->code;
 	return 0;
 }
 
@@ -142,11 +153,16 @@ static int add_model(struct supervisor *s, const char *option, const char *value
 	s->n_models++;
 	m->start_at = 0;
 	value = split_languages(m, value);
+	for (size_t i = 0; *m->source && i + 1 < s->n_models; i++)
+		if (!strcasecmp(m->source, s->models[i].source) &&
+		    !strcasecmp(m->target, s->models[i].target))
+			return err_set(e, ERR_USAGE, "two models from %s to %s: give one of them",
+				       m->source, m->target);
 	if (add_word(m, e, "/proc/self/exe") || add_word(m, e, "translate") ||
 	    add_word(m, e, "--serve") || add_word(m, e, "--quiet") || add_word(m, e, option) ||
 	    add_word(m, e, value))
 		return e->code;
-	return add_decoder_options(m, s->conf, e);
+	return add_glossaries(m, s->conf, e) ? e->code : add_decoder_options(m, s->conf, e);
 }
 
 static int list_models(struct supervisor *s, struct err *e)
@@ -327,7 +343,10 @@ static int run_listener(struct supervisor *s, int control, struct err *e)
 	state->keys = s->keys;
 	state->has_keys = s->keys.n > 0;
 	state->cors = s->conf->cors;
+	state->host_names = s->conf->host_names;
+	state->pivots = s->conf->pivot;
 	state->n_decoders = s->n_models;
+	state->max_connections = s->max_connections;
 	for (size_t i = 0; i < s->n_models; i++) {
 		decoder_link_begin(&state->decoders[i], (int)i);
 		memcpy(state->decoders[i].source, s->models[i].source, DECODER_LANGUAGE);
@@ -399,6 +418,30 @@ static bool listener_ended(struct supervisor *s, int *status)
 	return true;
 }
 
+/* Reads the key file again. Without a good one the old keys stay. */
+static void reload_keys(struct supervisor *s)
+{
+	struct server_note note = { .kind = NOTE_KEYS };
+	struct iovec parts[] = { { &note, sizeof(note) }, { &s->new_keys, sizeof(s->new_keys) } };
+	const struct msghdr m = { .msg_iov = parts, .msg_iovlen = 2 };
+	struct err fault = { 0 };
+
+	if (!s->conf->key_file)
+		return;
+	if (!server_keys_read(&s->new_keys, s->conf->key_file, &fault) &&
+	    sendmsg(s->control, &m, MSG_NOSIGNAL) < 0)
+		err_set_errno(&fault, ERR_INTERNAL, "the listener cannot be reached");
+	if (fault.code)
+		fprintf(stderr, "werkbank serve: %s: the old keys stay\n", fault.text);
+}
+
+static void reload(struct supervisor *s)
+{
+	reload_keys(s);
+	for (size_t i = 0; i < s->n_models; i++)
+		s->models[i].start_at = 0;
+}
+
 static int supervise(struct supervisor *s, struct err *e)
 {
 	bool is_ending = false;
@@ -418,8 +461,8 @@ static int supervise(struct supervisor *s, struct err *e)
 		if (collect_children(s, e))
 			return e->code;
 		announce(s);
-		for (size_t i = 0; reload_is_asked && i < s->n_models; i++)
-			s->models[i].start_at = 0;
+		if (reload_is_asked && !is_ending)
+			reload(s);
 		reload_is_asked = 0;
 		if (end_is_asked && !is_ending) {
 			is_ending = true;
@@ -431,7 +474,10 @@ static int supervise(struct supervisor *s, struct err *e)
 	}
 	if (WIFEXITED(status) && !WEXITSTATUS(status) && is_ending)
 		return 0;
-	return err_set(e, ERR_INTERNAL, "the listener ended with status %d", status);
+	if (WIFSIGNALED(status))
+		return err_set(e, ERR_INTERNAL, "signal %d ended the listener", WTERMSIG(status));
+	return err_set(e, ERR_INTERNAL, "the listener ended with exit status %d",
+		       WEXITSTATUS(status));
 }
 
 /* A decoder ends with its input, which ended with the listener; SIGTERM and SIGKILL help one that does not. */
@@ -478,10 +524,36 @@ static void catch_signals(struct supervisor *s)
 		sigdelset(&s->waits, numbers[i]);
 }
 
-static int open_server(struct supervisor *s, struct err *e)
+/* A connection needs a file. Few connections are allowed if the user may not open more files. */
+static int raise_file_limit(struct supervisor *s, struct err *e)
 {
+	const rlim_t others = 32 + 6 * SERVER_MAX_MODELS, want = others + SERVER_MAX_CONNECTIONS;
 	struct rlimit files;
 
+	s->max_connections = SERVER_MAX_CONNECTIONS;
+	if (getrlimit(RLIMIT_NOFILE, &files))
+		return 0;
+	if (files.rlim_cur < want) {
+		files.rlim_cur = MIN(want, files.rlim_max);
+		if (setrlimit(RLIMIT_NOFILE, &files) || files.rlim_cur <= others)
+			return err_set(e, ERR_UNAVAILABLE,
+				       "only %llu files may be open: the server needs %llu, "
+				       "better %llu (ulimit -n)",
+				       (unsigned long long)files.rlim_cur,
+				       (unsigned long long)others + 1, (unsigned long long)want);
+	}
+	if (files.rlim_cur < want) {
+		s->max_connections = (size_t)(files.rlim_cur - others);
+		fprintf(stderr,
+			"werkbank serve: at most %zu connections: only %llu files may be open "
+			"(ulimit -n)\n",
+			s->max_connections, (unsigned long long)files.rlim_cur);
+	}
+	return 0;
+}
+
+static int open_server(struct supervisor *s, struct err *e)
+{
 	for (const char *p = s->conf->cors ? s->conf->cors : ""; *p; p++)
 		if (*p <= ' ' || *p >= 0x7f)
 			return err_set(e, ERR_USAGE,
@@ -495,11 +567,7 @@ static int open_server(struct supervisor *s, struct err *e)
 			       "%s can be reached from other hosts: give --key-file, or listen on "
 			       "127.0.0.1",
 			       s->conf->listen);
-	if (!getrlimit(RLIMIT_NOFILE, &files) && files.rlim_cur < files.rlim_max) {
-		files.rlim_cur = files.rlim_max; /* one a connection */
-		setrlimit(RLIMIT_NOFILE, &files);
-	}
-	return 0;
+	return raise_file_limit(s, e);
 }
 
 int server_run(struct conf *c, struct err *e)

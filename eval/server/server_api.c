@@ -1,6 +1,7 @@
 /* server_api.c - the table of routes, and what the interfaces have in common; see server_api.h */
 #include "eval/server/server_api.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -18,17 +19,21 @@ static const struct {
 	api_handler *run;
 } routes[] = {
 	/* clang-format off */
+	{ "/", "GET, HEAD", page_send },
+	{ "/style.css", "GET, HEAD", page_send },
+	{ "/script.js", "GET, HEAD", page_send },
 	{ "/translate", "POST", libre_translate },
 	{ "/detect", "POST", libre_detect },
-	{ "/languages", "GET", libre_languages },
-	{ "/health", "GET", libre_health },
-	{ "/frontend/settings", "GET", libre_settings },
+	{ "/languages", "GET, HEAD", libre_languages },
+	{ "/health", "GET, HEAD", libre_health },
+	{ "/frontend/settings", "GET, HEAD", libre_settings },
 	{ "/translate_file", "POST", api_absent },
 	{ "/suggest", "POST", api_absent },
-	{ "/metrics", "GET", api_metrics },
+	{ "/metrics", "GET, HEAD", api_metrics },
 	{ "/v2/translate", "POST", deepl_translate },
-	{ "/v2/languages", "GET POST", deepl_languages },
-	{ "/v2/usage", "GET POST", deepl_usage },
+	{ "/v2/languages", "GET, HEAD, POST", deepl_languages },
+	{ "/v2/usage", "GET, HEAD, POST", deepl_usage },
+	{ "/v2/glossaries", "GET, HEAD", deepl_glossaries },
 	/* clang-format on */
 };
 
@@ -54,13 +59,33 @@ void api_refuse(struct api_answer *a, int status, const char *fmt, ...)
 	json_close(&w, '}');
 }
 
-/* Is the method one of a list with blanks between them? */
-static bool is_method(const char *list, const struct http_text *method)
+/* Is the word one of a list with commas between them? */
+static bool is_listed_word(const char *list, const char *word, size_t n_word)
 {
-	for (size_t n; (n = strcspn(list, " ")) > 0; list += n + strspn(list + n, " "))
-		if (n == method->n && !memcmp(list, method->text, n))
+	for (size_t n; (n = strcspn(list, ", ")) > 0; list += n + strspn(list + n, ", "))
+		if (n == n_word && !strncasecmp(list, word, n))
 			return true;
 	return false;
+}
+
+/*
+ * May the server have this name? A web page of another site can let its own name lead to 127.0.0.1 and then read answers,
+ * as if this server were that site. So a server without keys has only names that no other site can have.
+ */
+static bool is_own_name(const struct server_state *s, const struct http_text *host)
+{
+	const bool is_ipv6 = host->n && *host->text == '[';
+	const char *end = memchr(host->text, is_ipv6 ? ']' : ':', host->n);
+	const size_t n = (end ? (size_t)(end - host->text) : host->n) - is_ipv6;
+	unsigned char number[sizeof(struct in6_addr)];
+	char name[256];
+
+	if (n >= sizeof(name))
+		return false;
+	snprintf(name, sizeof(name), "%.*s", (int)n, host->text + is_ipv6);
+	return !strcasecmp(name, "localhost") ||
+	       inet_pton(is_ipv6 ? AF_INET6 : AF_INET, name, number) == 1 ||
+	       (s->host_names && *name && is_listed_word(s->host_names, name, n));
 }
 
 void api_begin(struct server_state *s, struct api_call *call, struct api_answer *a)
@@ -69,13 +94,21 @@ void api_begin(struct server_state *s, struct api_call *call, struct api_answer 
 
 	*a = (struct api_answer){ .path = "other", .style = api_style_of(&r->path) };
 	a->type = "application/json";
+	if (!s->has_keys && r->host.text && !is_own_name(s, &r->host)) {
+		s->metrics.refused[REFUSED_host]++;
+		api_refuse(a, 403,
+			   "this server is not called %.*s: start it with --host-names, or with "
+			   "--key-file",
+			   (int)MIN(r->host.n, 200), r->host.text);
+		return;
+	}
 	for (size_t i = 0; i < ARRAY_LEN(routes); i++) {
 		if (!http_text_is(&r->path, routes[i].path))
 			continue;
 		a->path = routes[i].path;
 		if (s->cors && http_text_is(&r->method, "OPTIONS")) {
 			a->status = 204;
-		} else if (!is_method(routes[i].methods, &r->method)) {
+		} else if (!is_listed_word(routes[i].methods, r->method.text, r->method.n)) {
 			a->allow = routes[i].methods;
 			api_refuse(a, 405, "%s takes %s", routes[i].path, routes[i].methods);
 		} else {
@@ -86,9 +119,48 @@ void api_begin(struct server_state *s, struct api_call *call, struct api_answer 
 	api_refuse(a, 404, "there is no such path");
 }
 
-void api_finish(struct server_state *s, struct api_answer *a, double now)
+/* The texts of the first model's translations become those of the second one's job. */
+static int begin_second_job(struct server_state *s, struct api_answer *a, double now, struct err *e)
 {
-	if (a->job->fault) {
+	struct translation_job *first = a->job, *second = queue_job_new(&a->kind, a->client, e);
+
+	if (!second)
+		return e->code;
+	second->kind.model = a->then->flight.model;
+	second->deadline = first->deadline;
+	for (size_t i = 0; i < first->n; i++)
+		if (queue_job_add(second, first->texts[i].best[0], strlen(first->texts[i].best[0]),
+				  e)) {
+			queue_job_free(second);
+			return e->code;
+		}
+	if (queue_submit(s->queue, second, now, e)) {
+		queue_job_free(second);
+		return e->code;
+	}
+	second->arrived = first->arrived;
+	queue_leave(s->queue, first);
+	a->job = second;
+	a->then = NULL;
+	return 0;
+}
+
+/* Counts the characters of the request for its key. */
+static void count_key_chars(struct server_state *s, const struct api_answer *a)
+{
+	if (s->has_keys && a->client >= 1 && a->client <= SERVER_MAX_KEYS)
+		s->key_chars[a->client - 1] += (int64_t)a->n_chars;
+}
+
+bool api_finish(struct server_state *s, struct api_answer *a, double now)
+{
+	struct err e = { 0 };
+
+	if (a->then && !a->job->fault) {
+		if (!begin_second_job(s, a, now, &e))
+			return false;
+		api_refuse(a, e.code == ERR_TEMPFAIL ? 429 : 500, "%s", e.text);
+	} else if (a->job->fault) {
 		api_refuse(a,
 			   a->job->is_too_long	     ? 400
 			   : a->job->deadline <= now ? 504
@@ -102,8 +174,10 @@ void api_finish(struct server_state *s, struct api_answer *a, double now)
 		else
 			libre_finish(s, a);
 	}
+	count_key_chars(s, a);
 	queue_leave(s->queue, a->job);
 	a->job = NULL;
+	return true;
 }
 
 void api_answer_free(struct server_state *s, struct api_answer *a)
@@ -165,6 +239,53 @@ const struct decoder_link *api_find_model(const struct server_state *s, const ch
 	return *is_ambiguous ? NULL : found;
 }
 
+bool api_choose_models(const struct server_state *s, const char *source, const char *target,
+		       struct api_answer *a, bool *is_ambiguous)
+{
+	a->then = NULL;
+	a->model = api_find_model(s, source, target, is_ambiguous);
+	for (int is_base = 0; is_base < 2 && source && s->pivots && !a->model; is_base++)
+		for (size_t i = 0; i < s->n_decoders && !a->model; i++) {
+			const struct decoder_link *first = &s->decoders[i];
+			bool ignored;
+
+			if (!is_code(source, first->source, is_base))
+				continue;
+			a->then = *first->target
+					  ? api_find_model(s, first->target, target, &ignored)
+					  : NULL;
+			a->model = a->then && a->then != first ? first : NULL;
+		}
+	a->source = a->model ? a->model->source : NULL;
+	return a->model != NULL;
+}
+
+bool api_has_direction(const struct server_state *s, const char *source, const char *target)
+{
+	struct api_answer a = { .status = 0 };
+	bool ignored;
+
+	return strcasecmp(source, target) != 0 &&
+	       api_choose_models(s, source, target, &a, &ignored);
+}
+
+bool api_choose_glossary(const char *name, struct job_kind *kind, struct api_answer *a)
+{
+	if (!name || !*name)
+		return true;
+	if (a->then) {
+		api_refuse(a, 400, "a translation by way of a third language has no glossary");
+		return false;
+	}
+	if (!decoder_link_glossary(a->model, name)) {
+		api_refuse(a, a->style == STYLE_DEEPL ? 404 : 400,
+			   "there is no glossary %.64s for these languages", name);
+		return false;
+	}
+	snprintf(kind->glossary, sizeof(kind->glossary), "%s", name);
+	return true;
+}
+
 bool api_read_int(const struct json *body, const char *name, int64_t *value)
 {
 	const struct json *v = json_get(body, name);
@@ -214,14 +335,19 @@ void api_submit(struct server_state *s, const struct api_call *call, const struc
 	struct job_kind of_model = *kind;
 	struct err e = { 0 };
 
-	of_model.model = a->model->model;
+	a->kind = *kind;
+	a->client = call->client;
+	of_model.model = a->model->flight.model;
+	if (a->then)
+		of_model.n_best = 1;
 	a->job = queue_job_new(&of_model, call->client, &e);
 	if (!a->job || !add_texts(texts, name, kind->is_whole || joins_lines, a, &e)) {
 		if (!a->status)
 			api_refuse(a, 500, "%s", e.text);
 		return;
 	}
-	if ((int64_t)a->job->n_chars > s->limits.chars) {
+	a->n_chars = a->job->n_chars;
+	if ((int64_t)a->n_chars > s->limits.chars) {
 		s->metrics.refused[REFUSED_size]++;
 		api_refuse(a, a->style == STYLE_DEEPL ? 413 : 400,
 			   "the request has %zu characters; at most %lld are allowed",
@@ -250,8 +376,9 @@ static void api_metrics(struct server_state *s, struct api_call *call, struct ap
 	const struct http_text *key = &call->request->authorization;
 	const size_t skip = sizeof(bearer) - 1;
 	const bool has_key = key->n > skip && !strncasecmp(key->text, bearer, skip);
-	const struct metrics_state state = { s->queue, s->decoders, s->n_decoders, s->n_connections,
-					     call->now };
+	const struct metrics_state state = { s->queue,	       s->decoders, s->n_decoders,
+					     s->n_connections, call->now,   s->key_chars,
+					     s->keys.n };
 
 	if (!api_check_key(s, call, has_key ? key->text + skip : "", has_key ? key->n - skip : 0,
 			   401, a))

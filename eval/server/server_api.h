@@ -36,11 +36,15 @@ struct server_state {
 	struct server_keys keys;
 	bool has_keys;
 	const char *cors; /* borrowed: origin that browsers let in; NULL: none */
+	/* borrowed: names of this server, with commas between them, beside localhost and numbers; NULL: none */
+	const char *host_names;
 	struct translation_queue *queue;
 	struct decoder_link decoders[SERVER_MAX_MODELS];
 	size_t n_decoders;
 	struct server_metrics metrics;
-	size_t n_connections;
+	int64_t key_chars[SERVER_MAX_KEYS]; /* characters translated for each key */
+	bool pivots;			    /* translate by way of a third language */
+	size_t n_connections, max_connections;
 	bool is_ending; /* no further requests */
 };
 
@@ -66,12 +70,20 @@ struct api_answer {
 	struct translation_job *job; /* owned until queue_leave() */
 	struct text_layout layout;
 	const struct decoder_link *model;
+	/* of a translation by way of a third language: the second model; NULL: none, or its turn has come */
+	const struct decoder_link *then;
+	const char *source; /* borrowed: the language of the texts */
+	uint64_t client;
+	size_t n_chars;	      /* of the texts */
+	struct job_kind kind; /* of the last model */
 	bool is_list, is_detected, shows_chars;
+	bool is_page;	    /* for browsers: the answer limits what its page may load */
 	int n_alternatives; /* 0: not requested */
 };
 
 void api_begin(struct server_state *s, struct api_call *call, struct api_answer *a);
-void api_finish(struct server_state *s, struct api_answer *a, double now);
+/* False: the texts go on to a second model; the answer comes with the end of a->job again. */
+bool api_finish(struct server_state *s, struct api_answer *a, double now);
 void api_answer_free(struct server_state *s, struct api_answer *a);
 
 /* An answer without a request that can be understood. */
@@ -79,11 +91,12 @@ void api_refuse(struct api_answer *a, int status, const char *fmt, ...) PRINTF_L
 /* Does a path belong to the interface of DeepL? */
 enum api_style api_style_of(const struct http_text *path);
 
-/* ---- for libre_api.c and deepl_api.c ---- */
+/* ---- for libre_api.c, deepl_api.c and server_page.c ---- */
 
 typedef void api_handler(struct server_state *s, struct api_call *call, struct api_answer *a);
 api_handler libre_translate, libre_languages, libre_detect, libre_settings, libre_health;
-api_handler deepl_translate, deepl_languages, deepl_usage;
+api_handler deepl_translate, deepl_languages, deepl_usage, deepl_glossaries;
+api_handler page_send;
 void libre_finish(const struct server_state *s, struct api_answer *a);
 void deepl_finish(const struct server_state *s, struct api_answer *a);
 
@@ -99,6 +112,16 @@ bool api_check_key(struct server_state *s, struct api_call *call, const char *ke
  */
 const struct decoder_link *api_find_model(const struct server_state *s, const char *source,
 					  const char *target, bool *is_ambiguous);
+/*
+ * Sets a->model, and a->then if two models are needed. False: there is none, or without a source (NULL) several models
+ * have the target (*is_ambiguous).
+ */
+bool api_choose_models(const struct server_state *s, const char *source, const char *target,
+		       struct api_answer *a, bool *is_ambiguous);
+/* Is some target language reached from the source, by one model or two? */
+bool api_has_direction(const struct server_state *s, const char *source, const char *target);
+/* Sets the glossary of kind, which a->model must have; false: a is a refusal. */
+bool api_choose_glossary(const char *name, struct job_kind *kind, struct api_answer *a);
 /*
  * Makes the job of a request: `texts` is a string or a list of strings, called `name` in errors. Of `kind`, model is set
  * here, to that of a->model.

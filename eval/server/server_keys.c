@@ -30,10 +30,11 @@ int server_keys_read(struct server_keys *k, const char *path, struct err *e)
 	*k = (struct server_keys){ .n = 0 };
 	if (lines_open_file(&in, path, e))
 		return e->code;
-	if (!stat(path, &st) && (st.st_mode & S_IROTH)) {
+	if (!stat(path, &st) && (st.st_mode & (S_IROTH | S_IWOTH | S_IWGRP))) {
 		lines_close(&in);
-		return err_set(e, ERR_PERM, "%s: everybody may read the keys: chmod o-r %s", path,
-			       path);
+		return err_set(e, ERR_PERM,
+			       "%s: other users may read or change the keys: chmod o-rw,g-w %s",
+			       path, path);
 	}
 	while ((got = lines_next(&in, e)) > 0) {
 		if (!in.len || *in.text == '#')

@@ -17,8 +17,8 @@ struct server_keys {
 };
 
 /*
- * Reads a file of keys, one a line; empty lines and lines that begin with # are left out. ERR_PERM: everybody may read the
- * file. ERR_DATA: a key has other characters than letters, digits and -_.:, fewer than 8 or too many, or there is none.
+ * Reads a file of keys, one a line; empty lines and lines that begin with # are left out. ERR_PERM: other users may
+ * read or change the file. ERR_DATA: a key has other characters than letters, digits and -_.:, fewer than 8 or too many, or there is none.
  */
 int server_keys_read(struct server_keys *k, const char *path, struct err *e);
 

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -29,6 +30,7 @@ struct server_loop {
 	int control;
 	bool has_unsent; /* a request was read after the decoders got theirs: do not wait */
 	double end_at;	 /* when open requests are given up; infinite before SIGTERM */
+	struct server_keys new_keys; /* of a message */
 	struct connection connections[SERVER_MAX_CONNECTIONS];
 	struct pollfd polled[MAX_POLLED];
 	size_t n_polled;
@@ -54,17 +56,33 @@ static void send_note(const struct server_loop *l, enum server_note_kind kind, i
 		return; /* its end is noticed by reading */
 }
 
+/* The key file was read again: keys that stay keep their counts. */
+static void take_keys(struct server_loop *l)
+{
+	struct server_state *s = l->state;
+	const struct server_keys *keys = &l->new_keys;
+	int64_t chars[SERVER_MAX_KEYS] = { 0 };
+
+	for (size_t i = 0; i < keys->n; i++) {
+		const size_t was = server_keys_find(&s->keys, keys->keys[i], strlen(keys->keys[i]));
+
+		chars[i] = was ? s->key_chars[was - 1] : 0;
+	}
+	memcpy(s->key_chars, chars, sizeof(chars));
+	s->keys = *keys;
+}
+
 /* Takes one message; false: none has come. */
 static bool take_note(struct server_loop *l)
 {
 	struct server_note note;
-	struct iovec part = { &note, sizeof(note) };
+	struct iovec parts[] = { { &note, sizeof(note) }, { &l->new_keys, sizeof(l->new_keys) } };
 	union {
 		struct cmsghdr head;
 		char bytes[CMSG_SPACE(2 * sizeof(int))];
 	} room;
-	struct msghdr m = { .msg_iov = &part,
-			    .msg_iovlen = 1,
+	struct msghdr m = { .msg_iov = parts,
+			    .msg_iovlen = 2,
 			    .msg_control = room.bytes,
 			    .msg_controllen = sizeof(room.bytes) };
 	const ssize_t n = recvmsg(l->control, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
@@ -73,6 +91,10 @@ static bool take_note(struct server_loop *l)
 
 	if (n == 0)
 		end_is_asked = 1;
+	if (n == (ssize_t)(sizeof(note) + sizeof(l->new_keys)) && note.kind == NOTE_KEYS) {
+		take_keys(l);
+		return true;
+	}
 	if (n != (ssize_t)sizeof(note) || !c || c->cmsg_len != CMSG_LEN(sizeof(fds)))
 		return false;
 	memcpy(fds, CMSG_DATA(c), sizeof(fds));
@@ -108,7 +130,7 @@ static struct connection *free_connection(struct server_loop *l)
 {
 	struct connection *oldest = NULL;
 
-	for (size_t i = 0; i < SERVER_MAX_CONNECTIONS; i++) {
+	for (size_t i = 0; i < l->state->max_connections; i++) {
 		struct connection *c = &l->connections[i];
 
 		if (c->state == CONNECTION_FREE)
@@ -200,12 +222,27 @@ static struct timespec poll_timeout(const struct server_loop *l, double now)
 							? 0
 							: l->connections[i].deadline - now);
 	for (size_t i = 0; i < l->state->n_decoders; i++)
-		if (l->state->decoders[i].batch.n)
+		if (l->state->decoders[i].flight.n)
 			seconds = fmin(seconds, 1);
 	if (l->has_unsent)
 		seconds = 0;
 	seconds = isnan(seconds) ? 60 : fmin(fmax(seconds, 0), 60);
 	return (struct timespec){ (time_t)seconds, (long)(fmod(seconds, 1) * 1e9) };
+}
+
+/* Of two models with the same languages, which their recipes name, only the first one gets requests. */
+static void warn_same_direction(const struct server_state *s, size_t model)
+{
+	const struct decoder_link *d = &s->decoders[model];
+
+	for (size_t i = 0; i < s->n_decoders; i++)
+		if (i != model && !strcasecmp(s->decoders[i].source, d->source) &&
+		    !strcasecmp(s->decoders[i].target, d->target))
+			fprintf(stderr,
+				"werkbank serve: models %zu and %zu both translate from %s to %s: "
+				"model %zu gets no requests\n",
+				MIN(i, model) + 1, MAX(i, model) + 1, d->source, d->target,
+				MAX(i, model) + 1);
 }
 
 static void update_decoders(struct server_loop *l, double now)
@@ -217,6 +254,8 @@ static void update_decoders(struct server_loop *l, double now)
 		const struct decoder_news news =
 			decoder_link_update(&s->decoders[i], s->queue, now, &fault);
 
+		if (news.has_ready)
+			warn_same_direction(s, i);
 		if (news.has_ready)
 			send_note(l, NOTE_READY, (int)i, news.ready_generation);
 		if (news.has_hung)
@@ -232,10 +271,13 @@ static void check_connections(struct server_loop *l, double now)
 	l->has_unsent = false;
 	for (size_t i = 0; i < SERVER_MAX_CONNECTIONS; i++) {
 		struct connection *c = &l->connections[i];
-		const bool was_unread = c->is_unread;
+		const bool was_unread = c->is_unread,
+			   was_first = c->state == CONNECTION_WAITING && c->answer.then;
 
 		connection_check(l->state, c, now);
-		l->has_unsent |= was_unread && c->state == CONNECTION_WAITING;
+		/* a request that had come before, or the texts of a second model */
+		l->has_unsent |= c->state == CONNECTION_WAITING &&
+				 (was_unread || (was_first && !c->answer.then));
 		if (l->state->is_ending && c->state == CONNECTION_READING && !c->in.len &&
 		    (c->began > 0 || now > l->end_at - SERVER_END_S + SERVER_FRESH_S))
 			connection_close(l->state, c);

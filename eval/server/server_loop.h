@@ -22,7 +22,8 @@
 enum server_note_kind {
 	NOTE_DECODER = 1, /* to the listener, with two descriptors: a new decoder */
 	NOTE_READY,	  /* to the supervisor: it has loaded its model */
-	NOTE_HUNG	  /* … it does not answer */
+	NOTE_HUNG,	  /* … it does not answer */
+	NOTE_KEYS	  /* to the listener: new keys, a struct server_keys after the note */
 };
 struct server_note {
 	int kind, model, generation;

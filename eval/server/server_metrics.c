@@ -43,13 +43,6 @@ static void metrics_write_head(struct buf *out, const char *name, const char *ty
 	buf_printf(out, "# HELP werkbank_%s %s\n# TYPE werkbank_%s %s\n", name, help, name, type);
 }
 
-static void write_number(struct buf *out, const char *name, const char *type, const char *help,
-			 double value)
-{
-	metrics_write_head(out, name, type, help);
-	buf_printf(out, "werkbank_%s %.15g\n", name, value);
-}
-
 static void write_seconds(const struct server_metrics *m, struct buf *out)
 {
 	int64_t n = 0;
@@ -75,7 +68,8 @@ static void write_decoders(const struct metrics_state *s, struct buf *out)
 		const char *name, *type, *help;
 	} rows[] = {
 		{ "decoder_up", "gauge", "1 if the decoder of a model is ready." },
-		{ "decoder_busy_seconds_total", "counter", "Seconds that a decoder had a batch." },
+		{ "decoder_texts", "gauge", "Texts that a decoder works on." },
+		{ "decoder_busy_seconds_total", "counter", "Seconds that a decoder had texts." },
 		{ "decoder_deaths_total", "counter", "Decoders that ended unasked." },
 	};
 
@@ -83,8 +77,8 @@ static void write_decoders(const struct metrics_state *s, struct buf *out)
 		metrics_write_head(out, rows[i].name, rows[i].type, rows[i].help);
 		for (size_t k = 0; k < s->n_decoders; k++) {
 			const struct decoder_link *d = &s->decoders[k];
-			const double values[] = { decoder_link_is_ready(d), d->busy_s,
-						  d->n_deaths };
+			const double values[] = { decoder_link_is_ready(d), (double)d->flight.n,
+						  decoder_link_busy_s(d, s->now), d->n_deaths };
 
 			buf_printf(out, "werkbank_%s{model=\"%s-%s\"} %.9g\n", rows[i].name,
 				   d->source, d->target, values[i]);
@@ -92,10 +86,45 @@ static void write_decoders(const struct metrics_state *s, struct buf *out)
 	}
 }
 
-void metrics_write(const struct server_metrics *m, const struct metrics_state *s, struct buf *out)
+/* Numbers without labels. */
+static void write_numbers(const struct server_metrics *m, const struct metrics_state *s,
+			  struct buf *out)
 {
 	const struct queue_counts *c = queue_get_counts(s->queue);
+	const struct {
+		const char *name, *type, *help;
+		double value;
+	} rows[] = {
+		{ "left_total", "counter", "Clients that left before their answer.",
+		  (double)m->left },
+		{ "connections", "gauge", "Open connections.", (double)s->n_connections },
+		{ "requests_in_flight", "gauge", "Translation requests without an answer.",
+		  queue_n_jobs(s->queue) },
+		{ "queue_characters", "gauge", "Characters that wait for a decoder.",
+		  (double)queue_waiting_chars(s->queue) },
+		{ "queue_seconds_total", "counter",
+		  "Seconds that requests waited for their first text.", c->wait_s },
+		{ "queued_requests_total", "counter",
+		  "Requests of which a text was sent to a decoder.", (double)c->waited },
+		{ "texts_total", "counter", "Texts that were translated.", (double)c->texts },
+		{ "text_seconds_total", "counter", "Seconds of all texts in decoders.", c->text_s },
+		{ "characters_total", "counter", "Characters that were translated.",
+		  (double)c->chars },
+		{ "source_tokens_total", "counter", "Tokens of the texts.",
+		  (double)c->source_tokens },
+		{ "target_tokens_total", "counter", "Tokens of the translations.",
+		  (double)c->target_tokens },
+		{ "uptime_seconds", "gauge", "Seconds since the start.", s->now - m->started },
+	};
 
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		metrics_write_head(out, rows[i].name, rows[i].type, rows[i].help);
+		buf_printf(out, "werkbank_%s %.15g\n", rows[i].name, rows[i].value);
+	}
+}
+
+void metrics_write(const struct server_metrics *m, const struct metrics_state *s, struct buf *out)
+{
 	metrics_write_head(out, "http_requests_total", "counter", "Answered requests.");
 	for (size_t i = 0; i < m->n_answers; i++)
 		buf_printf(out, "werkbank_http_requests_total{path=\"%s\",code=\"%d\"} %lld\n",
@@ -106,28 +135,12 @@ void metrics_write(const struct server_metrics *m, const struct metrics_state *s
 	for (size_t i = 0; i < METRICS_N_REFUSALS; i++)
 		buf_printf(out, "werkbank_refused_total{reason=\"%s\"} %lld\n", refusal_names[i],
 			   (long long)m->refused[i]);
-	write_number(out, "left_total", "counter", "Clients that left before their answer.",
-		     (double)m->left);
-	write_number(out, "connections", "gauge", "Open connections.", (double)s->n_connections);
-	write_number(out, "requests_in_flight", "gauge", "Translation requests without an answer.",
-		     queue_n_jobs(s->queue));
-	write_number(out, "queue_characters", "gauge", "Characters that wait for a decoder.",
-		     (double)queue_waiting_chars(s->queue));
-	write_number(out, "queue_seconds_total", "counter",
-		     "Seconds that requests waited for their first batch.", c->wait_s);
-	write_number(out, "queued_requests_total", "counter", "Requests that a batch has begun.",
-		     (double)c->waited);
-	write_number(out, "batches_total", "counter", "Batches that were decoded.",
-		     (double)c->batches);
-	write_number(out, "batch_texts_total", "counter", "Texts of all batches.",
-		     (double)c->texts);
-	write_number(out, "characters_total", "counter", "Characters that were translated.",
-		     (double)c->chars);
-	write_number(out, "source_tokens_total", "counter", "Tokens of the texts.",
-		     (double)c->source_tokens);
-	write_number(out, "target_tokens_total", "counter", "Tokens of the translations.",
-		     (double)c->target_tokens);
+	write_numbers(m, s, out);
+	if (s->n_keys)
+		metrics_write_head(out, "key_characters_total", "counter",
+				   "Characters translated for a key; its number in the file.");
+	for (size_t i = 0; i < s->n_keys; i++)
+		buf_printf(out, "werkbank_key_characters_total{key=\"%zu\"} %lld\n", i + 1,
+			   (long long)s->key_chars[i]);
 	write_decoders(s, out);
-	write_number(out, "uptime_seconds", "gauge", "Seconds since the start.",
-		     s->now - m->started);
 }

@@ -18,6 +18,7 @@
 	X(form)	       /* it is no HTTP request, or not one that is accepted */                    \
 	X(slow)	       /* it did not come in time */                                               \
 	X(size)	       /* a part is too long */                                                    \
+	X(host)	       /* it is for a server of another name */                                    \
 	X(key)	       /* a key is missing or unknown */                                           \
 	X(queue)       /* too many texts wait */
 enum metrics_refusal {
@@ -56,6 +57,8 @@ struct metrics_state {
 	size_t n_decoders;
 	size_t n_connections;
 	double now;
+	const int64_t *key_chars; /* (n_keys) */
+	size_t n_keys;
 };
 void metrics_write(const struct server_metrics *m, const struct metrics_state *s, struct buf *out);
 

@@ -17,7 +17,7 @@ static int layout_add_piece(struct text_layout *l, const char *kept, size_t n_ke
 {
 	if (mem_grow(&l->pieces, &l->cap, l->n + 1, sizeof(*l->pieces), e))
 		return e->code;
-	l->pieces[l->n++] = (struct layout_piece){ l->n_inputs, l->kept.len, n_kept, unit };
+	l->pieces[l->n++] = (struct layout_piece){ l->n_inputs, l->kept.len, n_kept, 0, unit };
 	buf_add(&l->kept, kept, n_kept);
 	return buf_check(&l->kept, e);
 }
@@ -40,6 +40,7 @@ int layout_add(struct text_layout *l, struct translation_job *job, const char *t
 		if (queue_job_add(job, text + begin, end - begin, e) ||
 		    layout_add_piece(l, text + at, begin - at, job->n - 1, e))
 			return e->code;
+		l->pieces[l->n - 1].n_chars = job->texts[job->n - 1].n_chars;
 		at = end;
 	}
 	if (layout_add_piece(l, text + at, strlen(text + at), LAYOUT_NONE, e))

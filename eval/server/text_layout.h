@@ -18,6 +18,7 @@
 struct layout_piece {
 	size_t input;	   /* number of the text */
 	size_t at, n_kept; /* bytes of `kept` before the line */
+	size_t n_chars;	   /* of the line */
 	size_t unit;	   /* text of the job; LAYOUT_NONE: the piece is the end of the text */
 };
 #define LAYOUT_NONE ((size_t)-1)

@@ -41,7 +41,7 @@ void queue_free(struct translation_queue *q)
 	struct translation_job *next;
 
 	for (struct translation_job *job = q ? q->first : NULL; job; job = next) {
-		next = job->next;
+		next = job->next_job;
 		queue_job_free(job);
 	}
 	free(q);
@@ -136,12 +136,12 @@ static void enter_client(struct translation_queue *q, uint64_t name)
 
 /* ---- the queue ---- */
 
-static size_t unsent_chars(const struct translation_job *job)
+static size_t waiting_chars_of(const struct translation_job *job)
 {
 	size_t n = 0;
 
-	for (size_t i = job->n_sent; i < job->n; i++)
-		n += job->texts[i].n_chars;
+	for (size_t i = job->next; i < job->n; i++)
+		n += job->texts[i].state == TEXT_WAITS ? job->texts[i].n_chars : 0;
 	return n;
 }
 
@@ -153,7 +153,7 @@ int queue_submit(struct translation_queue *q, struct translation_job *job, doubl
 	if (q->n_jobs == MAX_CLIENTS || (q->waiting && q->waiting + job->n_chars > q->max_chars))
 		return err_set(e, ERR_TEMPFAIL, "too many texts wait: try again later");
 	while (*end)
-		end = &(*end)->next;
+		end = &(*end)->next_job;
 	*end = job;
 	job->arrived = now;
 	job->is_queued = true;
@@ -169,16 +169,16 @@ static void drop_job(struct translation_queue *q, struct translation_job *job)
 	struct translation_job **at = &q->first;
 
 	while (*at != job)
-		at = &(*at)->next;
-	*at = job->next;
+		at = &(*at)->next_job;
+	*at = job->next_job;
 	queue_job_free(job);
 }
 
 /* No text of the job will be sent any more. */
 static void end_waiting(struct translation_queue *q, struct translation_job *job)
 {
-	q->waiting -= unsent_chars(job);
-	job->n_sent = job->n;
+	q->waiting -= waiting_chars_of(job);
+	job->next = job->n;
 }
 
 void queue_leave(struct translation_queue *q, struct translation_job *job)
@@ -192,7 +192,7 @@ void queue_leave(struct translation_queue *q, struct translation_job *job)
 	job->is_left = true;
 	q->n_jobs--;
 	find_client(q, job->client)->n_jobs--;
-	if (!job->n_in_batch)
+	if (!job->n_in_flight)
 		drop_job(q, job);
 }
 
@@ -206,7 +206,7 @@ static void fail_job(struct translation_queue *q, struct translation_job *job, c
 
 void queue_expire(struct translation_queue *q, double now)
 {
-	for (struct translation_job *job = q->first; job; job = job->next)
+	for (struct translation_job *job = q->first; job; job = job->next_job)
 		if (!job->is_left && job->deadline <= now)
 			fail_job(q, job, "the translation took too long");
 }
@@ -215,34 +215,25 @@ double queue_next_deadline(const struct translation_queue *q, double now)
 {
 	double seconds = NAN;
 
-	for (const struct translation_job *job = q->first; job; job = job->next)
+	for (const struct translation_job *job = q->first; job; job = job->next_job)
 		if (!job->is_left && !queue_job_is_done(job))
 			seconds = fmin(seconds, fmax(job->deadline - now, 0));
 	return seconds;
 }
 
-void queue_fail_model(struct translation_queue *q, int model, const char *fault)
-{
-	for (struct translation_job *job = q->first; job; job = job->next)
-		if (!job->is_left && job->kind.model == model)
-			fail_job(q, job, fault);
-}
+/* ---- to decoders ---- */
 
-/* ---- batches ---- */
-
-/* Whose turn it is among the jobs with unsent texts for this model; NULL: nobody waits. */
-static struct translation_job *next_turn(struct translation_queue *q, int model,
-					 const struct queue_batch *batch)
+/* Whose turn it is among the jobs with waiting texts for this model; NULL: nobody waits. */
+static struct translation_job *next_turn(struct translation_queue *q, int model)
 {
 	struct translation_job *best = NULL;
 	double least = 0;
 
-	for (struct translation_job *job = q->first; job; job = job->next) {
+	for (struct translation_job *job = q->first; job; job = job->next_job) {
 		double served;
 
-		if (job->n_sent == job->n || job->kind.model != model ||
-		    (batch->n && (job->kind.n_best != batch->kind.n_best ||
-				  job->kind.is_whole != batch->kind.is_whole)))
+		if (job->next == job->n || job->kind.model != model ||
+		    job->n_in_flight >= QUEUE_JOB_TEXTS)
 			continue;
 		served = find_client(q, job->client)->served;
 		if (!best || served < least ||
@@ -255,60 +246,102 @@ static struct translation_job *next_turn(struct translation_queue *q, int model,
 	return best;
 }
 
-/* Was this text sent before, to a decoder that ended? It is then sent alone. */
-static bool is_suspect(const struct translation_job *job)
+/* Was the text sent before, to a decoder that ended? It is sent alone. */
+static bool is_suspect(const struct queue_text *x)
 {
-	return job->texts[job->n_sent].tries > 0;
+	return x->tries > 0;
 }
 
-void queue_fill(struct translation_queue *q, int model, struct queue_batch *batch, double now)
+/* May the decoder get this text beside those that it has? */
+static bool has_flight_room(const struct queue_flight *f, const struct queue_text *x)
 {
-	struct translation_job *job;
-	size_t chars = 0;
+	const struct flight_text *first = &f->texts[0];
 
-	assert(!batch->n);
-	while (batch->n < QUEUE_BATCH_TEXTS && (job = next_turn(q, model, batch)) != NULL) {
-		const struct queue_text *x = &job->texts[job->n_sent];
-		const bool is_alone = is_suspect(job);
-
-		if (batch->n && (is_alone || chars + x->n_chars > QUEUE_BATCH_CHARS))
-			break;
-		if (!job->n_sent) {
-			q->counts.wait_s += now - job->arrived;
-			q->counts.waited++;
-		}
-		batch->kind = job->kind;
-		batch->texts[batch->n++] = (struct queue_batch_text){ job, job->n_sent++ };
-		job->n_in_batch++;
-		job->served += (double)x->n_chars + 1;
-		find_client(q, job->client)->served += (double)x->n_chars + 1;
-		chars += x->n_chars;
-		q->waiting -= x->n_chars;
-		if (is_alone)
-			break;
-	}
+	if (!f->n)
+		return true;
+	return f->n < QUEUE_FLIGHT_TEXTS && f->n_chars + x->n_chars <= QUEUE_FLIGHT_CHARS &&
+	       !is_suspect(x) && !is_suspect(&first->job->texts[first->index]);
 }
 
-void queue_write(const struct queue_batch *batch, int64_t id, struct buf *out)
+static void write_flight_text(const struct flight_text *t, struct buf *out)
 {
+	const struct job_kind *kind = &t->job->kind;
+	const struct queue_text *x = &t->job->texts[t->index];
 	struct json_writer w = { .out = out };
 
 	json_open(&w, '{');
-	json_put_int(&w, "id", id);
-	if (batch->kind.n_best > 1)
-		json_put_int(&w, "n_best", batch->kind.n_best);
-	if (batch->kind.is_whole)
+	json_put_int(&w, "id", t->id);
+	json_put_bool(&w, "join", true);
+	if (kind->n_best > 1)
+		json_put_int(&w, "n_best", kind->n_best);
+	if (kind->is_whole)
 		json_put_bool(&w, "whole", true);
-	json_put_open(&w, "texts", '[');
-	for (size_t i = 0; i < batch->n; i++) {
-		const struct queue_batch_text *b = &batch->texts[i];
-
-		json_strn(&w, b->job->texts[b->index].text, b->job->texts[b->index].n);
-	}
-	json_close(&w, ']');
+	if (*kind->glossary)
+		json_put_str(&w, "glossary", kind->glossary);
+	json_key(&w, "text");
+	json_strn(&w, x->text, x->n);
 	json_close(&w, '}');
 	buf_add_char(out, '\n');
 }
+
+/* The text is sent: counts it and finds the next one of its job that waits. */
+static void note_sent(struct translation_queue *q, struct translation_job *job,
+		      struct queue_text *x, double now)
+{
+	if (!job->is_begun) {
+		job->is_begun = true;
+		q->counts.wait_s += now - job->arrived;
+		q->counts.waited++;
+	}
+	x->state = TEXT_SENT;
+	while (job->next < job->n && job->texts[job->next].state != TEXT_WAITS)
+		job->next++;
+	job->n_in_flight++;
+	job->served += (double)x->n_chars + 1;
+	find_client(q, job->client)->served += (double)x->n_chars + 1;
+	q->waiting -= x->n_chars;
+}
+
+bool queue_send(struct translation_queue *q, struct queue_flight *f, double now, struct buf *out)
+{
+	struct translation_job *job = next_turn(q, f->model);
+	struct flight_text *t = &f->texts[f->n];
+
+	if (!job || !has_flight_room(f, &job->texts[job->next]))
+		return false;
+	*t = (struct flight_text){ job, job->next, ++f->last_id, now, false };
+	f->n++;
+	f->n_chars += job->texts[t->index].n_chars;
+	write_flight_text(t, out);
+	note_sent(q, job, &job->texts[t->index], now);
+	return true;
+}
+
+void queue_cancel(struct queue_flight *f, struct buf *out)
+{
+	for (size_t i = 0; i < f->n; i++) {
+		struct flight_text *t = &f->texts[i];
+
+		if (t->is_cancelled || (!t->job->is_left && !t->job->fault))
+			continue;
+		t->is_cancelled = true;
+		buf_printf(out, "{\"cancel\":%lld}\n", (long long)t->id);
+	}
+}
+
+/* The decoder has this text no more; a job that waits for nothing else is freed. */
+static void release_text(struct translation_queue *q, struct queue_flight *f, size_t i)
+{
+	struct translation_job *job = f->texts[i].job;
+
+	f->n_chars -= job->texts[f->texts[i].index].n_chars;
+	memmove(&f->texts[i], &f->texts[i + 1], (f->n - i - 1) * sizeof(*f->texts));
+	f->n--;
+	if (--job->n_in_flight == 0 && job->is_left)
+		drop_job(q, job);
+}
+
+/* ---- from decoders ---- */
 
 /* Copies the translations of one text. ERR_PROTOCOL: there are none. */
 static int take_translations(struct queue_text *x, const struct json *from, struct err *e)
@@ -331,77 +364,76 @@ static int take_translations(struct queue_text *x, const struct json *from, stru
 	return 0;
 }
 
-/* The batch has no texts of these jobs any more; those that wait for nothing else are freed. */
-static void release_batch(struct translation_queue *q, struct queue_batch *batch)
+/* Takes the answer for one text. */
+static int take_answer_of(struct translation_queue *q, const struct flight_text *t,
+			  const struct json *answer, struct err *e)
 {
-	for (size_t i = 0; i < batch->n; i++) {
-		struct translation_job *job = batch->texts[i].job;
+	struct translation_job *job = t->job;
+	struct queue_text *x = &job->texts[t->index];
 
-		if (--job->n_in_batch == 0 && job->is_left)
-			drop_job(q, job);
+	x->state = TEXT_DONE;
+	if (json_boolean(json_get(answer, "cancelled"), false))
+		return 0;
+	if (json_get(answer, "error") || take_translations(x, answer, e)) {
+		fail_job(q, job, "the translation failed");
+		return err_set(e, ERR_PROTOCOL, "the decoder did not translate: %.300s",
+			       json_text(json_get(answer, "error"), "its answer has another form"));
 	}
-	batch->n = 0;
+	if (json_boolean(json_get(answer, "truncated"), false)) {
+		job->is_too_long = true;
+		fail_job(q, job,
+			 "a sentence of the text is longer than the model can read, and its end "
+			 "would be lost: end sentences with punctuation, or send shorter ones");
+		return 0;
+	}
+	job->n_done++;
+	q->counts.texts++;
+	q->counts.chars += (int64_t)x->n_chars;
+	q->counts.source_tokens += json_integer(json_get(answer, "source_tokens"), 0);
+	q->counts.target_tokens += json_integer(json_get(answer, "target_tokens"), 0);
+	return 0;
 }
 
-int queue_finish(struct translation_queue *q, struct queue_batch *batch, const struct json *answer,
-		 struct err *e)
+int queue_take(struct translation_queue *q, struct queue_flight *f, const struct json *answer,
+	       double now, struct err *e)
 {
-	const struct json *list = json_get(answer, "translations");
-	const struct json *c = json_first(list);
-	int rc = 0;
+	const int64_t id = json_integer(json_get(answer, "id"), -1);
+	int rc;
 
-	if (!json_is_array(list) || json_len(list) != batch->n)
-		rc = err_set(e, ERR_PROTOCOL, "the decoder did not answer: %.300s",
-			     json_text(json_get(answer, "error"), "its answer has another form"));
-	q->counts.batches++;
-	for (size_t i = 0; i < batch->n; i++) {
-		struct translation_job *job = batch->texts[i].job;
-		struct queue_text *x = &job->texts[batch->texts[i].index];
-
-		if (rc || take_translations(x, c, e)) {
-			rc = e->code;
-			fail_job(q, job, "the translation failed");
-			continue;
+	for (size_t i = 0; i < f->n; i++)
+		if (f->texts[i].id == id) {
+			rc = take_answer_of(q, &f->texts[i], answer, e);
+			q->counts.text_s += now - f->texts[i].sent_at;
+			release_text(q, f, i);
+			return rc;
 		}
-		if (json_boolean(json_get(c, "truncated"), false)) {
-			job->is_too_long = true;
-			fail_job(q, job,
-				 "a sentence of the text is longer than the model can read, and "
-				 "its end "
-				 "would be lost: end sentences with punctuation, or send shorter "
-				 "ones");
-			c = json_next(list, c);
-			continue;
-		}
-		job->n_done++;
-		q->counts.texts++;
-		q->counts.chars += (int64_t)x->n_chars;
-		q->counts.source_tokens += json_integer(json_get(c, "source_tokens"), 0);
-		q->counts.target_tokens += json_integer(json_get(c, "target_tokens"), 0);
-		c = json_next(list, c);
-	}
-	release_batch(q, batch);
-	return rc;
+	return err_set(e, ERR_PROTOCOL, "the decoder answered what nobody asked");
 }
 
-void queue_return(struct translation_queue *q, struct queue_batch *batch)
+void queue_return(struct translation_queue *q, struct queue_flight *f)
 {
-	for (size_t i = batch->n; i-- > 0;) {
-		struct translation_job *job = batch->texts[i].job;
-		struct queue_text *x = &job->texts[batch->texts[i].index];
+	const bool was_alone = f->n == 1;
 
-		if (job->is_left || job->fault)
-			continue;
-		if (++x->tries >= QUEUE_MAX_TRIES && batch->n == 1) {
+	while (f->n) {
+		const struct flight_text *t = &f->texts[f->n - 1];
+		struct translation_job *job = t->job;
+		struct queue_text *x = &job->texts[t->index];
+
+		if (job->is_left || job->fault) {
+			x->state = TEXT_DONE;
+		} else if (++x->tries >= QUEUE_MAX_TRIES && was_alone) {
+			x->state = TEXT_DONE;
 			fail_job(q, job, "this text ended the decoder");
-			continue;
+		} else {
+			/* its turn comes again, before that of later requests */
+			job->served -= (double)x->n_chars + 1;
+			find_client(q, job->client)->served -= (double)x->n_chars + 1;
+			x->state = TEXT_WAITS;
+			job->next = MIN(job->next, t->index);
+			q->waiting += x->n_chars;
 		}
-		/* texts are sent in order, so those of the batch are the last that were sent */
-		assert(batch->texts[i].index + 1 == job->n_sent);
-		job->n_sent--;
-		q->waiting += x->n_chars;
+		release_text(q, f, f->n - 1);
 	}
-	release_batch(q, batch);
 }
 
 size_t queue_waiting_chars(const struct translation_queue *q)

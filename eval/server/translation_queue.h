@@ -1,14 +1,16 @@
 /*
- * translation_queue.h - texts of all clients that wait for a decoder, and the batches made of them
+ * translation_queue.h - texts of all clients that wait for a decoder, and those that decoders work on
  *
  *	struct translation_job *job = queue_job_new(...);	texts of one request
  *	queue_job_add(job, text, n, e); ...
  *	queue_submit(q, job, now, e)				ERR_TEMPFAIL: the queue is full
- *	queue_fill(q, model, &batch, e)				texts for the idle decoder of a model
- *	queue_finish(q, &batch, answer, e)			its answer; job->n_done grows
+ *	queue_send(q, &flight, now, line)			the next text for the decoder of a model
+ *	queue_take(q, &flight, answer, now, e)			an answer of the decoder; job->n_done grows
+ *
+ * A decoder gets a text as soon as one of its texts has ended, and lets it join the sentences that it decodes.
  *
  * Order: clients take turns, weighted by characters. The client whose texts of the past have the fewest characters is
- * next, and of this client the request with the fewest. So a long document delays nobody by more than a batch. A client
+ * next, and of this client the request with the fewest. So a text waits for one text of a long document, at most. A client
  * that comes (back) begins with the least count of the clients that wait, so an idle time gives no credit.
  */
 #ifndef WERKBANK_EVAL_SERVER_TRANSLATION_QUEUE_H
@@ -22,14 +24,18 @@
 #include "share/base/err.h"
 #include "share/format/json.h"
 
-#define QUEUE_BATCH_TEXTS 64 /* texts of a batch … */
-#define QUEUE_BATCH_CHARS                                                                          \
-	8192 /* … and their characters, so that a batch is short; one longer text is a batch */
-#define QUEUE_MAX_BEST	64 /* translations of a text */
-#define QUEUE_MAX_TRIES 2  /* decoders that a text may end with */
+#define QUEUE_FLIGHT_TEXTS  64	 /* texts that a decoder has … */
+#define QUEUE_JOB_TEXTS	    16	 /* … those of one request: steps of a full decoder are slow */
+#define QUEUE_FLIGHT_CHARS  8192 /* … and their characters; a longer text goes alone */
+#define QUEUE_MAX_BEST	    64	 /* translations of a text */
+#define QUEUE_GLOSSARY_NAME 64	 /* bytes, with the NUL */
+#define QUEUE_MAX_TRIES	    2	 /* decoders that a text may end with */
+
+enum queue_text_state { TEXT_WAITS, TEXT_SENT, TEXT_DONE };
 
 /* One text of a job. */
 struct queue_text {
+	enum queue_text_state state;
 	char *text; /* (n) owned */
 	size_t n, n_chars;
 	char **best; /* (n_best) owned: translations; NULL: none yet */
@@ -37,46 +43,55 @@ struct queue_text {
 	int tries;
 };
 
-/* How a job is decoded; texts of equal jobs share batches. */
+/* How a job is decoded. */
 struct job_kind {
 	int model; /* number of the model */
 	int n_best;
-	bool is_whole; /* texts are not split into sentences */
+	bool is_whole;			    /* texts are not split into sentences */
+	char glossary[QUEUE_GLOSSARY_NAME]; /* "": none */
 };
 
 struct translation_job {
 	struct job_kind kind;
 	uint64_t client; /* who asks: jobs of one client share its turns */
 	struct queue_text *texts;
-	size_t n, cap, n_sent, n_done; /* texts; sent to a decoder, in order; with translations */
-	size_t n_chars;		       /* of all texts */
+	size_t n, cap, n_done; /* texts; those with translations */
+	size_t next;	       /* the first text that waits; n: none does */
+	size_t n_chars;	       /* of all texts */
 	double arrived, deadline;
 	const char *fault; /* why it failed; NULL: it did not */
 	bool is_too_long;  /* it failed because a sentence is longer than the model can read */
 	/* private to the queue */
-	struct translation_job *next;
+	struct translation_job *next_job;
 	double served; /* characters sent */
-	int n_in_batch;
+	int n_in_flight;
+	bool is_begun;		 /* a text was sent */
 	bool is_queued, is_left; /* is_left: its client has gone */
 };
 
-struct queue_batch_text {
+/* A text that a decoder works on. */
+struct flight_text {
 	struct translation_job *job;
 	size_t index;
+	int64_t id; /* of the request to the decoder */
+	double sent_at;
+	bool is_cancelled; /* the decoder was told so */
 };
 
-/* Texts that a decoder works on; zero it before the first use. */
-struct queue_batch {
-	struct job_kind kind;
-	struct queue_batch_text texts[QUEUE_BATCH_TEXTS];
-	size_t n;
+/* All texts that a decoder works on; zero it before the first use, but for the model. */
+struct queue_flight {
+	int model;
+	struct flight_text texts[QUEUE_FLIGHT_TEXTS]; /* (n) oldest first */
+	size_t n, n_chars;
+	int64_t last_id;
 };
 
 /* What the queue has done, for the metrics. */
 struct queue_counts {
-	int64_t batches, texts, chars, source_tokens, target_tokens;
-	double wait_s;	/* from arrival to the first batch, of all jobs */
-	int64_t waited; /* jobs that a batch has begun */
+	int64_t texts, chars, source_tokens, target_tokens;
+	double text_s;	/* time of all texts in decoders */
+	double wait_s;	/* from arrival to the first text sent, of all jobs */
+	int64_t waited; /* jobs of which a text was sent */
 };
 
 struct translation_queue;
@@ -97,27 +112,28 @@ bool queue_job_is_done(const struct translation_job *job);
 /* ERR_TEMPFAIL: the queue is full; the job stays the caller's. */
 int queue_submit(struct translation_queue *q, struct translation_job *job, double now,
 		 struct err *e);
-/* The client has left, or has its answer: the job is freed now, or after the batch that has texts of it. */
+/* The client has left, or has its answer: the job is freed now, or when no decoder has texts of it. */
 void queue_leave(struct translation_queue *q, struct translation_job *job);
 /* Jobs that are past their deadline fail. */
 void queue_expire(struct translation_queue *q, double now);
 /* Seconds until the next deadline; NaN: none. */
 double queue_next_deadline(const struct translation_queue *q, double now);
 
-/* Fills the empty batch with waiting texts for a model; without any, batch->n stays 0. */
-void queue_fill(struct translation_queue *q, int model, struct queue_batch *batch, double now);
-/* Appends the batch as a line for the decoder. */
-void queue_write(const struct queue_batch *batch, int64_t id, struct buf *out);
-/* Takes the decoder's answer and empties the batch. ERR_PROTOCOL: it is none for this batch; its jobs fail. */
-int queue_finish(struct translation_queue *q, struct queue_batch *batch, const struct json *answer,
-		 struct err *e);
+/* Appends the next text for the model as a line for its decoder; false: the decoder has enough, or none waits. */
+bool queue_send(struct translation_queue *q, struct queue_flight *f, double now, struct buf *out);
+/* Appends lines that cancel the texts of clients that have left, and of jobs that have failed. */
+void queue_cancel(struct queue_flight *f, struct buf *out);
 /*
- * The decoder ended without an answer: its texts wait again, and are then sent alone, to find the text that makes
- * the decoder end. The job of a text that has ended QUEUE_MAX_TRIES decoders fails.
+ * Takes an answer of the decoder (NULL: it was no JSON). ERR_PROTOCOL: the decoder could not translate the text, whose job
+ * fails; or the answer is for no text, and the decoder cannot be trusted.
  */
-void queue_return(struct translation_queue *q, struct queue_batch *batch);
-/* All jobs of a model fail. */
-void queue_fail_model(struct translation_queue *q, int model, const char *fault);
+int queue_take(struct translation_queue *q, struct queue_flight *f, const struct json *answer,
+	       double now, struct err *e);
+/*
+ * The decoder ended: its texts wait again, and are then sent alone, to find the text that makes the decoder end.
+ * The job of a text that has ended QUEUE_MAX_TRIES decoders alone fails.
+ */
+void queue_return(struct translation_queue *q, struct queue_flight *f);
 
 size_t queue_waiting_chars(const struct translation_queue *q);
 int queue_n_jobs(const struct translation_queue *q);

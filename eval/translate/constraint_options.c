@@ -2,10 +2,14 @@
 #include "eval/translate/constraint_options.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
+#include "share/base/file.h"
 #include "share/base/lines.h"
+#include "share/base/mem.h"
 
 int encode_target_phrase(struct engine *g, const char *text, size_t n, struct decode_phrase *phrase,
 			 struct err *e)
@@ -96,15 +100,82 @@ static int open_banned_phrases(struct constraint_options *s, struct engine *g,
 	return 0;
 }
 
+/*
+ * Reads the name of "[SOURCE-TARGET:]NAME=FILE" and finds the file. NULL with e->code 0: the glossary is for a model of
+ * other languages.
+ */
+static const char *read_glossary_name(const struct constraint_options *s, const struct conf *c,
+				      const char *item, char name[GLOSSARY_NAME], struct err *e)
+{
+	static const char allowed[] = "abcdefghijklmnopqrstuvwxyz"
+				      "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
+	const char *equals = strchr(item, '='), *colon = strchr(item, ':');
+	const bool has_languages = colon && equals && colon < equals;
+	const char *from = has_languages ? colon + 1 : item;
+	const size_t n = equals ? (size_t)(equals - from) : 0;
+	char *languages;
+	bool is_other;
+
+	if (!n || n >= GLOSSARY_NAME || strspn(from, allowed) < n || !equals[1]) {
+		err_set(e, ERR_USAGE,
+			"--glossary: '%s' is not NAME=FILE, with a name of letters, digits and -_.",
+			item);
+		return NULL;
+	}
+	snprintf(name, GLOSSARY_NAME, "%.*s", (int)n, from);
+	languages = file_path(e, "%s-%s", c->source_language, c->target_language);
+	if (!languages)
+		return NULL;
+	is_other = has_languages && ((size_t)(colon - item) != strlen(languages) ||
+				     strncasecmp(item, languages, strlen(languages)) != 0);
+	free(languages);
+	if (is_other)
+		return NULL;
+	if (constraint_find_glossary(s, name)) {
+		err_set(e, ERR_USAGE, "--glossary: two glossaries are called %s", name);
+		return NULL;
+	}
+	return equals + 1;
+}
+
+static int open_glossaries(struct constraint_options *s, struct engine *g, const struct conf *c,
+			   struct err *e)
+{
+	if (!c->glossary.n)
+		return 0;
+	s->glossaries = mem_alloc(c->glossary.n, sizeof(*s->glossaries), e);
+	for (size_t i = 0; i < c->glossary.n && !e->code; i++) {
+		struct glossary *to = &s->glossaries[s->n_glossaries];
+		const char *path = read_glossary_name(s, c, c->glossary.items[i], to->name, e);
+
+		if (!path)
+			continue;
+		to->terms = terms_new(g, s->terms, e);
+		s->n_glossaries++;
+		if (to->terms && !terms_read(to->terms, path, e))
+			terms_finish(to->terms, s->forbid, e);
+	}
+	return e->code;
+}
+
+struct terms *constraint_find_glossary(const struct constraint_options *s, const char *name)
+{
+	for (size_t i = 0; i < s->n_glossaries; i++)
+		if (!strcmp(s->glossaries[i].name, name))
+			return s->glossaries[i].terms;
+	return NULL;
+}
+
 int constraint_options_open(struct constraint_options *s, struct engine *g, const struct conf *c,
 			    struct err *e)
 {
 	*s = (struct constraint_options){ 0 };
 	if (open_banned_phrases(s, g, &c->forbid, e))
 		goto fail;
-	if (c->terms && c->sample) {
+	if ((c->terms || c->glossary.n) && c->sample) {
 		err_set(e, ERR_USAGE,
-			"--terms cannot be used with --sample: only a beam search can force "
+			"--terms and --glossary cannot be used with --sample: only a beam search "
+			"can force "
 			"terms");
 		goto fail;
 	}
@@ -114,6 +185,8 @@ int constraint_options_open(struct constraint_options *s, struct engine *g, cons
 		    terms_finish(s->terms, s->forbid, e))
 			goto fail;
 	}
+	if (open_glossaries(s, g, c, e))
+		goto fail;
 	return 0;
 fail:
 	constraint_options_close(s);
@@ -122,6 +195,9 @@ fail:
 
 void constraint_options_close(struct constraint_options *s)
 {
+	for (size_t i = 0; i < s->n_glossaries; i++)
+		terms_free(s->glossaries[i].terms);
+	free(s->glossaries);
 	terms_free(s->terms);
 	banned_phrases_free(s->forbid);
 	*s = (struct constraint_options){ 0 };

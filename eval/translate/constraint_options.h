@@ -69,22 +69,36 @@ int terms_finish(struct terms *t, const struct banned_phrases *f, struct err *e)
  */
 int terms_find(struct terms *t, const char *line, size_t n, struct phrases *p, int32_t *left,
 	       struct err *e);
+size_t terms_count(const struct terms *t);
 void terms_free(struct terms *t);
 
 /* ---- from the command line ---- */
 
-/* --terms and --forbid. Both owned; NULL: not given. */
+#define GLOSSARY_NAME 64 /* bytes of a name, with the NUL */
+
+/* Terms that a request chooses. */
+struct glossary {
+	char name[GLOSSARY_NAME];
+	struct terms *terms; /* owned */
+};
+
+/* --terms and --forbid (owned; NULL: not given), and --glossary. */
 struct constraint_options {
 	struct terms *terms;
 	struct banned_phrases *forbid;
+	struct glossary *glossaries; /* (n_glossaries) owned; those of the languages of the model */
+	size_t n_glossaries;
 };
 
 /*
- * Reads --terms FILE and --forbid PHRASE; --forbid @FILE names a file with one phrase per line.
- * ERR_USAGE: --terms with --sample. Zeroes *s on failure.
+ * Reads --terms FILE, --glossary [SOURCE-TARGET:]NAME=FILE and --forbid PHRASE; --forbid @FILE names a file with one
+ * phrase per line. Terms of a glossary precede those of --terms. ERR_USAGE: terms with --sample, a name of a
+ * glossary with other characters than letters, digits and -_., or given twice. Zeroes *s on failure.
  */
 int constraint_options_open(struct constraint_options *s, struct engine *g, const struct conf *c,
 			    struct err *e);
+/* The terms of this glossary; NULL: there is none. */
+struct terms *constraint_find_glossary(const struct constraint_options *s, const char *name);
 void constraint_options_close(struct constraint_options *s);
 
 #endif

@@ -489,8 +489,8 @@ bool engine_has_text(const struct engine *g, const char *text, size_t n)
 	return i < n;
 }
 
-static int encode_source_line(struct engine *g, const struct engine_line *line,
-			      struct engine_translation *t, struct err *e)
+int engine_encode_line(struct engine *g, const struct engine_line *line,
+		       struct engine_translation *t, struct err *e)
 {
 	size_t n = 0, cap = 0;
 
@@ -519,21 +519,6 @@ char *engine_text_of(const struct engine *g, const int32_t *tokens, int32_t n, s
 	return raw;
 }
 
-/* Fills t->texts with the raw text of the hypotheses. */
-static int write_texts(struct engine *g, struct engine_translation *t, struct err *e)
-{
-	t->texts = mem_alloc((size_t)t->result.n, sizeof(*t->texts), e);
-	if (!t->texts)
-		return e->code;
-	for (int32_t h = 0; h < t->result.n; h++) {
-		const struct decode_hypothesis *y = &t->result.hypotheses[h];
-
-		if (!(t->texts[h] = engine_text_of(g, y->tokens, y->n, e)))
-			return e->code;
-	}
-	return 0;
-}
-
 /* The constraints of n lines. */
 struct constraint_list {
 	struct decode_constraint *all; /* (n) owned; NULL: no line has a constraint */
@@ -556,8 +541,24 @@ static void follow_line(struct engine *g, const struct engine_line *line)
 			     line->n_tag ? line->n_tag : line->n);
 }
 
-static int make_constraint(struct engine *g, const struct engine_line *line,
-			   struct decode_constraint *constraint, int32_t **prefix, struct err *e)
+int engine_write_texts(struct engine *g, const struct engine_line *line,
+		       struct engine_translation *t, struct err *e)
+{
+	follow_line(g, line);
+	t->texts = mem_alloc((size_t)t->result.n, sizeof(*t->texts), e);
+	if (!t->texts)
+		return e->code;
+	for (int32_t h = 0; h < t->result.n; h++) {
+		const struct decode_hypothesis *y = &t->result.hypotheses[h];
+
+		if (!(t->texts[h] = engine_text_of(g, y->tokens, y->n, e)))
+			return e->code;
+	}
+	return 0;
+}
+
+int engine_constrain_line(struct engine *g, const struct engine_line *line,
+			  struct decode_constraint *constraint, int32_t **prefix, struct err *e)
 {
 	size_t n = 0, cap = 0;
 
@@ -593,9 +594,16 @@ static int make_constraints(struct engine *g, const struct decode_options *o,
 	if (!w->all || !w->prefixes)
 		return e->code;
 	for (size_t i = 0; i < n; i++)
-		if (make_constraint(g, &lines[i], &w->all[i], &w->prefixes[i], e))
+		if (engine_constrain_line(g, &lines[i], &w->all[i], &w->prefixes[i], e))
 			return e->code;
 	return 0;
+}
+
+void engine_complete_options(const struct engine *g, struct decode_options *o)
+{
+	o->joins_next = g->words[SIDE_TARGET].joins_next;
+	o->starts_word = g->words[SIDE_TARGET].starts_word;
+	o->shortlist = g->shortlist;
 }
 
 int engine_translate(struct engine *g, const struct decode_options *options,
@@ -610,7 +618,7 @@ int engine_translate(struct engine *g, const struct decode_options *options,
 
 	memset(translations, 0, n * sizeof(*translations));
 	for (size_t i = 0; i < n && !rc; i++) {
-		rc = encode_source_line(g, &lines[i], &translations[i], e);
+		rc = engine_encode_line(g, &lines[i], &translations[i], e);
 		if (!rc)
 			sources[i] = (struct decode_source){ translations[i].source,
 							     translations[i].n_source };
@@ -618,17 +626,13 @@ int engine_translate(struct engine *g, const struct decode_options *options,
 	if (!rc)
 		rc = make_constraints(g, &o, lines, n, &constraints, e);
 	o.constraints = constraints.all;
-	o.joins_next = g->words[SIDE_TARGET].joins_next;
-	o.starts_word = g->words[SIDE_TARGET].starts_word;
-	o.shortlist = g->shortlist;
+	engine_complete_options(g, &o);
 	if (!rc)
 		rc = decoder_run(g->decoder, &o, sources, n, results, e);
 	for (size_t i = 0; i < n && !rc; i++)
 		translations[i].result = results[i];
-	for (size_t i = 0; i < n && !rc; i++) {
-		follow_line(g, &lines[i]);
-		rc = write_texts(g, &translations[i], e);
-	}
+	for (size_t i = 0; i < n && !rc; i++)
+		rc = engine_write_texts(g, &lines[i], &translations[i], e);
 	if (rc)
 		engine_translations_free(translations, n);
 	free_constraints(&constraints);

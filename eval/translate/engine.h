@@ -114,6 +114,20 @@ int engine_translate(struct engine *g, const struct decode_options *o,
 		     struct engine_translation *translations, struct err *e);
 void engine_translations_free(struct engine_translation *translations, size_t n);
 
+/* ---- for callers that run the decoder themselves (serve_stream.c) ---- */
+
+/* Sets what the model adds to options of decoding: word marks and the shortlist. */
+void engine_complete_options(const struct engine *g, struct decode_options *o);
+/* Sets the source tokens of t. After a failure, too, engine_translations_free() frees them. */
+int engine_encode_line(struct engine *g, const struct engine_line *line,
+		       struct engine_translation *t, struct err *e);
+/* The constraint of a line, which borrows from the line and owns *prefix. */
+int engine_constrain_line(struct engine *g, const struct engine_line *line,
+			  struct decode_constraint *constraint, int32_t **prefix, struct err *e);
+/* Sets the texts of t from its result. */
+int engine_write_texts(struct engine *g, const struct engine_line *line,
+		       struct engine_translation *t, struct err *e);
+
 /*
  * The raw text of n target tokens, in the language of the line that was translated last. The caller frees it; NULL:
  * failure.

@@ -5,5 +5,5 @@ libeval_a_SOURCES += \
 	%D%/constraint_options.c %D%/constraint_options.h \
 	%D%/engine.c %D%/engine.h %D%/mbr.c %D%/mbr.h \
 	%D%/passages.c %D%/passages.h %D%/segment_reader.c %D%/segment_reader.h %D%/serve.c %D%/serve.h \
-	%D%/serve_batch.c %D%/serve_batch.h \
+	%D%/serve_stream.c %D%/serve_stream.h \
 	%D%/suggest.c %D%/suggest.h %D%/terms.c %D%/translate.c %D%/translate.h

@@ -24,11 +24,6 @@ struct passages {
 	struct engine *engine;	      /* borrowed */
 	struct pair_splitters *pairs; /* (n_pairs) owned, opened at their first line */
 	size_t n_pairs, cap_pairs;    /* 0: lines are translated whole */
-	/* of one call: the sentences of all lines */
-	struct engine_line *units; /* (n_units) owned */
-	struct phrases *phrases;   /* (n_units) owned; NULL: no line has terms */
-	size_t n_units, cap_units;
-	size_t *ends; /* (lines) owned: units before the end of each line */
 };
 
 static bool splits_lines(const struct engine *g, const struct conf *c)
@@ -87,7 +82,6 @@ void passages_free(struct passages *p)
 		sentence_splitter_free(p->pairs[i].target);
 	}
 	free(p->pairs);
-	free(p->units);
 	free(p);
 }
 
@@ -116,20 +110,20 @@ bool passages_split(const struct passages *p, const struct passage_line *l)
 	return p->n_pairs && !l->is_whole && l->line.n_phrases == 0;
 }
 
-static int add_unit(struct passages *p, const struct engine_line *unit, struct err *e)
+static int add_unit(struct passage_units *u, const struct engine_line *unit, struct err *e)
 {
-	if (mem_grow(&p->units, &p->cap_units, p->n_units + 1, sizeof(*p->units), e))
+	if (mem_grow(&u->all, &u->cap, u->n + 1, sizeof(*u->all), e))
 		return e->code;
-	p->units[p->n_units++] = *unit;
+	u->all[u->n++] = *unit;
 	return 0;
 }
 
 /* Give the sentences of the prefix to the units from `first` on; the last unit gets what is left. */
-static int split_prefix(struct passages *p, struct sentence_splitter *splitter,
+static int split_prefix(struct passage_units *u, struct sentence_splitter *splitter,
 			const struct engine_line *line, size_t first, struct err *e)
 {
 	const struct sentence_range *r;
-	const size_t n_units = p->n_units - first;
+	const size_t n_units = u->n - first;
 	size_t n;
 
 	if (sentences_find(splitter, line->prefix, line->n_prefix, &r, &n, e))
@@ -137,19 +131,20 @@ static int split_prefix(struct passages *p, struct sentence_splitter *splitter,
 	for (size_t i = 0; i < n && i < n_units; i++) {
 		const bool is_rest = i + 1 == n_units || i + 1 == n;
 
-		p->units[first + i].prefix = line->prefix + r[i].from;
-		p->units[first + i].n_prefix = is_rest ? line->n_prefix - r[i].from : r[i].n;
+		u->all[first + i].prefix = line->prefix + r[i].from;
+		u->all[first + i].n_prefix = is_rest ? line->n_prefix - r[i].from : r[i].n;
 	}
 	return 0;
 }
 
 /* Add the units of a line: its sentences, or the whole line. */
-static int split_passage_line(struct passages *p, const struct passage_line *l, struct err *e)
+static int split_passage_line(struct passages *p, const struct passage_line *l,
+			      struct passage_units *u, struct err *e)
 {
 	const struct engine_line *line = &l->line;
 	const bool is_whole = !passages_split(p, l);
 	const struct sentence_range *r = NULL;
-	const size_t first = p->n_units;
+	const size_t first = u->n;
 	size_t n = 0, n_tag;
 	const char *tag = line_tag_find(p->engine->conf, line->text, line->n, &n_tag);
 	const struct pair_splitters *splitters = NULL;
@@ -165,7 +160,7 @@ static int split_passage_line(struct passages *p, const struct passage_line *l, 
 			unit.text = line->text + (n ? r[0].from : 0);
 			unit.n = n ? r[0].n : 0;
 		}
-		return add_unit(p, &unit, e);
+		return add_unit(u, &unit, e);
 	}
 	for (size_t i = 0; i < n; i++) {
 		struct engine_line unit = { .text = line->text + r[i].from, .n = r[i].n };
@@ -175,35 +170,35 @@ static int split_passage_line(struct passages *p, const struct passage_line *l, 
 			unit.tag = tag;
 			unit.n_tag = strlen(tag);
 		}
-		if (add_unit(p, &unit, e))
+		if (add_unit(u, &unit, e))
 			return e->code;
 	}
-	return line->n_prefix ? split_prefix(p, splitters->target, line, first, e) : 0;
+	return line->n_prefix ? split_prefix(u, splitters->target, line, first, e) : 0;
 }
 
 /* Find the terms of each unit; they become phrases of it. */
-static int find_unit_terms(struct passages *p, const struct passage_line *lines, size_t n,
+static int find_unit_terms(struct passage_units *units, const struct passage_line *lines, size_t n,
 			   struct passage_result *results, struct err *e)
 {
 	bool any = false;
 
 	for (size_t i = 0; i < n; i++)
 		any |= lines[i].terms != NULL;
-	p->phrases = any ? mem_alloc(p->n_units, sizeof(*p->phrases), e) : NULL;
-	if (any && !p->phrases)
+	units->phrases = any ? mem_alloc(units->n, sizeof(*units->phrases), e) : NULL;
+	if (any && !units->phrases)
 		return e->code;
 	for (size_t i = 0, u = 0; any && i < n; i++) {
-		for (; u < p->ends[i]; u++) {
-			struct engine_line *unit = &p->units[u];
+		for (; u < units->ends[i]; u++) {
+			struct engine_line *unit = &units->all[u];
 			int32_t left = 0;
 
 			if (unit->n_phrases) /* the caller has found its terms */
 				continue;
-			if (terms_find(lines[i].terms, unit->text, unit->n, &p->phrases[u], &left,
-				       e))
+			if (terms_find(lines[i].terms, unit->text, unit->n, &units->phrases[u],
+				       &left, e))
 				return e->code;
-			unit->phrases = p->phrases[u].all;
-			unit->n_phrases = p->phrases[u].n;
+			unit->phrases = units->phrases[u].all;
+			unit->n_phrases = units->phrases[u].n;
 			results[i].terms_left += left;
 		}
 	}
@@ -213,11 +208,11 @@ static int find_unit_terms(struct passages *p, const struct passage_line *lines,
 /* ---- sentences to lines ---- */
 
 /* White space after unit u, up to the next unit or the end of the line. */
-static void add_unit_gap(struct buf *out, const struct passages *p, const struct engine_line *line,
-			 size_t u, bool is_last)
+static void add_unit_gap(struct buf *out, const struct passage_units *units,
+			 const struct engine_line *line, size_t u, bool is_last)
 {
-	const char *from = p->units[u].text + p->units[u].n;
-	const char *end = is_last ? line->text + line->n : p->units[u + 1].text;
+	const char *from = units->all[u].text + units->all[u].n;
+	const char *end = is_last ? line->text + line->n : units->all[u + 1].text;
 
 	buf_add(out, from, (size_t)(end - from));
 }
@@ -247,9 +242,10 @@ static void append_tokens(struct decode_hypothesis *y, const struct decode_hypot
 }
 
 /* Join hypothesis h of the units first .. end - 1. */
-static int join_hypothesis(const struct passages *p, const struct engine_translation *parts,
-			   size_t first, size_t end, const struct engine_line *line, int32_t h,
-			   struct engine_translation *to, struct err *e)
+static int join_hypothesis(const struct passage_units *units,
+			   const struct engine_translation *parts, size_t first, size_t end,
+			   const struct engine_line *line, int32_t h, struct engine_translation *to,
+			   struct err *e)
 {
 	struct decode_hypothesis *y = &to->result.hypotheses[h];
 	const struct decode_hypothesis *like = unit_hypothesis(&parts[first], h);
@@ -265,12 +261,12 @@ static int join_hypothesis(const struct passages *p, const struct engine_transla
 	to->result.n = h + 1;
 	if (!y->tokens || (like->aligned && !y->aligned) || (like->log_probs && !y->log_probs))
 		return e->code;
-	buf_add(&text, line->text, (size_t)(p->units[first].text - line->text));
+	buf_add(&text, line->text, (size_t)(units->all[first].text - line->text));
 	for (size_t u = first; u < end; u++) {
 		append_tokens(y, unit_hypothesis(&parts[u], h), source_offset);
 		source_offset += parts[u].n_source;
 		buf_add_str(&text, parts[u].texts[MIN(h, parts[u].result.n - 1)]);
-		add_unit_gap(&text, p, line, u, u + 1 == end);
+		add_unit_gap(&text, units, line, u, u + 1 == end);
 	}
 	y->score /= n + (double)(end - first);
 	if (!buf_check(&text, e))
@@ -295,7 +291,7 @@ static int mark_added_tag(struct engine_translation *to, size_t at, int32_t n, s
 }
 
 /* Join the units first .. end - 1 of a line into one translation. */
-static int join_units(const struct passages *p, const struct engine_translation *parts,
+static int join_units(const struct passage_units *units, const struct engine_translation *parts,
 		      size_t first, size_t end, const struct engine_line *line,
 		      struct engine_translation *to, struct err *e)
 {
@@ -319,24 +315,24 @@ static int join_units(const struct passages *p, const struct engine_translation 
 			return e->code;
 	}
 	for (int32_t h = 0; h < hypotheses && !rc; h++)
-		rc = join_hypothesis(p, parts, first, end, line, h, to, e);
+		rc = join_hypothesis(units, parts, first, end, line, h, to, e);
 	return rc;
 }
 
 /* Note where the units lie in the joined translation. */
-static int list_parts(const struct passages *p, const struct engine_translation *parts,
+static int list_parts(const struct passage_units *units, const struct engine_translation *parts,
 		      size_t first, size_t end, const struct engine_line *line,
 		      struct passage_result *to, struct err *e)
 {
 	struct passage_part at = { .text = end - first > 1
-						   ? (size_t)(p->units[first].text - line->text)
+						   ? (size_t)(units->all[first].text - line->text)
 						   : 0 };
 
 	to->parts = mem_alloc(end - first, sizeof(*to->parts), e);
 	if (!to->parts)
 		return e->code;
 	for (size_t u = first; u < end; u++) {
-		const char *next = u + 1 < end ? p->units[u + 1].text : line->text + line->n;
+		const char *next = u + 1 < end ? units->all[u + 1].text : line->text + line->n;
 
 		at.n_source = parts[u].n_source;
 		at.n_tokens = parts[u].result.hypotheses[0].n;
@@ -345,19 +341,19 @@ static int list_parts(const struct passages *p, const struct engine_translation 
 		at.first_source += at.n_source;
 		at.first_token += at.n_tokens;
 		at.text += strlen(parts[u].texts[0]) +
-			   (size_t)(next - (p->units[u].text + p->units[u].n));
+			   (size_t)(next - (units->all[u].text + units->all[u].n));
 	}
 	return 0;
 }
 
-static int join_line(const struct passages *p, struct engine_translation *parts, size_t first,
-		     size_t end, const struct engine_line *line, struct passage_result *to,
-		     struct err *e)
+static int join_line(const struct passage_units *units, struct engine_translation *parts,
+		     size_t first, size_t end, const struct engine_line *line,
+		     struct passage_result *to, struct err *e)
 {
-	if (list_parts(p, parts, first, end, line, to, e))
+	if (list_parts(units, parts, first, end, line, to, e))
 		return e->code;
 	if (end - first > 1)
-		return join_units(p, parts, first, end, line, &to->joined, e);
+		return join_units(units, parts, first, end, line, &to->joined, e);
 	to->joined = parts[first]; /* the whole line, which now owns it */
 	parts[first] = (struct engine_translation){ 0 };
 	return 0;
@@ -365,45 +361,60 @@ static int join_line(const struct passages *p, struct engine_translation *parts,
 
 /* ---- all lines ---- */
 
-static void free_units(struct passages *p)
+void passage_units_free(struct passage_units *u)
 {
-	for (size_t u = 0; p->phrases && u < p->n_units; u++)
-		phrases_free(&p->phrases[u]);
-	free(p->phrases);
-	free(p->ends);
-	p->phrases = NULL;
-	p->ends = NULL;
-	p->n_units = 0;
+	for (size_t i = 0; u->phrases && i < u->n; i++)
+		phrases_free(&u->phrases[i]);
+	free(u->phrases);
+	free(u->ends);
+	free(u->all);
+	*u = (struct passage_units){ .n = 0 };
+}
+
+int passages_list_units(struct passages *p, const struct passage_line *lines, size_t n,
+			struct passage_units *u, struct passage_result *results, struct err *e)
+{
+	memset(results, 0, n * sizeof(*results));
+	u->ends = mem_alloc(n, sizeof(*u->ends), e);
+	if (!u->ends)
+		return e->code;
+	for (size_t i = 0; i < n; i++) {
+		if (split_passage_line(p, &lines[i], u, e))
+			return e->code;
+		u->ends[i] = u->n;
+	}
+	return find_unit_terms(u, lines, n, results, e);
+}
+
+int passages_join_units(const struct passage_line *lines, size_t n, const struct passage_units *u,
+			struct engine_translation *parts, struct passage_result *results,
+			struct err *e)
+{
+	for (size_t i = 0, first = 0; i < n; first = u->ends[i++])
+		if (join_line(u, parts, first, u->ends[i], &lines[i].line, &results[i], e))
+			return e->code;
+	return 0;
 }
 
 int passages_translate(struct passages *p, const struct decode_options *o,
 		       const struct passage_line *lines, size_t n, struct passage_result *results,
 		       struct err *e)
 {
+	struct passage_units u = { .n = 0 };
 	struct engine_translation *parts = NULL;
-	int rc = 0;
+	int rc = passages_list_units(p, lines, n, &u, results, e);
 
-	memset(results, 0, n * sizeof(*results));
-	p->ends = mem_alloc(n, sizeof(*p->ends), e);
-	rc = p->ends ? 0 : e->code;
-	for (size_t i = 0; i < n && !rc; i++) {
-		rc = split_passage_line(p, &lines[i], e);
-		p->ends[i] = p->n_units;
-	}
+	parts = rc ? NULL : mem_alloc(u.n, sizeof(*parts), e);
 	if (!rc)
-		rc = find_unit_terms(p, lines, n, results, e);
-	parts = rc ? NULL : mem_alloc(p->n_units, sizeof(*parts), e);
-	if (!rc)
-		rc = parts ? engine_translate(p->engine, o, p->units, p->n_units, parts, e)
-			   : e->code;
+		rc = parts ? engine_translate(p->engine, o, u.all, u.n, parts, e) : e->code;
 	if (!rc && o->mbr_keep)
-		rc = mbr_choose(parts, p->n_units, o->mbr_keep, e);
-	for (size_t i = 0, first = 0; i < n && !rc; first = p->ends[i++])
-		rc = join_line(p, parts, first, p->ends[i], &lines[i].line, &results[i], e);
+		rc = mbr_choose(parts, u.n, o->mbr_keep, e);
+	if (!rc)
+		rc = passages_join_units(lines, n, &u, parts, results, e);
 	if (parts)
-		engine_translations_free(parts, p->n_units);
+		engine_translations_free(parts, u.n);
 	free(parts);
-	free_units(p);
+	passage_units_free(&u);
 	if (rc)
 		passages_results_free(results, n);
 	return rc;

@@ -67,6 +67,26 @@ struct passage_result {
 int passages_translate(struct passages *p, const struct decode_options *o,
 		       const struct passage_line *lines, size_t n, struct passage_result *results,
 		       struct err *e);
+
+/* The sentences of lines. */
+struct passage_units {
+	struct engine_line *all; /* (n) owned */
+	struct phrases *phrases; /* (n) owned; NULL: no line has terms */
+	size_t n, cap;
+	size_t *ends; /* (lines) owned: units before the end of each line */
+};
+
+/*
+ * The two halves of passages_translate(), for callers that decode between them. The first one finds the units of n lines,
+ * and zeroes the results; the second one joins the translations of all units, which stay the caller's. After a failure,
+ * too, the caller frees the results and the units.
+ */
+int passages_list_units(struct passages *p, const struct passage_line *lines, size_t n,
+			struct passage_units *u, struct passage_result *results, struct err *e);
+int passages_join_units(const struct passage_line *lines, size_t n, const struct passage_units *u,
+			struct engine_translation *parts, struct passage_result *results,
+			struct err *e);
+void passage_units_free(struct passage_units *u);
 /* The part of the joined translation that has token `at` of hypothesis 0, or its end. */
 const struct passage_part *passage_part_at(const struct passage_result *r, int32_t at);
 

@@ -9,14 +9,14 @@
 #include <string.h>
 
 #include "data/pipeline/line_tags.h"
-#include "eval/translate/serve_batch.h"
+#include "eval/translate/serve_stream.h"
 #include "eval/translate/suggest.h"
 #include "share/base/file.h"
 #include "share/base/lines.h"
 #include "share/base/text.h"
 #include "share/format/json.h"
 
-void serve_write_id(struct json_writer *w, const struct serve_line *line)
+static void write_id(struct json_writer *w, const struct serve_line *line)
 {
 	const struct json *id = json_get(line->request, "id");
 	const char *digits;
@@ -34,7 +34,7 @@ void serve_write_id(struct json_writer *w, const struct serve_line *line)
 static void write_error(struct json_writer *w, const struct serve_line *line, const char *text)
 {
 	json_open(w, '{');
-	serve_write_id(w, line);
+	write_id(w, line);
 	json_put_str(w, "error", text);
 	json_close(w, '}');
 }
@@ -145,7 +145,7 @@ static void write_translation(struct json_writer *w, const struct engine *g,
 	const struct engine_translation *t = &r->joined;
 
 	json_open(w, '{');
-	serve_write_id(w, line);
+	write_id(w, line);
 	write_hypothesis(w, g, t, 0, &x->attention);
 	write_token_pieces(w, g, "source_tokens", SIDE_SOURCE, t->source, t->n_source);
 	if (x->terms_left > 0)
@@ -497,8 +497,7 @@ int serve_answer(const struct serve_context *s, const char *line, size_t n, stru
 	struct json *request = json_parse(line, n, &fault);
 	const struct serve_line from = { request, line, n };
 
-	if (!request || (json_get(request, "texts") ? serve_answer_batch(s, &from, &w, &fault)
-						    : answer_request(s, &from, &w, &fault)))
+	if (!request || answer_request(s, &from, &w, &fault))
 		write_error(&w, &from, fault.text);
 	json_free(request);
 	buf_add_char(out, '\n');
@@ -511,6 +510,16 @@ static int write_response(struct buf *text, struct err *e)
 		return e->code;
 	buf_clear(text);
 	return 0;
+}
+
+/* The names of glossaries and their numbers of terms. */
+static void write_glossaries(struct json_writer *w, const struct constraint_options *o)
+{
+	json_put_open(w, "glossaries", '{');
+	for (size_t i = 0; i < o->n_glossaries; i++)
+		json_put_int(w, o->glossaries[i].name,
+			     (int64_t)terms_count(o->glossaries[i].terms));
+	json_close(w, '}');
 }
 
 static void write_ready_line(const struct serve_context *s, struct buf *out)
@@ -533,6 +542,8 @@ static void write_ready_line(const struct serve_context *s, struct buf *out)
 	json_put_int(&w, "heads", model_heads(model_get_shape(g->models[0].model), STACK_DECODER));
 	if (tags.len)
 		json_put_str(&w, "tags", buf_text(&tags) + 1);
+	if (s->constraints.n_glossaries)
+		write_glossaries(&w, &s->constraints);
 	json_close(&w, '}');
 	buf_free_part(&tags, out);
 	buf_add_char(out, '\n');
@@ -579,7 +590,7 @@ static int serve_requests(const struct serve_context *s, struct err *e)
 {
 	struct buf text = { 0 };
 	struct lines in;
-	int rc;
+	int rc, got = -1; /* of lines_next() for a line without answer; -1: there is none */
 
 	if (lines_open(&in, NULL, e))
 		return e->code;
@@ -590,16 +601,24 @@ static int serve_requests(const struct serve_context *s, struct err *e)
 	if (!rc)
 		rc = write_response(&text, e);
 	while (!rc) {
-		int got;
+		struct json *join;
 
-		hold_signals(false); /* idle: they end the program at once */
-		got = lines_next(&in, e);
-		hold_signals(true);
+		if (got < 0) {
+			hold_signals(false); /* idle: they end the program at once */
+			got = lines_next(&in, e);
+			hold_signals(true);
+		}
 		if (got <= 0) {
 			rc = got;
 			break;
 		}
+		join = serve_stream_request(&in, got);
+		if (join) {
+			rc = serve_stream_run(s, &in, join, &got, e);
+			continue;
+		}
 		rc = answer_line(s, &in, got, &text, e);
+		got = -1;
 		if (!rc)
 			rc = write_response(&text, e);
 	}

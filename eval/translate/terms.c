@@ -38,6 +38,11 @@ struct terms *terms_new(struct engine *g, const struct terms *more, struct err *
 	return t;
 }
 
+size_t terms_count(const struct terms *t)
+{
+	return t->n;
+}
+
 void terms_free(struct terms *t)
 {
 	if (!t)

@@ -359,6 +359,11 @@ static int64_t fill_block(struct lines *l, size_t want, struct buf *block, struc
 	}
 }
 
+bool lines_has_next(const struct lines *l)
+{
+	return l->end > l->begin || l->is_at_end || can_read_now(l);
+}
+
 int lines_read_block(struct lines *l, size_t want, struct buf *block, bool *is_waiting,
 		     struct err *e)
 {

@@ -69,6 +69,8 @@ int lines_open_reader(struct lines *l, const char *name, lines_read *read, void 
 /* 1: a line; 0: the end; LINES_SKIPPED: a line that was too long (text is ""); < 0: failure. */
 enum { LINES_SKIPPED = 2 };
 int lines_next(struct lines *l, struct err *e);
+/* Does lines_next() return at once? (It may wait for the end of a line that has begun.) */
+bool lines_has_next(const struct lines *l);
 
 /*
  * Instead of lines_next(): put the next whole lines into block (cleared first), about want bytes,

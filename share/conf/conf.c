@@ -193,6 +193,8 @@ const char *conf_read_path(const struct conf *c, const struct conf_option *o, si
 	if (i >= list->n)
 		return NULL;
 	value = list->items[i];
+	if (o->path == CONF_PATH_ENTRY)
+		return strchr(value, '=') ? strchr(value, '=') + 1 : "";
 	if (o->path != CONF_PATH_PHRASE)
 		return value;
 	return *value == '@' ? value + 1 : "";

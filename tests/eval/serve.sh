@@ -45,16 +45,21 @@ printf '{"text":"a","attention":{"layer":1,"head":2}}\n' |
     ./werkbank translate -q -m "$tmp/heads" --threads 1 --serve 2>"$tmp/err" | sed -n '1s/.*\("heads":[0-9]*\).*/\1/p;2s/.*"error":"\(.*\)"}/\1/p' >"$tmp/heads.out"
 same "heads of the decoder" "$(cat "$tmp/heads.out")" '"heads":1
 the head of attention is 2, but must be from 1 to 1'
-# texts of a batch get what each of them gets alone
+# texts that are decoded together get what each of them gets alone
 printf '{"text":"The old man reads. A dog runs."}\n{"text":"A cat"}\n{"text":""}\n' |
 	./werkbank translate -q -m "$model" --threads 1 --serve 2>"$tmp/err" | sed -n 's/^{"id":null,"text":"\([^"]*\)".*/\1/p' >"$tmp/alone"
-printf '{"id":"b","texts":["The old man reads. A dog runs.","A cat",""]}\n{"texts":[]}\n{"texts":["a",1]}\n{"texts":["a"],"text":"a"}\n' |
-	./werkbank translate -q -m "$model" --threads 1 --serve 2>"$tmp/err" >"$tmp/batch"
-same "a batch gives the translations of its texts" "$(sed -n 2p "$tmp/batch" | grep -o '"texts":\["[^"]*"' | sed 's/.*\["//;s/"$//')" "$(cat "$tmp/alone")"
-same "... with its id" "$(sed -n '2s/^{"id":"b","translations":\[.*/yes/p' "$tmp/batch")" yes
-same "wrong batches" "$(sed -n '3,$s/.*"error":"\(.*\)"}/\1/p' "$tmp/batch" | sed 's/\\//g')" 'texts must be a list of 1 to 4096 strings
-texts must be a list of strings
-a request has no member "text" (did you mean texts?)'
+printf '{"id":1,"join":true,"text":"The old man reads. A dog runs."}\n{"id":2,"join":true,"text":"A cat"}\n{"id":3,"join":true,"text":""}\n{"id":4,"join":true}\n{"id":5,"join":true,"text":"a","x":1}\n{"cancel":9}\n' |
+	./werkbank translate -q -m "$model" --threads 1 --serve 2>"$tmp/err" >"$tmp/joined"
+same "texts that join get the same translations" "$(grep '"texts"' "$tmp/joined" | sort | sed 's/.*"texts":\["\([^"]*\)".*/\1/')" "$(cat "$tmp/alone")"
+same "wrong ones" "$(sed -n 's/.*"error":"\(.*\)"}/\1/p' "$tmp/joined" | sed 's/\\//g')" 'text must be a string
+a request has no member "x"'
+# requests of other kinds wait for the open ones; a cancelled one gets no translation
+printf '{"id":1,"join":true,"text":"The old man reads."}\n{"text":"A dog runs.","id":"alone"}\n{"id":2,"join":true,"text":"A cat","n_best":6}\n{"id":3,"join":true,"text":"A cat"}\n{"cancel":3}\n' |
+	./werkbank translate -q -m "$model" --threads 1 --serve 2>"$tmp/err" | sed 1d | sed 's/^{"id":\([^,]*\),"\([a-z]*\)".*/\1 \2/' >"$tmp/kinds"
+same "kinds of requests" "$(cat "$tmp/kinds")" '1 texts
+"alone" text
+2 texts
+3 cancelled'
 # each row of a map has a weight for each source token and for the end, with the sum 1
 same "maps of attention" "$(sed -n '/^{"id":"map"/p' "$tmp/out" | awk '{
 	n = gsub(/"attention":/, "&")

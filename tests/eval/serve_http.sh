@@ -58,6 +58,8 @@ one=$(sed -n 1p "$tmp/batch")
 two=$(sed -n 2p "$tmp/batch")
 first=$(sed -n 1p "$tmp/text")
 second=$(sed -n 2p "$tmp/text")
+printf '%s\n' "$first" >"$tmp/one"
+printf '%s\tntk\n' "${first%% *}" >"$tmp/terms"
 quoted() { printf '%s' "$1" | sed 's/\\/\\\\/g; s/"/\\"/g; s/\//\\\//g'; }
 # plain JSON, however a slash and CR are written
 unslash() { sed 's/\\\//\//g; s/\\u000d/\\r/g'; }
@@ -97,8 +99,22 @@ says "refused: too many characters" 0 '^400 .*at most 20000' ask /translate -d "
 says "refused: another method" 0 '^405 ' ask /translate
 says "refused: another path" 0 '^404 ' ask /../etc/passwd --path-as-is
 says "refused: files" 0 '^403 .*does not offer' ask /translate_file -d a=b
+says "refused: a name of another server" 0 '^403 .*--host-names' ask /languages -H 'Host: evil.example:80'
+says "refused: its page" 0 '^403 ' ask / -H 'Host: evil.example'
+says "numbers are no names" 0 '^200 ' ask /languages -H 'Host: [::1]:7'
 says "no CORS by default" 0 '' curl -sS -m 20 -D - -o "$tmp/body" -H 'Origin: http://evil' "http://127.0.0.1:$port/languages"
 same "... no field" "$(grep -c 'Access-Control' "$tmp/out")" 0
+
+# ---- the page for browsers, HEAD ----
+says "the page" 0 '^200 <!DOCTYPE html>' ask /
+says "its script" 0 '^200 .. script.js' ask /script.js
+says "... and nothing else is allowed to run" 0 "Content-Security-Policy: default-src 'none'; script-src 'self';" curl -sS -m 20 -D - -o "$tmp/body" "http://127.0.0.1:$port/"
+curl -sS -m 20 -I "http://127.0.0.1:$port/languages" | tr -d '\r' >"$tmp/head"
+holds "HEAD: the status" '^HTTP/1.1 200 OK' "$tmp/head"
+holds "... the length of the body" '^Content-Length: [1-9]' "$tmp/head"
+same "... no body, and the connection goes on" "$(printf "HEAD /health HTTP/1.1\r\nHost: localhost\r\n\r\nGET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n" | timeout 60 "$top/tests/raw_client" "$port" | grep -c ok)" 1
+curl -sS -m 20 -D "$tmp/head" -o "$tmp/body" -X DELETE "http://127.0.0.1:$port/v2/usage"
+holds "405 lists the methods" '^Allow: GET, HEAD, POST' "$tmp/head"
 
 # ---- DeepL's interface ----
 printf '{"text":["%s","%s"],"target_lang":"DE","source_lang":"EN"}' "$(quoted "$first")" "$(quoted "$second")" >"$tmp/list"
@@ -110,13 +126,15 @@ same "DeepL: languages" "$(ask '/v2/languages?type=target')" '200 [{"language":"
 same "DeepL: languages, asked by a body" "$(ask /v2/languages -X GET -H "$json" -d '{"type":"target"}')" '200 [{"language":"DE","name":"German","supports_formality":false}]'
 says "DeepL: usage" 0 '^200 .*"character_count":[1-9]' ask /v2/usage
 says "DeepL: refused tags" 0 '^400 ."message":"Value for .tag_handling' ask /v2/translate -d text=a -d target_lang=DE -d tag_handling=xml
+says "DeepL: refused instructions" 0 '^400 ."message":"Value for .custom_instructions' ask /v2/translate -H "$json" -d '{"text":["a"],"target_lang":"DE","custom_instructions":["Be polite."]}'
+says "DeepL: refused style" 0 '^400 ."message":"Value for .style_id' ask /v2/translate -d text=a -d target_lang=DE -d style_id=x
 says "DeepL: refused target" 0 '^400 ."message":"Value for .target_lang' ask /v2/translate -d text=a -d target_lang=FR
 says "DeepL: refused source" 0 '^400 ."message":"Value for .source_lang' ask /v2/translate -d text=a -d target_lang=DE -d source_lang=FR
 
 # ---- forms of HTTP on which servers differ ----
 # raw BYTES : what the server says to these bytes
 raw() { printf "$1" | timeout 60 "$top/tests/raw_client" "$port" | sed -n '1s/\r//p'; }
-h='Host: a\r\n'
+h='Host: localhost\r\n'
 body='q=a&source=en&target=de'
 n=${#body}
 same "two lengths" "$(raw "POST /translate HTTP/1.1\r\n${h}Content-Length: $n\r\nContent-Length: 5\r\n\r\n$body")" 'HTTP/1.1 400 Bad Request'
@@ -164,13 +182,14 @@ for i in $(seq 96); do
 	[ "$(unslash <"$tmp/answers/$i")" = "{\"translatedText\":\"$(quoted "$want" | unslash)\"}" ] || wrong=$((wrong + 1))
 done
 same "32 clients at once: wrong answers" "$wrong" 0
+seq 300 | sed "s/.*/$(quoted "$first" | sed 's/[&|]/\\&/g')/" >"$tmp/lines"
+ask /translate --data-urlencode q@"$tmp/lines" -d source=en -d target=de >/dev/null
 ask /metrics >"$tmp/metrics"
 holds "metrics: requests" '^werkbank_http_requests_total\{path="/translate",code="200"\} [1-9]' "$tmp/metrics"
 holds "metrics: refused forms" '^werkbank_refused_total\{reason="form"\} [1-9]' "$tmp/metrics"
 holds "metrics: slow ones" '^werkbank_refused_total\{reason="slow"\} [1-9]' "$tmp/metrics"
-batches=$(sed -n 's/^werkbank_batches_total //p' "$tmp/metrics")
-texts=$(sed -n 's/^werkbank_batch_texts_total //p' "$tmp/metrics")
-if [ "$texts" -gt "$batches" ]; then ok "clients share batches: $texts texts in $batches batches"; else not_ok "clients share batches" "$texts texts, $batches batches"; fi
+together=$(awk '/^werkbank_text_seconds_total/ { texts = $2 } /^werkbank_decoder_busy_seconds_total/ { busy = $2 } END { printf "%d", 10 * texts / busy }' "$tmp/metrics")
+if [ "$together" -gt 20 ]; then ok "texts of clients are decoded together: $together tenths at a time"; else not_ok "texts of clients are decoded together" "$together tenths"; fi
 
 # ---- a decoder that is killed, a reload and the end, under load ----
 load() {
@@ -219,7 +238,11 @@ says "no model" 64 'serve needs a model' "$wb" serve
 says "a model that is not there" 66 'cannot be served' "$wb" serve --listen 127.0.0.1:0 --model "$tmp/nothing"
 printf 'correct-key\n' >"$tmp/keys"
 chmod 644 "$tmp/keys"
-says "keys that everybody may read" 77 'chmod o-r' "$wb" serve --key-file "$tmp/keys" --model "$tmp/model"
+says "keys that everybody may read" 77 'chmod o-rw,g-w' "$wb" serve --key-file "$tmp/keys" --model "$tmp/model"
+chmod 662 "$tmp/keys"
+says "keys that everybody may change" 77 'chmod o-rw,g-w' "$wb" serve --key-file "$tmp/keys" --model "$tmp/model"
+says "two models of one direction" 64 'two models from en to de' "$wb" serve --listen 127.0.0.1:0 en-de="$tmp/model" en-de="$tmp/model"
+says "too few files" 69 'ulimit -n' sh -c "ulimit -n 20; exec '$wb' serve --listen 127.0.0.1:0 --model '$tmp/model'"
 chmod 600 "$tmp/keys"
 serve "$@" --key-file "$tmp/keys" --request-chars 50 --cors 'https://example.org'
 says "no key" 0 '^400 .*needs a key' ask /translate -d q=a -d source=en -d target=de
@@ -232,6 +255,47 @@ says "metrics: a key" 0 '^200 ' ask /metrics -H 'Authorization: Bearer correct-k
 says "a limit of characters" 0 '^400 .*at most 50' ask /translate -d "q=$(head -c 60 /dev/zero | tr '\0' a)" -d source=en -d target=de -d api_key=correct-key
 says "CORS" 0 'Access-Control-Allow-Origin: https://example.org' curl -sS -m 20 -D - -o "$tmp/body" -X OPTIONS "http://127.0.0.1:$port/translate"
 stop "SIGTERM ends the second server"
+
+# ---- keys that are read again; characters by key ----
+printf 'correct-key\n' >"$tmp/keys"
+serve "$@" --key-file "$tmp/keys" --glossary first="$tmp/terms" --glossary fr-de:other="$tmp/nothing"
+says "usage of a new key" 0 '^200 ."character_count":0,' ask /v2/usage -H 'Authorization: DeepL-Auth-Key correct-key'
+ask /translate --data-urlencode q=abcde -d source=en -d target=de -d api_key=correct-key >/dev/null
+same "usage counts characters" "$(ask /v2/usage -H 'Authorization: DeepL-Auth-Key correct-key' | grep -o 'count":[0-9]*')" 'count":5'
+printf 'another-key\ncorrect-key\n' >"$tmp/keys"
+kill -HUP "$server"
+for _ in $(seq 100); do ask /languages >/dev/null; ask /v2/usage -H 'Authorization: DeepL-Auth-Key another-key' | grep -q ^200 && break; sleep 0.1; done
+same "SIGHUP reads keys: the count stays" "$(ask /v2/usage -H 'Authorization: DeepL-Auth-Key correct-key' | grep -o 'count":[0-9]*')" 'count":5'
+ask /metrics -H 'Authorization: Bearer another-key' >"$tmp/metrics"
+holds "metrics count by number of the key" '^werkbank_key_characters_total\{key="2"\} 5' "$tmp/metrics"
+same "metrics show no key" "$(grep -c 'correct-key' "$tmp/metrics")" 0
+chmod 644 "$tmp/keys"
+kill -HUP "$server"
+for _ in $(seq 100); do grep -q 'old keys stay' "$tmp/log" && break; sleep 0.1; done
+holds "a key file with wrong rights: the old keys stay" 'chmod o-rw,g-w .*the old keys stay' "$tmp/log"
+
+# ---- glossaries ----
+key='-d api_key=another-key'
+want() { ask /translate --data-urlencode "q=$first" -d source=en -d target=de "$@" $key; }
+says "a glossary gives its term" 0 '^200 .*ntk' want -d glossary=first
+same "... bit for bit as --terms" "$(want -d glossary=first | sed 's/^200 //' | unslash)" "{\"translatedText\":\"$("$wb" translate --quiet --model "$tmp/model" "$@" --terms "$tmp/terms" "$tmp/one" 2>/dev/null)\"}"
+same "without it: the plain translation" "$(want | unslash)" "200 {\"translatedText\":\"$(quoted "$one" | unslash)\"}"
+says "a glossary of other languages is not there" 0 '^400 .*no glossary other' want -d glossary=other
+says "DeepL: glossaries" 0 '"glossary_id":"first","name":"first","ready":true,"source_lang":"en","target_lang":"de","creation_time":"20.*Z","entry_count":1' ask /v2/glossaries -H 'Authorization: DeepL-Auth-Key another-key'
+says "DeepL: a glossary" 0 '^200 .*ntk' ask /v2/translate --data-urlencode "text=$first" -d target_lang=DE -d source_lang=EN -d glossary_id=first -H 'Authorization: DeepL-Auth-Key another-key'
+says "DeepL: another glossary" 0 '^404 ' ask /v2/translate -d text=a -d target_lang=DE -d glossary_id=x -H 'Authorization: DeepL-Auth-Key another-key'
+stop "SIGTERM ends the server with keys"
+says "a glossary without a file" 64 'is not NAME=FILE' "$wb" serve --listen 127.0.0.1:0 --model "$tmp/model" --glossary x
+
+# ---- a third language between two models ----
+serve "$@" de-fr="$tmp/model"
+same "languages by way of a third one" "$(ask /languages)" '200 [{"code":"en","name":"English","targets":["de","fr"]},{"code":"de","name":"German","targets":["fr"]}]'
+same "a translation by two models" "$(ask /translate --data-urlencode "q=$first" -d source=en -d target=fr | sed 's/^200 //' | unslash)" "{\"translatedText\":\"$("$wb" translate --quiet --model "$tmp/model" "$@" "$tmp/one" 2>/dev/null | "$wb" translate --quiet --model "$tmp/model" "$@" 2>/dev/null)\"}"
+says "DeepL: the same" 0 '^200 .*"detected_source_language":"EN"' ask /v2/translate -d text=a -d target_lang=FR -d source_lang=EN
+stop "SIGTERM ends the server of two models"
+serve "$@" --no-pivot de-fr="$tmp/model"
+says "--no-pivot" 0 '^400 .*en to fr is not supported' ask /translate -d q=a -d source=en -d target=fr
+stop "SIGTERM ends the server without pivot"
 
 # ---- a socket of systemd, which replaces --listen ----
 "$top/tests/raw_client" listen "$tmp/port" "$top/werkbank-eval" serve --listen 192.0.2.1:1 --model "$tmp/model" "$@" >"$tmp/log" 2>&1 &

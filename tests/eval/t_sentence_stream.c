@@ -225,3 +225,119 @@ TEST(sentence_stream_memory_is_bounded)
 	check_int(bytes[0], bytes[1]);
 	model_free(m);
 }
+
+/* ---- sources that come while others are decoded ---- */
+
+struct feed_of_test {
+	struct decode_fed fed[N_LINES];
+	struct decode_result results[N_LINES];
+	int calls, n_added, n_done, n_cancelled;
+	bool is_slow; /* sources come one by one */
+};
+
+/* Adds some sources now and then, and cancels each tenth one a few steps later. */
+static int feed_more(void *context, struct decode_job *job, struct err *e)
+{
+	struct feed_of_test *f = context;
+	const int n = f->is_slow ? f->calls % 3 == 0 : N_LINES / 2;
+
+	f->calls++;
+	for (int i = 0; i < n && f->n_added < N_LINES; i++)
+		if (decoder_feed(job, &f->fed[f->n_added++], e))
+			return e->code;
+	for (int i = 5; i < f->n_added - 2; i += 10)
+		f->fed[i].is_cancelled = true;
+	return 0;
+}
+
+static int feed_done(void *context, struct decode_fed *fed, struct decode_result *result,
+		     struct err *e)
+{
+	struct feed_of_test *f = context;
+
+	(void)e;
+	check(result || fed->is_cancelled);
+	f->n_done++;
+	f->n_cancelled += !result;
+	if (result)
+		f->results[fed - f->fed] = *result;
+	return 0;
+}
+
+static void compare_feed(const struct stream_case *c, bool is_slow)
+{
+	static int32_t ids[N_LINES * LONGEST];
+	struct decode_source lines[N_LINES];
+	struct decode_constraint constraints[N_LINES];
+	struct decode_result whole[N_LINES];
+	struct model *models[2] = { ending_model(3, DTYPE_PACKED_F32),
+				    ending_model(4, DTYPE_PACKED_F32) };
+	struct feed_of_test f = { .is_slow = is_slow };
+	const struct decode_feed feed = { &f, feed_more, feed_done };
+	struct decode_options o = c->o;
+	struct err e = { 0 };
+	struct decoder *d;
+
+	make_lines(lines, ids, N_LINES);
+	for (int32_t i = 0; i < N_LINES; i++) {
+		constraints[i] = (struct decode_constraint){ .number = (uint64_t)i,
+							     .prefix = ids + i,
+							     .n_prefix = c->o.sample ? 0 : i % 4 };
+		f.fed[i] = (struct decode_fed){ .source = lines[i], .n_best = o.n_best };
+		f.fed[i].constraint = c->has_constraints ? &constraints[i] : NULL;
+	}
+	o.constraints = c->has_constraints ? constraints : NULL;
+	d = decoder_new_ensemble(models, c->models, CAPACITY, c->workers, &e);
+	if (d && run_lines(models, c, &o, lines, N_LINES, whole)) {
+		check_err(decoder_run_feed(d, &o, &feed, &e), 0);
+		check_int(f.n_done, N_LINES);
+		check(f.n_cancelled > 0);
+		for (int32_t i = 0; i < N_LINES; i++)
+			if (f.results[i].n)
+				check_equal_bits(c, &f.results[i], &whole[i]);
+		decode_results_free(f.results, N_LINES);
+		decode_results_free(whole, N_LINES);
+	}
+	decoder_free(d);
+	model_free(models[0]);
+	model_free(models[1]);
+}
+
+TEST(decode_feed_changes_no_bit)
+{
+	for (size_t i = 0; i < ARRAY_LEN(stream_cases); i++) {
+		compare_feed(&stream_cases[i], false);
+		compare_feed(&stream_cases[i], true);
+	}
+}
+
+static int feed_fails(void *context, struct decode_fed *fed, struct decode_result *result,
+		      struct err *e)
+{
+	(void)context, (void)fed;
+	if (result)
+		decode_results_free(result, 1);
+	return err_set(e, ERR_NOMEM, "no room for a result");
+}
+
+TEST(decode_feed_failure)
+{
+	static int32_t ids[N_LINES * LONGEST];
+	struct decode_source lines[N_LINES];
+	struct feed_of_test f = { 0 };
+	const struct decode_feed feed = { &f, feed_more, feed_fails };
+	struct model *m = ending_model(3, DTYPE_PACKED_F32);
+
+	make_lines(lines, ids, N_LINES);
+	for (int32_t i = 0; i < N_LINES; i++)
+		f.fed[i] = (struct decode_fed){ .source = lines[i], .n_best = 1 };
+	for (int32_t workers = 1; m && workers < 4; workers += 2) {
+		struct err e = { 0 };
+		struct decoder *d = decoder_new(m, CAPACITY, workers, &e);
+
+		f.n_added = 0;
+		check_err(d ? decoder_run_feed(d, &stream_cases[0].o, &feed, &e) : 0, ERR_NOMEM);
+		decoder_free(d);
+	}
+	model_free(m);
+}

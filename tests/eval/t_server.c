@@ -160,34 +160,46 @@ static struct translation_job *new_job(uint64_t client, int n_best, int n_texts)
 	return job;
 }
 
-/* The answer of a decoder that writes "T:" before each text of a batch. */
-static int answer_batch(struct translation_queue *q, struct queue_batch *batch, struct err *e)
+/* Sends all texts that the decoder may have; returns their number. */
+static size_t send_all(struct translation_queue *q, struct queue_flight *f, double now)
 {
+	struct buf line = { 0 };
+	size_t n = 0;
+
+	while (queue_send(q, f, now, &line))
+		n++;
+	buf_free(&line);
+	return n;
+}
+
+/* The answer of a decoder that writes "T:" before the text number i of the flight. */
+static int answer_text(struct translation_queue *q, struct queue_flight *f, size_t i, struct err *e)
+{
+	const struct flight_text *t = &f->texts[i];
 	struct buf line = { 0 };
 	struct json_writer w = { .out = &line };
 	struct json *answer;
+	char text[120];
 	int rc;
 
+	snprintf(text, sizeof(text), "T:%s", t->job->texts[t->index].text);
 	json_open(&w, '{');
-	json_put_open(&w, "translations", '[');
-	for (size_t i = 0; i < batch->n; i++) {
-		char text[120];
-
-		snprintf(text, sizeof(text), "T:%s",
-			 batch->texts[i].job->texts[batch->texts[i].index].text);
-		json_open(&w, '{');
-		json_put_open(&w, "texts", '[');
-		json_str(&w, text);
-		json_close(&w, ']');
-		json_close(&w, '}');
-	}
+	json_put_int(&w, "id", t->id);
+	json_put_open(&w, "texts", '[');
+	json_str(&w, text);
 	json_close(&w, ']');
 	json_close(&w, '}');
 	answer = json_parse(line.data, line.len, e);
-	rc = queue_finish(q, batch, answer, e);
+	rc = queue_take(q, f, answer, 2, e);
 	json_free(answer);
 	buf_free(&line);
 	return rc;
+}
+
+static void answer_all(struct translation_queue *q, struct queue_flight *f, struct err *e)
+{
+	while (f->n)
+		check_int(answer_text(q, f, f->n / 2, e), 0);
 }
 
 TEST(server_queue_takes_turns)
@@ -196,33 +208,37 @@ TEST(server_queue_takes_turns)
 	struct translation_queue *q = queue_new(1000000, &e);
 	struct translation_job *document = new_job(1, 1, 1000), *word = new_job(2, 1, 1),
 			       *other = new_job(3, 2, 1);
-	struct queue_batch batch = { .n = 0 };
+	struct queue_flight f = { .n = 0 }, of_other_model = { .model = 1 };
+	struct buf line = { 0 };
 
 	check_int(queue_submit(q, document, 0, &e), 0);
-	queue_fill(q, 0, &batch, 0);
-	check_int(batch.n, QUEUE_BATCH_TEXTS);
+	check_int(send_all(q, &f, 0), QUEUE_JOB_TEXTS);
 	check_int(queue_submit(q, word, 1, &e), 0);
 	check_int(queue_submit(q, other, 1, &e), 0);
-	check_int(answer_batch(q, &batch, &e), 0);
-	check_int(document->n_done, QUEUE_BATCH_TEXTS);
-	/* the long document has had its turn: those who came later are next, each in batches of its kind */
-	for (int i = 0; i < 2; i++) {
-		queue_fill(q, 0, &batch, 1);
-		check(batch.n > 0 && batch.n <= QUEUE_BATCH_TEXTS);
-		check_int(answer_batch(q, &batch, &e), 0);
-	}
+	/* texts of those who came later join those of the long document */
+	check_int(answer_text(q, &f, 9, &e), 0);
+	check_int(answer_text(q, &f, 0, &e), 0);
+	check_int(document->n_done, 2);
+	check_int(send_all(q, &f, 1), 4);
+	check(f.texts[f.n - 3].job == word && f.texts[f.n - 2].job == other);
+	check(!queue_send(q, &of_other_model, 1, &line)); /* nobody waits for another model */
+	check_int(answer_text(q, &f, f.n - 3, &e), 0);
+	check_int(answer_text(q, &f, f.n - 2, &e), 0);
 	check(queue_job_is_done(word) && queue_job_is_done(other) && !queue_job_is_done(document));
 	check_str(word->texts[0].best[0], "T:client 2 text 0");
-	queue_fill(q, 1, &batch, 1);
-	check_int(batch.n, 0); /* nobody waits for another model */
 	queue_leave(q, word);
 	queue_leave(q, other);
-	queue_fill(q, 0, &batch, 1);
-	check(batch.n > 0);
-	queue_leave(q, document); /* in the middle of a batch */
+	/* a client leaves while the decoder has texts of it: they are cancelled, each once */
+	queue_leave(q, document);
 	check_int(queue_waiting_chars(q), 0);
-	check_int(answer_batch(q, &batch, &e), 0);
+	queue_cancel(&f, &line);
+	check(!strncmp(buf_text(&line), "{\"cancel\":", 10) && f.texts[9].is_cancelled);
+	buf_clear(&line);
+	queue_cancel(&f, &line);
+	check_int(line.len, 0);
+	answer_all(q, &f, &e);
 	check_int(queue_n_jobs(q), 0);
+	buf_free(&line);
 	queue_free(q);
 }
 
@@ -252,26 +268,23 @@ TEST(server_queue_finds_the_killer)
 	struct err e = { 0 };
 	struct translation_queue *q = queue_new(1000000, &e);
 	struct translation_job *jobs[5];
-	struct queue_batch batch = { .n = 0 };
+	struct queue_flight f = { .n = 0 };
 	int deaths = 0;
 
 	for (uint64_t i = 0; i < ARRAY_LEN(jobs); i++) {
 		jobs[i] = new_job(i + 1, 1, 2);
 		check_int(queue_submit(q, jobs[i], 0, &e), 0);
 	}
-	for (int turns = 0; turns < 100; turns++) {
+	for (int turns = 0; turns < 100 && (send_all(q, &f, 0) || f.n); turns++) {
 		bool kills = false;
 
-		queue_fill(q, 0, &batch, 0);
-		if (!batch.n)
-			break;
-		for (size_t i = 0; i < batch.n; i++)
-			kills |= batch.texts[i].job == jobs[2] && batch.texts[i].index == 1;
+		for (size_t i = 0; i < f.n; i++)
+			kills |= f.texts[i].job == jobs[2] && f.texts[i].index == 1;
 		deaths += kills;
 		if (kills)
-			queue_return(q, &batch);
+			queue_return(q, &f);
 		else
-			check_int(answer_batch(q, &batch, &e), 0);
+			answer_all(q, &f, &e);
 	}
 	check_int(deaths, 2);
 	for (size_t i = 0; i < ARRAY_LEN(jobs); i++) {
@@ -284,29 +297,30 @@ TEST(server_queue_finds_the_killer)
 
 TEST(server_queue_wrong_answers)
 {
-	static const char *const answers[] = { "{}",
-					       "[]",
-					       "{\"error\":\"no\"}",
-					       "{\"translations\":[]}",
-					       "{\"translations\":[{}]}",
-					       "{\"translations\":[{\"texts\":[]}]}",
-					       "{\"translations\":[{\"texts\":\"a\"}]}" };
+	static const char *const answers[] = { "{\"id\":1}", "{\"id\":1,\"error\":\"no\"}",
+					       "{\"id\":1,\"texts\":[]}",
+					       "{\"id\":1,\"texts\":\"a\"}" };
+	static const char *const of_nothing[] = { "{}", "[]", "{\"id\":2}", "7" };
 	struct err e = { 0 };
 	struct translation_queue *q = queue_new(1000, &e);
 
-	for (size_t i = 0; i <= ARRAY_LEN(answers); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(answers); i++) {
 		struct translation_job *job = new_job(1, 1, 1);
-		struct queue_batch batch = { .n = 0 };
-		struct json *answer = i < ARRAY_LEN(answers)
-					      ? json_parse(answers[i], strlen(answers[i]), &e)
-					      : NULL;
+		struct queue_flight f = { .n = 0 };
+		struct json *answer = json_parse(answers[i], strlen(answers[i]), &e),
+			    *other = json_parse(of_nothing[i], strlen(of_nothing[i]), &e);
 
 		check_int(queue_submit(q, job, 0, &e), 0);
-		queue_fill(q, 0, &batch, 0);
-		check_int(queue_finish(q, &batch, answer, &(struct err){ 0 }), ERR_PROTOCOL);
+		check_int(send_all(q, &f, 0), 1);
+		check_int(queue_take(q, &f, other, 0, &(struct err){ 0 }), ERR_PROTOCOL);
+		check_int(queue_take(q, &f, NULL, 0, &(struct err){ 0 }), ERR_PROTOCOL);
+		check_int(f.n, 1);
+		check_int(queue_take(q, &f, answer, 0, &(struct err){ 0 }), ERR_PROTOCOL);
+		check_int(f.n, 0);
 		check(job->fault != NULL);
 		queue_leave(q, job);
 		json_free(answer);
+		json_free(other);
 	}
 	queue_free(q);
 }
@@ -321,7 +335,7 @@ TEST(server_layout)
 	const struct job_kind kind = { .n_best = 1 };
 	struct translation_job *job = queue_job_new(&kind, 1, &e);
 	struct text_layout l = { .n = 0 };
-	struct queue_batch batch = { .n = 0 };
+	struct queue_flight f = { .n = 0 };
 	struct buf out = { 0 };
 
 	for (size_t i = 0; i < ARRAY_LEN(texts); i++)
@@ -329,8 +343,8 @@ TEST(server_layout)
 	check_int(layout_add(&l, job, " a\nb ", true, &e), 0);
 	check_int(job->n, 5);
 	check_int(queue_submit(q, job, 0, &e), 0);
-	queue_fill(q, 0, &batch, 0);
-	check_int(answer_batch(q, &batch, &e), 0);
+	check_int(send_all(q, &f, 0), 5);
+	answer_all(q, &f, &e);
 	for (size_t i = 0; i <= ARRAY_LEN(texts); i++) {
 		layout_write(&l, job, i, 3, &out);
 		buf_add_char(&out, '|');
@@ -357,6 +371,8 @@ TEST(server_keys)
 	check_int(server_keys_find(k, "second.key:", 11), 0);
 	check_int(server_keys_find(k, "", 0), 0);
 	check_int(chmod(path, 0644), 0);
+	check_int(server_keys_read(k, path, &e), ERR_PERM);
+	check_int(chmod(path, 0662), 0);
 	check_int(server_keys_read(k, path, &e), ERR_PERM);
 	check_int(chmod(path, 0600), 0);
 	check_int(file_write_all(path, "short\n", 6, &e), 0);

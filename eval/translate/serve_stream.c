@@ -1,0 +1,364 @@
+/* serve_stream.c - see serve_stream.h */
+#include "eval/translate/serve_stream.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "share/base/file.h"
+#include "share/base/mem.h"
+#include "share/base/util.h"
+
+/* A sentence of a request; `fed` is the first member, so that both have one address. */
+struct stream_unit {
+	struct decode_fed fed;
+	struct decode_constraint constraint;
+	struct join_request *request; /* borrowed: the owner */
+};
+
+/* A request without its answer. */
+struct join_request {
+	struct join_request *next;
+	int64_t id;
+	int32_t beam, n_best;
+	bool is_constrained; /* a sentence has terms */
+	bool is_cancelled;
+	struct buf text;
+	struct passage_line line;
+	struct passage_units units;
+	struct passage_result result;
+	struct stream_unit *fed;	  /* (units.n) owned */
+	struct engine_translation *parts; /* (units.n) owned */
+	size_t n_fed, n_left;		  /* sentences that the decoder got; without a result */
+};
+
+struct serve_stream {
+	const struct serve_context *context; /* borrowed */
+	struct lines *in;		     /* borrowed */
+	struct join_request *open;	     /* owned: all requests */
+	struct join_request *waiting; /* owned: the first one, which was not fed yet; NULL: none */
+	int32_t beam;		      /* of the running stream */
+	bool is_constrained;
+	bool has_other; /* a line of another kind was read: no further ones */
+	int got;	/* … as lines_next() returned it */
+	struct buf out;
+};
+
+struct json *serve_stream_request(const struct lines *in, int got)
+{
+	struct err ignored = { 0 };
+	struct json *request;
+
+	if (got != 1 || in->was_repaired)
+		return NULL;
+	request = json_parse(in->text, in->len, &ignored);
+	if (request && (json_get(request, "join") || json_get(request, "cancel")))
+		return request;
+	json_free(request);
+	return NULL;
+}
+
+static void free_join_request(struct join_request *r)
+{
+	if (!r)
+		return;
+	passages_results_free(&r->result, 1);
+	if (r->parts)
+		engine_translations_free(r->parts, r->units.n);
+	free(r->parts);
+	free(r->fed);
+	passage_units_free(&r->units);
+	buf_free(&r->text);
+	free(r);
+}
+
+/* ---- answers ---- */
+
+static int write_stream_answer(struct serve_stream *s, struct err *e)
+{
+	buf_add_char(&s->out, '\n');
+	if (buf_check(&s->out, e) || file_put_stdout(&s->out, e))
+		return e->code;
+	buf_restart(&s->out);
+	return 0;
+}
+
+static int answer_fault(struct serve_stream *s, int64_t id, const char *fault, struct err *e)
+{
+	struct json_writer w = { .out = &s->out };
+
+	json_open(&w, '{');
+	json_put_int(&w, "id", id);
+	if (fault)
+		json_put_str(&w, "error", fault);
+	else
+		json_put_bool(&w, "cancelled", true);
+	json_close(&w, '}');
+	return write_stream_answer(s, e);
+}
+
+static int answer_texts(struct serve_stream *s, const struct join_request *r, struct err *e)
+{
+	const struct engine_translation *t = &r->result.joined;
+	struct json_writer w = { .out = &s->out };
+
+	json_open(&w, '{');
+	json_put_int(&w, "id", r->id);
+	json_put_open(&w, "texts", '[');
+	for (int32_t h = 0; h < t->result.n && h < r->n_best; h++)
+		json_str(&w, t->texts[h]);
+	json_close(&w, ']');
+	json_put_int(&w, "source_tokens", t->n_source);
+	json_put_int(&w, "target_tokens", t->result.hypotheses[0].n);
+	if (t->result.truncated)
+		json_put_bool(&w, "truncated", true);
+	json_close(&w, '}');
+	return write_stream_answer(s, e);
+}
+
+/* All sentences of a request have results: writes the answer and frees the request. */
+static int end_join_request(struct serve_stream *s, struct join_request *r, struct err *e)
+{
+	struct join_request **at = &s->open;
+	int rc = 0;
+
+	for (size_t i = 0; i < r->units.n && !r->is_cancelled && !rc; i++)
+		rc = engine_write_texts(s->context->engine, &r->units.all[i], &r->parts[i], e);
+	if (!rc && !r->is_cancelled)
+		rc = passages_join_units(&r->line, 1, &r->units, r->parts, &r->result, e);
+	if (!rc)
+		rc = r->is_cancelled ? answer_fault(s, r->id, NULL, e) : answer_texts(s, r, e);
+	while (*at != r)
+		at = &(*at)->next;
+	*at = r->next;
+	free_join_request(r);
+	return rc;
+}
+
+/* The decoder's feed: a sentence has its result, or was cancelled. */
+static int take_unit_result(void *context, struct decode_fed *fed, struct decode_result *result,
+			    struct err *e)
+{
+	struct serve_stream *s = context;
+	struct stream_unit *unit = (struct stream_unit *)fed;
+	struct join_request *r = unit->request;
+
+	if (result)
+		r->parts[unit - r->fed].result = *result;
+	return --r->n_left ? 0 : end_join_request(s, r, e);
+}
+
+/* ---- requests ---- */
+
+/* The text, as lines of the pipeline have it: without line ends, unless it is split into sentences. */
+static int read_join_text(struct serve_stream *s, const struct json *request,
+			  struct join_request *r, struct err *e)
+{
+	const char *text = json_text(json_get(request, "text"), NULL),
+		   *glossary = json_text(json_get(request, "glossary"), NULL);
+
+	if (!text)
+		return err_set(e, ERR_USAGE, "text must be a string");
+	r->line.terms = glossary ? constraint_find_glossary(&s->context->constraints, glossary)
+				 : s->context->constraints.terms;
+	if (glossary && !r->line.terms)
+		return err_set(e, ERR_USAGE, "there is no glossary %s", glossary);
+	buf_add_str(&r->text, text);
+	if (buf_check(&r->text, e))
+		return e->code;
+	r->line.is_whole = json_boolean(json_get(request, "whole"), false);
+	r->line.line.text = buf_text(&r->text);
+	r->line.line.n = r->text.len;
+	for (size_t i = 0; !passages_split(s->context->passages, &r->line) && i < r->text.len; i++)
+		if (r->text.data[i] == '\n' || r->text.data[i] == '\r')
+			r->text.data[i] = ' ';
+	return 0;
+}
+
+/* Encodes the sentences, which can be fed then. */
+static int encode_units(struct serve_stream *s, struct join_request *r, struct err *e)
+{
+	const size_t n = r->units.n;
+
+	r->fed = mem_alloc(n, sizeof(*r->fed), e);
+	r->parts = mem_alloc(n, sizeof(*r->parts), e);
+	if (!r->fed || !r->parts)
+		return e->code;
+	for (size_t i = 0; i < n; i++) {
+		struct engine *g = s->context->engine;
+		struct stream_unit *u = &r->fed[i];
+		int32_t *prefix = NULL; /* a request has none */
+
+		if (engine_encode_line(g, &r->units.all[i], &r->parts[i], e) ||
+		    engine_constrain_line(g, &r->units.all[i], &u->constraint, &prefix, e))
+			return e->code;
+		u->request = r;
+		u->fed.source = (struct decode_source){ r->parts[i].source, r->parts[i].n_source };
+		u->fed.n_best = r->n_best;
+		r->is_constrained |=
+			r->units.all[i].n_phrases > 0 || s->context->default_options.sample;
+	}
+	for (size_t i = 0; i < n; i++)
+		r->fed[i].fed.constraint = r->is_constrained ? &r->fed[i].constraint : NULL;
+	return 0;
+}
+
+static int read_join_request(struct serve_stream *s, const struct json *request,
+			     struct join_request *r, struct err *e)
+{
+	static const char *const known[] = { "id", "join", "text", "whole", "n_best", "glossary" };
+	struct decode_options o = s->context->default_options;
+
+	if (serve_check_members(request, known, ARRAY_LEN(known), e) ||
+	    serve_read_options(&o, request, e))
+		return e->code;
+	r->beam = o.beam;
+	r->n_best = o.n_best;
+	if (read_join_text(s, request, r, e) ||
+	    passages_list_units(s->context->passages, &r->line, 1, &r->units, &r->result, e))
+		return e->code;
+	return encode_units(s, r, e);
+}
+
+/* Cancels the request of this number: the decoder drops its sentences before its next step. */
+static int cancel_request(struct serve_stream *s, int64_t id, struct err *e)
+{
+	struct join_request *waiting = s->waiting, *next;
+	int rc = 0;
+
+	for (struct join_request *r = s->open; r && !rc; r = next) {
+		next = r->next;
+		if (r->id != id || r->is_cancelled)
+			continue;
+		r->is_cancelled = true;
+		for (size_t i = 0; i < r->units.n; i++)
+			r->fed[i].fed.is_cancelled = true;
+		r->n_left -= r->units.n - r->n_fed;
+		r->n_fed = r->units.n;
+		if (!r->n_left)
+			rc = end_join_request(s, r, e);
+	}
+	if (rc || !waiting || waiting->id != id)
+		return rc;
+	s->waiting = NULL;
+	free_join_request(waiting);
+	return answer_fault(s, id, NULL, e);
+}
+
+/* Reads a request into s->waiting, or answers it at once. Frees `request`. */
+static int accept_request(struct serve_stream *s, struct json *request, struct err *e)
+{
+	const int64_t id = json_integer(json_get(request, "id"), -1),
+		      cancelled = json_integer(json_get(request, "cancel"), -1);
+	struct err fault = { 0 };
+	struct join_request *r = NULL;
+	int rc = 0;
+
+	if (json_get(request, "cancel")) {
+		rc = cancel_request(s, cancelled, e);
+	} else if (!(r = mem_alloc(1, sizeof(*r), e))) {
+		rc = e->code;
+	} else if (r->id = id, read_join_request(s, request, r, &fault)) {
+		free_join_request(r);
+		rc = answer_fault(s, id, fault.text, e);
+	} else {
+		s->waiting = r;
+	}
+	json_free(request);
+	return rc;
+}
+
+/* Lets the sentences of s->waiting join, after the open requests. */
+static void open_request(struct serve_stream *s)
+{
+	struct join_request **end = &s->open;
+
+	while (*end)
+		end = &(*end)->next;
+	*end = s->waiting;
+	s->waiting->n_left = s->waiting->units.n;
+	s->waiting = NULL;
+}
+
+/* Gives sentences to the decoder, one of each request in turn, so that a long text does not delay short ones. */
+static int feed_sentences(struct serve_stream *s, struct decode_job *job, struct err *e)
+{
+	bool has_fed = true;
+
+	while (has_fed && decoder_feed_room(job)) {
+		struct join_request *next;
+
+		has_fed = false;
+		for (struct join_request *r = s->open; r; r = next) {
+			next = r->next; /* a request of an empty text ends at once */
+			if (r->n_fed == r->units.n)
+				continue;
+			has_fed = true;
+			if (decoder_feed(job, &r->fed[r->n_fed++].fed, e))
+				return e->code;
+		}
+	}
+	return 0;
+}
+
+/* The decoder's feed: takes the lines that have come, up to one that must wait. */
+static int take_lines(void *context, struct decode_job *job, struct err *e)
+{
+	struct serve_stream *s = context;
+
+	for (;;) {
+		struct json *request;
+
+		if (s->waiting && (s->waiting->beam != s->beam ||
+				   s->waiting->is_constrained != s->is_constrained))
+			break;
+		if (s->waiting)
+			open_request(s);
+		if (s->has_other || !lines_has_next(s->in))
+			break;
+		s->got = lines_next(s->in, e);
+		request = s->got < 0 ? NULL : serve_stream_request(s->in, s->got);
+		s->has_other = !request;
+		if (s->got < 0 || (request && accept_request(s, request, e)))
+			return e->code;
+	}
+	return feed_sentences(s, job, e);
+}
+
+/* Decodes with the options of the first waiting request until a request with others waits, or none. */
+static int run_stream_of_kind(struct serve_stream *s, struct err *e)
+{
+	static const struct decode_constraint some = { .number = 0 };
+	const struct decode_feed feed = { s, take_lines, take_unit_result };
+	struct decode_options o = s->context->default_options;
+
+	s->beam = s->waiting->beam;
+	s->is_constrained = s->waiting->is_constrained;
+	o.beam = s->beam;
+	o.constraints = s->is_constrained ? &some : NULL;
+	o.forbid = s->context->constraints.forbid;
+	engine_complete_options(s->context->engine, &o);
+	return decoder_run_feed(s->context->engine->decoder, &o, &feed, e);
+}
+
+int serve_stream_run(const struct serve_context *context, struct lines *in, struct json *first,
+		     int *got, struct err *e)
+{
+	struct serve_stream s = { .context = context, .in = in, .got = -1 };
+	struct join_request *next;
+	int rc = engine_check(context->engine, e);
+
+	if (!rc)
+		rc = accept_request(&s, first, e);
+	else
+		json_free(first);
+	while (!rc && s.waiting)
+		rc = run_stream_of_kind(&s, e);
+	*got = s.has_other ? s.got : -1;
+	for (struct join_request *r = s.open; r; r = next) {
+		next = r->next;
+		free_join_request(r);
+	}
+	free_join_request(s.waiting);
+	buf_free(&s.out);
+	return rc;
+}

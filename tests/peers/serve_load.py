@@ -1,0 +1,196 @@
+#!/usr/bin/env python3
+"""serve_load.py - "werkbank serve" under load: speed of several builds in turn, or hours with faults. Each answer is compared.
+
+	python3 tests/peers/serve_load.py MODEL TEXT BUILD... [--clients 1,8,64] [--seconds 20] [--lines N] [--options "..."]
+	python3 tests/peers/serve_load.py MODEL TEXT BUILD --minutes 15
+
+MODEL is a model folder from en to de, TEXT a file of sentences. The first form prints, for each number of clients and each build,
+requests a second and the percentiles of their times. Each client sends a sentence as soon as it has the answer to the one before;
+with --lines N one more client sends documents of N lines all the time, whose requests do not count. The second form kills decoders
+and reloads models at random times, prints the memory of listener and decoder each minute, and fails if memory grows.
+"""
+import argparse
+import asyncio
+import json
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import time
+
+parser = argparse.ArgumentParser()
+parser.add_argument("model")
+parser.add_argument("text")
+parser.add_argument("builds", nargs="+")
+parser.add_argument("--clients", default="1,8,64")
+parser.add_argument("--seconds", type=float, default=20)
+parser.add_argument("--lines", type=int, default=0)
+parser.add_argument("--minutes", type=float, default=0)
+parser.add_argument("--options", default="--threads 1")
+args = parser.parse_args()
+with open(args.text, encoding="utf-8") as file:
+	lines = [line.strip() for line in file if line.strip()]
+options = args.options.split()
+expected = {}
+failed = []
+
+
+def start(build):
+	server = subprocess.Popen([build + "/werkbank", "serve", "--listen", "127.0.0.1:0", "--model", "en-de=" + args.model, *options],
+				  stderr=subprocess.PIPE, text=True)
+	for line in server.stderr:
+		found = re.search(r"ready on http://127\.0\.0\.1:(\d+)", line)
+		if found:
+			os.set_blocking(server.stderr.fileno(), False)
+			return server, int(found.group(1))
+	sys.exit("the server did not start")
+
+
+def batch(build):
+	got = subprocess.run([build + "/werkbank", "translate", "--quiet", "--model", args.model, *options], input="\n".join(lines) + "\n",
+			     text=True, capture_output=True, check=True).stdout.split("\n")
+	return dict(zip(lines, got))
+
+
+async def ask(connection, text):
+	"""An answer: its status and its JSON."""
+	read, write = connection
+	body = json.dumps({"q": text, "source": "en", "target": "de"}).encode()
+	write.write(b"POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+	head = (await read.readuntil(b"\r\n\r\n")).decode()
+	length = int(re.search(r"Content-Length: (\d+)", head).group(1))
+	return int(head.split(" ", 2)[1]), json.loads(await read.readexactly(length))
+
+
+def check(text, status, answer):
+	want = "\n".join(expected[line] for line in text.split("\n"))
+	if status != 200 or answer["translatedText"] != want:
+		failed.append(f"{status} {answer} instead of {want}"[:300])
+
+
+async def run_client(port, until, times, n_lines, seed):
+	draw = random.Random(seed)
+	connection = await asyncio.open_connection("127.0.0.1", port)
+	while time.monotonic() < until:
+		text = "\n".join(draw.choice(lines) for _ in range(n_lines))
+		began = time.monotonic()
+		check(text, *await ask(connection, text))
+		times.append(time.monotonic() - began)
+	connection[1].close()
+
+
+async def run_load(port, n, seconds, more=()):
+	times, others = [], []
+	until = time.monotonic() + seconds
+	clients = [run_client(port, until, times, 1, i) for i in range(n)]
+	if args.lines:
+		clients.append(run_client(port, until, others, args.lines, -1))
+	await asyncio.gather(*clients, *more)
+	return sorted(times), len(others)
+
+
+def tree_seconds(pid):
+	"""Processor time of the server's processes."""
+	ticks = 0
+	for p in [pid, *children(pid)]:
+		with open(f"/proc/{p}/stat") as f:
+			fields = f.read().rsplit(")", 1)[1].split()
+		ticks += int(fields[11]) + int(fields[12])
+	return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def measure():
+	print("clients  build  requests/s  p50 ms  p95 ms  p99 ms  documents  CPU ms a request")
+	for n in [int(x) for x in args.clients.split(",")]:
+		for i, build in enumerate(args.builds):
+			server, port = start(build)
+			used = tree_seconds(server.pid)
+			times, others = asyncio.run(run_load(port, n, args.seconds))
+			at = [1000 * times[int(q * (len(times) - 1))] for q in (0.5, 0.95, 0.99)]
+			used = 1000 * (tree_seconds(server.pid) - used) / len(times)
+			print(f"{n:7}  {i + 1:5}  {len(times) / args.seconds:10.1f}  {at[0]:6.1f}  {at[1]:6.1f}  {at[2]:6.1f}  {others:9}  {used:16.1f}", flush=True)
+			server.terminate()
+			server.wait()
+
+
+def children(pid):
+	with open(f"/proc/{pid}/task/{pid}/children") as f:
+		return [int(x) for x in f.read().split()]
+
+
+def is_decoder(pid):
+	with open(f"/proc/{pid}/cmdline", "rb") as f:
+		return b"translate" in f.read()
+
+
+def memory(pid):
+	"""Resident KB of the process, without mapped files."""
+	with open(f"/proc/{pid}/status") as f:
+		return int(re.search(r"RssAnon:\s+(\d+)", f.read()).group(1))
+
+
+async def strike(server, until, kills):
+	"""Kills decoders and reloads models; some clients leave in the middle of a request."""
+	draw = random.Random(7)
+	while time.monotonic() < until - 20:
+		await asyncio.sleep(draw.uniform(2, 20))
+		decoders = [p for p in children(server.pid) if is_decoder(p)]
+		if draw.random() < 0.5 and decoders:
+			os.kill(draw.choice(decoders), signal.SIGKILL)
+			kills.append(1)
+		else:
+			server.send_signal(signal.SIGHUP)
+			kills.append(0)
+
+
+async def leave(port, until):
+	draw = random.Random(11)
+	while time.monotonic() < until:
+		connection = await asyncio.open_connection("127.0.0.1", port)
+		try:
+			await asyncio.wait_for(ask(connection, "\n".join(draw.choice(lines) for _ in range(100))), draw.uniform(0.001, 0.2))
+		except (asyncio.TimeoutError, asyncio.IncompleteReadError):
+			pass
+		connection[1].transport.abort()
+		await asyncio.sleep(0.1)
+
+
+async def watch(server, until, figures):
+	while time.monotonic() < until - 1:
+		await asyncio.sleep(min(60, max(1, until - 1 - time.monotonic())))
+		found = {"listener": 0, "decoder": 0}
+		for pid in children(server.pid):
+			try:
+				found["decoder" if is_decoder(pid) else "listener"] += memory(pid)
+			except (OSError, AttributeError):
+				pass  # it has ended
+		figures.append(found["listener"])
+		print(f"listener {found['listener']} KB, decoders {found['decoder']} KB, {len(failed)} wrong answers", flush=True)
+
+
+def endure():
+	server, port = start(args.builds[0])
+	until = time.monotonic() + 60 * args.minutes
+	figures, kills = [], []
+	more = [strike(server, until, kills), leave(port, until), watch(server, until, figures)]
+	args.lines = args.lines or 50
+	times, _ = asyncio.run(run_load(port, 16, 60 * args.minutes, more))
+	server.terminate()
+	status = server.wait()
+	print(f"{len(times)} answers, {sum(kills)} decoders killed, {len(kills) - sum(kills)} reloads, status {status}")
+	third = max(1, len(figures) // 3)
+	grown = max(figures[-third:]) - max(figures[:third])
+	if status or grown > 2000:
+		failed.append(f"status {status}, memory of the listener grew by {grown} KB")
+
+
+expected = batch(args.builds[0])
+if args.minutes:
+	endure()
+else:
+	measure()
+for line in failed[:5]:
+	print("FAILED", line)
+sys.exit(len(failed) > 0)
