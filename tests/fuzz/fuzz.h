@@ -68,6 +68,7 @@
 	X(keymap, NULL)                                                                            \
 	X(serve, NULL)                                                                             \
 	X(terms, NULL)                                                                             \
+	X(markup, NULL)                                                                            \
 	X(request, NULL)                                                                           \
 	X(form, NULL)                                                                              \
 	X(history, NULL)                                                                           \
