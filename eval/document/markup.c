@@ -236,6 +236,14 @@ static int read_space(struct markup_reader *r, struct err *e)
 		r->blank_pending = was_blank || r->m->text.len;
 		return 0;
 	}
+	if (r->m->kind == MARKUP_MESSAGE && *r->at == '\n') {
+		r->blank_pending = r->m->text.len > 0;
+		if (add_item(r, 1, true, e))
+			return e->code;
+		r->m->nodes[r->m->n - 1].blank_before = r->m->nodes[r->m->n - 1].blank_after =
+			false;
+		return 0;
+	}
 	if (r->collapses || r->blank_pending) {
 		r->blank_pending = true;
 		r->at++;
@@ -258,6 +266,55 @@ static int read_symbol(struct markup_reader *r, bool *is_read, struct err *e)
 	return add_plain(r, r->at - len, len, e);
 }
 
+/* Reads a mark of Markdown; *is_read false: there is none. */
+static int read_markdown(struct markup_reader *r, bool *is_read, struct err *e)
+{
+	const struct markdown_mark mark = markup_read_markdown(r->m->source.bytes, r->at, r->end);
+	struct open_pair name = { .name = r->at, .n_name = mark.n };
+	bool is_open = false;
+
+	for (int k = 0; k < r->depth; k++)
+		is_open |= mark.role == MARKDOWN_CLOSE ? *r->stack[k].name == '['
+						       : names_match(r, &r->stack[k], &name);
+	*is_read = true;
+	switch (mark.role) {
+	case MARKDOWN_ITEM:
+		return add_item(r, mark.n, false, e);
+	case MARKDOWN_OPEN:
+		return open_node(r, mark.n, &name, e);
+	case MARKDOWN_TOGGLE:
+		if (is_open)
+			return close_node(r, mark.n, &name, e);
+		*is_read = mark.can_open;
+		return mark.can_open ? open_node(r, mark.n, &name, e) : 0;
+	case MARKDOWN_CLOSE:
+		*is_read = is_open;
+		name = (struct open_pair){ .name = "[", .n_name = 1 };
+		return is_open ? close_node(r, mark.n, &name, e) : 0;
+	case MARKDOWN_ESCAPED:
+		spellings_note(&r->m->spellings, (unsigned char)r->at[1], r->at, 2);
+		r->at += 2;
+		return add_plain(r, r->at - 1, 1, e);
+	default:
+		*is_read = false;
+		return 0;
+	}
+}
+
+static int read_plain(struct markup_reader *r, struct err *e)
+{
+	const char c = *r->at;
+	const size_t n = (unsigned char)c < 0x80
+				 ? 1
+				 : utf8_decode(r->at, (size_t)(r->end - r->at), &(uint32_t){ 0 });
+
+	r->m->spellings.bare_and |= c == '&';
+	r->m->spellings.bare_less |= c == '<';
+	r->m->spellings.bare_greater |= c == '>';
+	r->at += n;
+	return add_plain(r, r->at - n, n, e);
+}
+
 static int read_next(struct markup_reader *r, struct err *e)
 {
 	const size_t left = (size_t)(r->end - r->at);
@@ -270,6 +327,14 @@ static int read_next(struct markup_reader *r, struct err *e)
 		return read_space(r, e);
 	if (read_symbol(r, &is_read, e) || is_read)
 		return e->code;
+	if (strchr("hfw", c) &&
+	    (r->at == r->m->source.bytes || !isalnum((unsigned char)r->at[-1])) &&
+	    (n = markup_url(r->at, left)))
+		return add_item(r, n, false, e);
+	if (r->m->kind == MARKUP_NONE)
+		return read_plain(r, e);
+	if (r->m->kind == MARKUP_MARKDOWN && (read_markdown(r, &is_read, e) || is_read))
+		return e->code;
 	if (c == '<' && markup_read_tag(r->at, left, &tag))
 		return read_tag_node(r, &tag, e);
 	if (c == '&')
@@ -277,11 +342,7 @@ static int read_next(struct markup_reader *r, struct err *e)
 	if (r->m->kind == MARKUP_MESSAGE && (c == '%' || c == '{') &&
 	    (n = markup_placeholder(r->at, left)))
 		return add_item(r, n, false, e);
-	r->m->spellings.bare_less |= c == '<';
-	r->m->spellings.bare_greater |= c == '>';
-	n = (unsigned char)c < 0x80 ? 1 : utf8_decode(r->at, left, &(uint32_t){ 0 });
-	r->at += n;
-	return add_plain(r, r->at - n, n, e);
+	return read_plain(r, e);
 }
 
 /* Tags without a partner are items: what is in them is in the pair around them. */
@@ -329,15 +390,6 @@ int markup_read(struct markup *m, enum markup_kind kind, const struct protect *s
 	if (n > INT32_MAX)
 		return err_set(e, ERR_DATA, "a segment of %zu bytes is too long", n);
 	r.collapses = kind != MARKUP_NONE && kind != MARKUP_LINES;
-	if (kind == MARKUP_NONE) {
-		m->spellings.bare_and = m->spellings.bare_less = m->spellings.bare_greater = true;
-		buf_add(&m->text, bytes, n);
-		r.at = r.end;
-		m->inside = mem_alloc(n, sizeof(*m->inside), e);
-		if (!m->inside)
-			return e->code;
-		memset(m->inside, 0xff, n * sizeof(*m->inside));
-	}
 	if (kind == MARKUP_RUNS)
 		return markup_read_runs(m, e);
 	while (r.at < r.end)

@@ -33,14 +33,15 @@
 
 /* What a segment may hold; markup_rules.c has the table. */
 enum markup_kind {
-	MARKUP_NONE,   /* plain text */
-	MARKUP_LINES,  /* lines of --markup: HTML or XML */
-	MARKUP_HTML,   /* a block of an HTML document: white space is collapsed */
-	MARKUP_XML,    /* XLIFF, TMX */
-	MARKUP_ODT,    /* a paragraph of an ODT document */
-	MARKUP_RUNS,   /* a paragraph of a DOCX document: text stands in w:t of w:r only */
-	MARKUP_CUES,   /* cues of subtitles with the lines between them */
-	MARKUP_MESSAGE /* a message of a program: placeholders (%s, {name}) and tags */
+	MARKUP_NONE, /* plain text; addresses (http://…) are items in it and in all other kinds */
+	MARKUP_LINES,	 /* lines of --markup: HTML or XML */
+	MARKUP_HTML,	 /* a block of an HTML document: white space is collapsed */
+	MARKUP_XML,	 /* XLIFF, TMX */
+	MARKUP_ODT,	 /* a paragraph of an ODT document */
+	MARKUP_RUNS,	 /* a paragraph of a DOCX document: text stands in w:t of w:r only */
+	MARKUP_CUES,	 /* cues of subtitles with the lines between them */
+	MARKUP_MARKDOWN, /* a paragraph of Markdown */
+	MARKUP_MESSAGE	 /* a message of a program: placeholders (%s, {name}) and tags */
 };
 
 struct markup_bytes {

@@ -42,6 +42,26 @@ size_t markup_element_bytes(enum markup_kind kind, const char *text, size_t n,
 /* Bytes of a placeholder (%1$s, %(name)s, {name}) at text; 0: none. */
 size_t markup_placeholder(const char *text, size_t n);
 
+/* Bytes of an address (http://…, www.…) at text; 0: none. */
+size_t markup_url(const char *text, size_t n);
+
+/* What Markdown has at a place. */
+enum markdown_role {
+	MARKDOWN_TEXT,
+	MARKDOWN_ITEM,	 /* n bytes */
+	MARKDOWN_OPEN,	 /* n bytes begin a pair named by n_name bytes */
+	MARKDOWN_TOGGLE, /* n bytes end the pair of this name, or begin it */
+	MARKDOWN_CLOSE,	 /* n bytes end the pair named [ */
+	MARKDOWN_ESCAPED /* a backslash and the character that it makes text */
+};
+struct markdown_mark {
+	enum markdown_role role;
+	size_t n;
+	bool can_open; /* of MARKDOWN_TOGGLE */
+};
+/* The mark at `at` in a paragraph. */
+struct markdown_mark markup_read_markdown(const char *begin, const char *at, const char *end);
+
 /* Is there anything to translate in a plain text? */
 bool markup_has_letters(const struct buf *text);
 /* markup_read() of MARKUP_RUNS; m is cleared and has its source. */

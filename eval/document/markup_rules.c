@@ -16,6 +16,7 @@ static const struct markup_rules {
 	[MARKUP_LINES] = { HTML_EMPTY, "br ", HTML_OPAQUE, "", "", true },
 	[MARKUP_HTML] = { HTML_EMPTY, "br ", HTML_OPAQUE, "", "", true },
 	[MARKUP_MESSAGE] = { HTML_EMPTY, "br ", HTML_OPAQUE, "", "", true },
+	[MARKUP_MARKDOWN] = { HTML_EMPTY, "br ", HTML_OPAQUE, "", "", true },
 	[MARKUP_CUES] = { "", "br ", "", "", "", true },
 	[MARKUP_XML] = { "x bx ex cp sm em ", "", "ph it ut sub hi:none ", "bpt ", "ept ", false },
 	[MARKUP_ODT] = { "text:bookmark ", "text:line-break text:tab text:s ",
@@ -242,4 +243,22 @@ size_t markup_placeholder(const char *text, size_t n)
 	while (i < n && i < 64 && (is_name_byte(text[i]) || strchr("[]!", text[i])))
 		i++;
 	return i < n && text[i] == '}' ? i + 1 : 0;
+}
+
+size_t markup_url(const char *text, size_t n)
+{
+	static const char *const begins[] = { "http://", "https://", "ftp://", "www." };
+	size_t i = 0;
+
+	for (size_t k = 0; k < ARRAY_LEN(begins) && !i; k++)
+		if (n > strlen(begins[k]) && !memcmp(text, begins[k], strlen(begins[k])))
+			i = strlen(begins[k]);
+	if (!i)
+		return 0;
+	while (i < n && !isspace((unsigned char)text[i]) && !strchr("<>\"`|", text[i]) &&
+	       (text[i] != ')' || memchr(text, '(', i)))
+		i++;
+	while (i && strchr(".,;:!?'*_", text[i - 1]))
+		i--;
+	return i;
 }

@@ -11,6 +11,7 @@
 #include "eval/translate/constraint_options.h"
 #include "eval/translate/engine.h"
 #include "eval/translate/passages.h"
+#include "eval/translate/translate_document.h"
 #include "eval/translate/word_spans.h"
 #include "share/base/file.h"
 #include "share/base/lines.h"
@@ -320,15 +321,41 @@ static int run_translation(struct translate *t, struct conf *c, struct err *e)
 	return rc;
 }
 
+/* A document goes to --output, or to standard output. */
+static int run_document(struct translate *t, const struct document_format *format,
+			const struct conf *c, struct err *e)
+{
+	const char *path = c->n_arguments > 0 ? c->arguments[0] : "/dev/stdin";
+	struct outfile file = { 0 };
+	int rc;
+
+	if (c->output && outfile_open(&file, c->output, e))
+		return e->code;
+	t->out = c->output ? file.stream : stdout;
+	rc = document_translate(t->passages, &t->engine, &t->options, t->constraints.terms, format,
+				strcmp(path, "-") ? path : "/dev/stdin", t->out, e);
+	if (!rc && (fflush(t->out) || ferror(t->out)))
+		rc = cannot_write_translation(t, e);
+	if (!c->output)
+		return rc;
+	if (!rc)
+		return outfile_commit(&file, e);
+	outfile_abandon(&file);
+	return rc;
+}
+
 int translate_run(struct conf *c, struct err *e)
 {
+	const struct document_format *format;
 	struct translate *t = mem_alloc(1, sizeof(*t), e);
 	int rc;
 
 	if (!t)
 		return e->code;
 	t->conf = c;
-	rc = engine_open(&t->engine, c, ENGINE_TRANSLATE, e);
+	rc = document_format_wanted(c, &format, e);
+	if (!rc)
+		rc = engine_open(&t->engine, c, ENGINE_TRANSLATE, e);
 	if (!rc)
 		rc = decode_options_from_conf(&t->options, c, e);
 	if (!rc)
@@ -340,7 +367,7 @@ int translate_run(struct conf *c, struct err *e)
 	if (!rc && c->markup && !(t->markups = mem_alloc(CHUNK_LINES, sizeof(*t->markups), e)))
 		rc = e->code;
 	if (!rc)
-		rc = run_translation(t, c, e);
+		rc = format ? run_document(t, format, c, e) : run_translation(t, c, e);
 	warn_long(t);
 	warn_untagged(t);
 	if (!rc && !c->quiet && model_count_slow_products(t->engine.models[0].model))
