@@ -128,7 +128,7 @@ only nccl       train/comm/comm_nccl
 only cuda       kernels/cuda/
 only curl       data/source/fetch
 only archive    data/source/archive.c
-only zlib.h     data/source/gunzip.c eval/exchange/zip_write.c eval/exchange/import_argos.c eval/document/document_zip.c
+only zlib.h     data/source/gunzip.c eval/exchange/zip_write.c eval/exchange/import_argos.c eval/document/docfile_zip.c
 only pcre2      data/text/rewrite.c
 only openssl    share/base/hash.c
 only seccomp    share/guard/sandbox_calls.c

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "eval/document/document.h"
+#include "eval/document/docfile.h"
 #include "eval/document/markup_internal.h"
 #include "share/base/text.h"
 
@@ -19,7 +19,7 @@ static const char inline_tags[] = "a abbr acronym b bdi bdo big br cite code dat
 static const char kept_blocks[] = "pre template noframes noembed xmp listing plaintext ";
 
 struct html_scan {
-	struct document *d;
+	struct docfile *d;
 	size_t part, from; /* the segment begins here */
 	bool lacks_end;	   /* an element had no end: no further one is searched for */
 };
@@ -41,9 +41,9 @@ static size_t html_skip(struct html_scan *s, const char *at, size_t n, const str
 	return whole ? whole : tag->n;
 }
 
-static int find_html(struct document *d, size_t part, struct err *e)
+static int find_html(struct docfile *d, size_t part, struct err *e)
 {
-	const struct document_part *p = &d->parts[part];
+	const struct docfile_part *p = &d->parts[part];
 	struct html_scan s = { .d = d, .part = part };
 	size_t i = utf8_mark_bytes(p->bytes, p->n);
 
@@ -52,6 +52,7 @@ static int find_html(struct document *d, size_t part, struct err *e)
 		const char *at = memchr(p->bytes + i, '<', p->n - i);
 		struct markup_tag tag;
 		bool is_block;
+		size_t skip;
 
 		if (!at)
 			break;
@@ -62,15 +63,17 @@ static int find_html(struct document *d, size_t part, struct err *e)
 		}
 		is_block = tag.has_name ? !markup_has_name(inline_tags, tag.name, tag.n_name, true)
 					: at[1] != '!' || at[2] != '-';
-		if (is_block && document_add_segment(d, part, s.from, i, MARKUP_HTML, NULL, e))
+		skip = html_skip(&s, at, p->n - i, &tag, is_block);
+		is_block |= skip > tag.n && i + skip == p->n; /* an element that never ends */
+		if (is_block && docfile_add_segment(d, part, s.from, i, MARKUP_HTML, NULL, e))
 			return e->code;
-		i += html_skip(&s, at, p->n - i, &tag, is_block);
+		i += skip;
 		if (is_block)
 			s.from = i;
 	}
-	return document_add_segment(d, part, s.from, p->n, MARKUP_HTML, NULL, e);
+	return docfile_add_segment(d, part, s.from, p->n, MARKUP_HTML, NULL, e);
 }
 
-const struct document_format document_html = { .name = "html",
-					       .suffixes = ".html .htm .xhtml ",
-					       .find = find_html };
+const struct docfile_format docfile_html = { .name = "html",
+					     .suffixes = ".html .htm .xhtml ",
+					     .find = find_html };

@@ -6,12 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "eval/document/document.h"
+#include "eval/document/docfile.h"
 #include "share/base/text.h"
 
 struct po_scan {
-	struct document *d;
-	const struct document_part *p;
+	struct docfile *d;
+	const struct docfile_part *p;
 	size_t part;
 	struct buf id, plural, str; /* unescaped */
 	struct buf *now;	    /* the string that goes on in the next line; NULL: none */
@@ -52,7 +52,7 @@ static int end_message(struct po_scan *s, struct err *e)
 	text = strdup(buf_text(id));
 	if (!text)
 		return err_set(e, ERR_NOMEM, "out of memory");
-	if (document_add_segment(s->d, s->part, s->from, s->to, MARKUP_MESSAGE, text, e))
+	if (docfile_add_segment(s->d, s->part, s->from, s->to, MARKUP_MESSAGE, text, e))
 		return e->code;
 	return 0;
 }
@@ -100,7 +100,7 @@ static int read_po_line(struct po_scan *s, size_t at, size_t n, struct err *e)
 	return 0;
 }
 
-static int find_po(struct document *d, size_t part, struct err *e)
+static int find_po(struct docfile *d, size_t part, struct err *e)
 {
 	struct po_scan s = { .d = d, .p = &d->parts[part], .part = part };
 	int rc = 0;
@@ -155,6 +155,6 @@ static void put_po(const struct segment *s, struct buf *out)
 	buf_add_char(out, '"');
 }
 
-const struct document_format document_po = {
+const struct docfile_format docfile_po = {
 	.name = "po", .suffixes = ".po .pot ", .find = find_po, .put = put_po
 };

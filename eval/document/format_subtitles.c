@@ -7,14 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "eval/document/document.h"
+#include "eval/document/docfile.h"
 #include "share/base/text.h"
 
 #define MAX_CUES 6 /* of a segment: a text without full stops is cut somewhere */
 
 struct cue_scan {
-	struct document *d;
-	const struct document_part *p;
+	struct docfile *d;
+	const struct docfile_part *p;
 	size_t part;
 	size_t from, to; /* the segment so far */
 	int n_cues;
@@ -26,7 +26,7 @@ static int end_cues(struct cue_scan *s, struct err *e)
 
 	s->n_cues = 0;
 	s->from = s->to = 0;
-	return to > from ? document_add_segment(s->d, s->part, from, to, MARKUP_CUES, NULL, e) : 0;
+	return to > from ? docfile_add_segment(s->d, s->part, from, to, MARKUP_CUES, NULL, e) : 0;
 }
 
 /* Does a text end a sentence? Marks and tags behind the full stop do not count. */
@@ -63,7 +63,7 @@ static int add_cue(struct cue_scan *s, size_t from, size_t to, struct err *e)
 	return 0;
 }
 
-static int find_cues(struct document *d, size_t part, struct err *e)
+static int find_cues(struct docfile *d, size_t part, struct err *e)
 {
 	struct cue_scan s = { .d = d, .p = &d->parts[part], .part = part };
 	size_t text = 0, text_end = 0, end;
@@ -97,9 +97,5 @@ static int find_cues(struct document *d, size_t part, struct err *e)
 	return end_cues(&s, e);
 }
 
-const struct document_format document_srt = { .name = "srt",
-					      .suffixes = ".srt ",
-					      .find = find_cues };
-const struct document_format document_vtt = { .name = "vtt",
-					      .suffixes = ".vtt ",
-					      .find = find_cues };
+const struct docfile_format docfile_srt = { .name = "srt", .suffixes = ".srt ", .find = find_cues };
+const struct docfile_format docfile_vtt = { .name = "vtt", .suffixes = ".vtt ", .find = find_cues };

@@ -7,40 +7,40 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "eval/document/document.h"
+#include "eval/document/docfile.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
 
 /* End of the line that begins at `at`, without its line end. */
-static size_t line_end(const struct document_part *p, size_t at)
+static size_t line_end(const struct docfile_part *p, size_t at)
 {
 	const char *lf = at < p->n ? memchr(p->bytes + at, '\n', p->n - at) : NULL;
 
 	return lf ? (size_t)(lf - p->bytes) : p->n;
 }
 
-static int find_text(struct document *d, size_t part, struct err *e)
+static int find_text(struct docfile *d, size_t part, struct err *e)
 {
-	const struct document_part *p = &d->parts[part];
+	const struct docfile_part *p = &d->parts[part];
 	size_t end;
 
 	for (size_t at = utf8_mark_bytes(p->bytes, p->n); at < p->n; at = end + 1) {
 		end = line_end(p, at);
-		if (document_add_segment(d, part, at, end, MARKUP_NONE, NULL, e))
+		if (docfile_add_segment(d, part, at, end, MARKUP_NONE, NULL, e))
 			return e->code;
 	}
 	return 0;
 }
 
-const struct document_format document_txt = { .name = "txt",
-					      .suffixes = ".txt .text ",
-					      .find = find_text };
+const struct docfile_format docfile_txt = { .name = "txt",
+					    .suffixes = ".txt .text ",
+					    .find = find_text };
 
 /* ---- Markdown ---- */
 
 struct markdown_scan {
-	struct document *d;
-	const struct document_part *p;
+	struct docfile *d;
+	const struct docfile_part *p;
 	size_t part;
 	size_t from, to; /* the paragraph so far; from == to: none */
 	bool was_blank;	 /* the line before was blank */
@@ -51,11 +51,11 @@ static int end_paragraph(struct markdown_scan *s, struct err *e)
 	const size_t from = s->from, to = s->to;
 
 	s->from = s->to = 0;
-	return to > from ? document_add_segment(s->d, s->part, from, to, MARKUP_MARKDOWN, NULL, e)
+	return to > from ? docfile_add_segment(s->d, s->part, from, to, MARKUP_MARKDOWN, NULL, e)
 			 : 0;
 }
 
-static bool begins_with(const struct document_part *p, size_t at, const char *what)
+static bool begins_with(const struct docfile_part *p, size_t at, const char *what)
 {
 	const size_t n = strlen(what);
 
@@ -115,7 +115,7 @@ static int add_cells(struct markdown_scan *s, size_t at, size_t end, struct err 
 			is_code = !is_code;
 		if (i < end && (bytes[i] != '|' || is_code || (i > at && bytes[i - 1] == '\\')))
 			continue;
-		if (document_add_segment(s->d, s->part, from, i, MARKUP_MARKDOWN, NULL, e))
+		if (docfile_add_segment(s->d, s->part, from, i, MARKUP_MARKDOWN, NULL, e))
 			return e->code;
 		from = i + 1;
 	}
@@ -123,7 +123,7 @@ static int add_cells(struct markdown_scan *s, size_t at, size_t end, struct err 
 }
 
 /* The offset behind a block that is kept: fenced code, or front matter. `at` itself: there is none. */
-static size_t skip_kept(const struct document_part *p, size_t at, size_t end)
+static size_t skip_kept(const struct docfile_part *p, size_t at, size_t end)
 {
 	const char *fences[] = { "```", "~~~", "---", "+++", "$$" };
 	size_t text = at;
@@ -178,9 +178,9 @@ static int read_markdown_line(struct markdown_scan *s, size_t at, size_t end, st
 	return 0;
 }
 
-static int find_markdown(struct document *d, size_t part, struct err *e)
+static int find_markdown(struct docfile *d, size_t part, struct err *e)
 {
-	const struct document_part *p = &d->parts[part];
+	const struct docfile_part *p = &d->parts[part];
 	struct markdown_scan s = { .d = d, .p = p, .part = part, .was_blank = true };
 	size_t end;
 
@@ -201,6 +201,6 @@ static int find_markdown(struct document *d, size_t part, struct err *e)
 	return end_paragraph(&s, e);
 }
 
-const struct document_format document_markdown = { .name = "md",
-						   .suffixes = ".md .markdown ",
-						   .find = find_markdown };
+const struct docfile_format docfile_markdown = { .name = "md",
+						 .suffixes = ".md .markdown ",
+						 .find = find_markdown };

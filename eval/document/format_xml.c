@@ -1,14 +1,14 @@
 /*
  * format_xml.c - XLIFF 1.2 and 2, TMX, and the parts of DOCX and ODT documents
  *
- * Expat has checked the bytes (document.c), so tags are well nested here. Units that have a translation keep it.
+ * Expat has checked the bytes (docfile.c), so tags are well nested here. Units that have a translation keep it.
  */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-#include "eval/document/document.h"
+#include "eval/document/docfile.h"
 #include "eval/document/markup_internal.h"
 #include "share/base/buf.h"
 
@@ -85,7 +85,7 @@ static bool is_blank_element(const char *bytes, const struct xml_element *x)
 }
 
 /* Adds the text of `source`, whose translation goes into `target`, or behind `behind` if there is no target. */
-static int add_pair(struct document *d, size_t part, const struct xml_element *source,
+static int add_pair(struct docfile *d, size_t part, const struct xml_element *source,
 		    const struct xml_element *target, size_t behind, const char *before,
 		    const char *after, struct err *e)
 {
@@ -99,9 +99,9 @@ static int add_pair(struct document *d, size_t part, const struct xml_element *s
 	text = strndup(bytes + source->inner, source->inner_end - source->inner);
 	if (!text)
 		return err_set(e, ERR_NOMEM, "out of memory");
-	if (document_add_segment(d, part, behind, behind, MARKUP_XML, text, e))
+	if (docfile_add_segment(d, part, behind, behind, MARKUP_XML, text, e))
 		return e->code;
-	s = document_last_segment(d, n);
+	s = docfile_last_segment(d, n);
 	if (!s)
 		return 0;
 	s->before = before;
@@ -119,7 +119,7 @@ static int add_pair(struct document *d, size_t part, const struct xml_element *s
 
 /* ---- XLIFF: a trans-unit of 1.2, a segment of 2 ---- */
 
-static int find_xliff(struct document *d, size_t part, struct err *e)
+static int find_xliff(struct docfile *d, size_t part, struct err *e)
 {
 	struct xml_scan s = { d->parts[part].bytes, d->parts[part].n, 0, { 0 } };
 	struct xml_element source = { 0 }, target = { 0 }, cut = { 0 };
@@ -158,7 +158,7 @@ static int find_xliff(struct document *d, size_t part, struct err *e)
 	return 0;
 }
 
-const struct document_format document_xliff = {
+const struct docfile_format docfile_xliff = {
 	.name = "xliff", .suffixes = ".xliff .xlf .sdlxliff ", .find = find_xliff, .is_xml = true
 };
 
@@ -175,7 +175,7 @@ static bool is_language(const struct xml_scan *s, const char *language)
 	       (n == strlen(language) || strchr("-_", found[strlen(language)]));
 }
 
-static int find_tmx(struct document *d, size_t part, struct err *e)
+static int find_tmx(struct docfile *d, size_t part, struct err *e)
 {
 	struct xml_scan s = { d->parts[part].bytes, d->parts[part].n, 0, { 0 } };
 	struct xml_element source = { 0 }, target = { 0 }, *now = NULL;
@@ -208,14 +208,14 @@ static int find_tmx(struct document *d, size_t part, struct err *e)
 	return 0;
 }
 
-const struct document_format document_tmx = {
+const struct docfile_format docfile_tmx = {
 	.name = "tmx", .suffixes = ".tmx ", .find = find_tmx, .is_xml = true
 };
 
 /* ---- paragraphs of office documents ---- */
 
 /* Adds each paragraph; one without text of its own (with a text box, say) is searched for paragraphs in it. */
-static int find_paragraphs(struct document *d, size_t part, const char *paragraphs,
+static int find_paragraphs(struct docfile *d, size_t part, const char *paragraphs,
 			   const char *properties, enum markup_kind kind, struct err *e)
 {
 	struct xml_scan s = { d->parts[part].bytes, d->parts[part].n, 0, { 0 } };
@@ -231,7 +231,7 @@ static int find_paragraphs(struct document *d, size_t part, const char *paragrap
 		inner = (struct xml_scan){ s.bytes, x.inner_end, x.inner, { 0 } };
 		if (*properties && next_tag(&inner) && is_tag(&inner, properties, false))
 			x.inner = element_here(&inner).to;
-		if (document_add_segment(d, part, x.inner, x.inner_end, kind, NULL, e))
+		if (docfile_add_segment(d, part, x.inner, x.inner_end, kind, NULL, e))
 			return e->code;
 		if (d->n > n)
 			s.at = x.to - s.tag.n;
@@ -239,12 +239,12 @@ static int find_paragraphs(struct document *d, size_t part, const char *paragrap
 	return 0;
 }
 
-static int find_docx(struct document *d, size_t part, struct err *e)
+static int find_docx(struct docfile *d, size_t part, struct err *e)
 {
 	return find_paragraphs(d, part, "w:p ", "w:pPr ", MARKUP_RUNS, e);
 }
 
-const struct document_format document_docx = {
+const struct docfile_format docfile_docx = {
 	.name = "docx",
 	.suffixes = ".docx ",
 	.find = find_docx,
@@ -253,13 +253,13 @@ const struct document_format document_docx = {
 	.is_xml = true
 };
 
-static int find_odt(struct document *d, size_t part, struct err *e)
+static int find_odt(struct docfile *d, size_t part, struct err *e)
 {
 	return find_paragraphs(d, part, "text:p text:h ", "", MARKUP_ODT, e);
 }
 
-const struct document_format document_odt = { .name = "odt",
-					      .suffixes = ".odt ",
-					      .find = find_odt,
-					      .members = "content.xml styles.xml ",
-					      .is_xml = true };
+const struct docfile_format docfile_odt = { .name = "odt",
+					    .suffixes = ".odt ",
+					    .find = find_odt,
+					    .members = "content.xml styles.xml ",
+					    .is_xml = true };

@@ -41,6 +41,17 @@ static int32_t innermost(const struct markup_reader *r)
 	return r->depth ? r->stack[r->depth - 1].node : -1;
 }
 
+static bool begins_no_break(const char *at, const char *end)
+{
+	return end - at >= 6 && !memcmp(at, "&nbsp;", 6);
+}
+
+/* Is there white space before `at`? */
+static bool ends_blank(const char *begin, const char *at)
+{
+	return at > begin && (is_space(at[-1]) || (at - begin >= 6 && begins_no_break(at - 6, at)));
+}
+
 static int add_plain(struct markup_reader *r, const char *bytes, size_t n, struct err *e)
 {
 	struct markup *m = r->m;
@@ -72,9 +83,9 @@ static struct markup_node *add_node(struct markup_reader *r, size_t n, struct er
 	*node = (struct markup_node){
 		.parent = innermost(r), .open = { r->at, n }, .at = m->text.len, .end = m->text.len
 	};
-	node->blank_before = r->at > m->source.bytes && is_space(r->at[-1]);
+	node->blank_before = ends_blank(m->source.bytes, r->at);
 	r->at += n;
-	node->blank_after = r->at < r->end && is_space(*r->at);
+	node->blank_after = r->at < r->end && (is_space(*r->at) || begins_no_break(r->at, r->end));
 	return node;
 }
 

@@ -322,7 +322,7 @@ static int run_translation(struct translate *t, struct conf *c, struct err *e)
 }
 
 /* A document goes to --output, or to standard output. */
-static int run_document(struct translate *t, const struct document_format *format,
+static int run_document(struct translate *t, const struct docfile_format *format,
 			const struct conf *c, struct err *e)
 {
 	const char *path = c->n_arguments > 0 ? c->arguments[0] : "/dev/stdin";
@@ -346,7 +346,7 @@ static int run_document(struct translate *t, const struct document_format *forma
 
 int translate_run(struct conf *c, struct err *e)
 {
-	const struct document_format *format;
+	const struct docfile_format *format;
 	struct translate *t = mem_alloc(1, sizeof(*t), e);
 	int rc;
 

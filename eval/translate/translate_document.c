@@ -10,7 +10,7 @@
 
 #define BATCH_SEGMENTS 1024 /* translated together */
 
-int document_format_wanted(const struct conf *c, const struct document_format **format,
+int document_format_wanted(const struct conf *c, const struct docfile_format **format,
 			   struct err *e)
 {
 	const char *path = c->n_arguments > 0 ? c->arguments[0] : "-";
@@ -18,9 +18,9 @@ int document_format_wanted(const struct conf *c, const struct document_format **
 
 	*format = NULL;
 	if (c->document) {
-		*format = document_find_format(c->document);
+		*format = docfile_find_format(c->document);
 		if (!*format) {
-			document_list_formats(&names);
+			docfile_list_formats(&names);
 			err_set(e, ERR_USAGE,
 				"there is no kind of documents \"%.40s\": give one of %s",
 				c->document, buf_text(&names));
@@ -28,8 +28,8 @@ int document_format_wanted(const struct conf *c, const struct document_format **
 			return e->code;
 		}
 	} else if (c->output && strcmp(path, "-")) {
-		*format = document_format_of(path);
-		if (*format == &document_txt) /* lines, as ever */
+		*format = docfile_format_of(path);
+		if (*format == &docfile_txt) /* lines, as ever */
 			*format = NULL;
 	}
 	if (*format && (c->n_best > 1 || c->scores || c->alignments || c->prefix || c->markup))
@@ -74,15 +74,15 @@ static int translate_segments(struct passages *p, const struct engine *g,
 
 int document_translate(struct passages *p, const struct engine *g,
 		       const struct decode_options *options, struct terms *terms,
-		       const struct document_format *format, const char *path, FILE *out,
+		       const struct docfile_format *format, const char *path, FILE *out,
 		       struct err *e)
 {
-	const struct document_languages languages = { g->conf->source_language,
-						      g->conf->target_language };
+	const struct docfile_languages languages = { g->conf->source_language,
+						     g->conf->target_language };
 	struct decode_options o = *options;
-	struct document d = { 0 };
+	struct docfile d = { 0 };
 	int64_t n_cut = 0; /* segments with a sentence that is too long */
-	int rc = document_open(&d, path, format, pipeline_protect(g->pipeline), &languages, e);
+	int rc = docfile_open(&d, path, format, pipeline_protect(g->pipeline), &languages, e);
 
 	o.alignments = true;
 	for (size_t i = 0; i < d.n && !rc; i += BATCH_SEGMENTS)
@@ -95,7 +95,7 @@ int document_translate(struct passages *p, const struct engine *g,
 			"part: give a larger --decode-tokens\n",
 			(long long)n_cut);
 	if (!rc)
-		rc = document_write(&d, out, e);
-	document_close(&d);
+		rc = docfile_write(&d, out, e);
+	docfile_close(&d);
 	return rc;
 }

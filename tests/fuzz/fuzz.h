@@ -68,6 +68,7 @@
 	X(keymap, NULL)                                                                            \
 	X(serve, NULL)                                                                             \
 	X(terms, NULL)                                                                             \
+	X(document, repair_archive)                                                                \
 	X(markup, NULL)                                                                            \
 	X(request, NULL)                                                                           \
 	X(form, NULL)                                                                              \

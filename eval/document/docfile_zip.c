@@ -1,5 +1,5 @@
-/* document_zip.c - see document_zip.h; source: PKWARE's APPNOTE 6.3 */
-#include "eval/document/document_zip.h"
+/* docfile_zip.c - see docfile_zip.h; source: PKWARE's APPNOTE 6.3 */
+#include "eval/document/docfile_zip.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,13 +16,13 @@
 
 static int compare_data(const void *a, const void *b)
 {
-	const struct document_member *x = a, *y = b;
+	const struct docfile_member *x = a, *y = b;
 
 	return (x->data > y->data) - (x->data < y->data);
 }
 
-int document_zip_list(const char *path, const struct buf *file, struct document_member **members,
-		      size_t *n, struct err *e)
+int docfile_zip_list(const char *path, const struct buf *file, struct docfile_member **members,
+		     size_t *n, struct err *e)
 {
 	struct zip z = { 0 };
 	int rc = zip_open(&z, path, (const unsigned char *)buf_text(file), file->len, e);
@@ -33,13 +33,13 @@ int document_zip_list(const char *path, const struct buf *file, struct document_
 		rc = err_set(e, ERR_DATA, "%s: has more than %d members", path, MAX_MEMBERS);
 	for (size_t i = 0; !rc && *members && i < z.n; i++) {
 		const struct zip_member *m = &z.all[i];
-		struct document_member *to = &(*members)[*n];
+		struct docfile_member *to = &(*members)[*n];
 
-		*to = (struct document_member){ .data = m->data,
-						.n = m->n,
-						.full = m->full,
-						.sum = m->sum,
-						.is_deflated = m->is_deflated };
+		*to = (struct docfile_member){ .data = m->data,
+					       .n = m->n,
+					       .full = m->full,
+					       .sum = m->sum,
+					       .is_deflated = m->is_deflated };
 		if (!(to->name = mem_alloc(m->n_name + 1, 1, e)))
 			rc = e->code;
 		else
@@ -49,7 +49,7 @@ int document_zip_list(const char *path, const struct buf *file, struct document_
 	zip_close(&z);
 	rc = rc || *members ? rc : e->code;
 	if (rc) {
-		document_zip_free(*members, *n);
+		docfile_zip_free(*members, *n);
 		*members = NULL;
 		*n = 0;
 	} else if (*n) {
@@ -58,23 +58,23 @@ int document_zip_list(const char *path, const struct buf *file, struct document_
 	return rc;
 }
 
-void document_zip_free(struct document_member *members, size_t n)
+void docfile_zip_free(struct docfile_member *members, size_t n)
 {
 	for (size_t i = 0; members && i < n; i++)
 		free(members[i].name);
 	free(members);
 }
 
-int document_zip_unpack(const char *path, const struct document_member *m, char **bytes, size_t *n,
-			struct err *e)
+int docfile_zip_unpack(const char *path, const struct docfile_member *m, char **bytes, size_t *n,
+		       struct err *e)
 {
 	z_stream z = { .next_in = (Bytef *)(uintptr_t)m->data, .avail_in = (uInt)m->n };
 	int rc = Z_OK;
 
 	*bytes = NULL;
-	if (m->full > DOCUMENT_MAX_PART)
+	if (m->full > DOCFILE_MAX_PART)
 		return err_set(e, ERR_DATA, "%s: the member %s has more than %zu MiB", path,
-			       m->name, DOCUMENT_MAX_PART >> 20);
+			       m->name, DOCFILE_MAX_PART >> 20);
 	*bytes = mem_alloc(m->full + 1, 1, e);
 	if (!*bytes)
 		return e->code;
@@ -107,7 +107,7 @@ static void put_number(struct buf *b, uint64_t value, int bytes)
 }
 
 /* What local header and directory have in common, from the version needed on. */
-static void put_facts(struct buf *b, const struct document_member *m)
+static void put_facts(struct buf *b, const struct docfile_member *m)
 {
 	bool is_ascii = true;
 
@@ -126,7 +126,7 @@ static void put_facts(struct buf *b, const struct document_member *m)
 }
 
 /* Deflates the new contents of a member. *packed is owned by the caller. */
-static int pack_member(const char *path, const struct buf *contents, struct document_member *m,
+static int pack_member(const char *path, const struct buf *contents, struct docfile_member *m,
 		       unsigned char **packed, struct err *e)
 {
 	z_stream z = { .next_in = (Bytef *)contents->data, .avail_in = (uInt)contents->len };
@@ -159,7 +159,7 @@ static int pack_member(const char *path, const struct buf *contents, struct docu
 }
 
 /* Writes one member, and its entry of the directory. contents: new ones; NULL: as stored. */
-static int write_member(const char *path, struct document_member *m, const struct buf *contents,
+static int write_member(const char *path, struct docfile_member *m, const struct buf *contents,
 			FILE *out, struct buf *directory, uint64_t *at, struct err *e)
 {
 	unsigned char *packed = NULL;
@@ -190,13 +190,13 @@ static int write_member(const char *path, struct document_member *m, const struc
 	return rc;
 }
 
-int document_zip_write(const struct document *d, const struct buf *parts, FILE *out, struct err *e)
+int docfile_zip_write(const struct docfile *d, const struct buf *parts, FILE *out, struct err *e)
 {
-	struct document_member *members;
+	struct docfile_member *members;
 	struct buf directory = { 0 };
 	uint64_t at = 0;
 	size_t n, n_directory;
-	int rc = document_zip_list(d->path, &d->file, &members, &n, e);
+	int rc = docfile_zip_list(d->path, &d->file, &members, &n, e);
 
 	for (size_t i = 0; i < n && !rc; i++) {
 		const struct buf *contents = NULL;
@@ -221,6 +221,6 @@ int document_zip_write(const struct document *d, const struct buf *parts, FILE *
 	if (!rc)
 		(void)!fwrite(directory.data, 1, directory.len, out);
 	buf_free(&directory);
-	document_zip_free(members, n);
+	docfile_zip_free(members, n);
 	return rc;
 }

@@ -1,5 +1,5 @@
-/* document.c - opens, writes and closes documents; see document.h */
-#include "eval/document/document.h"
+/* docfile.c - opens, writes and closes documents; see docfile.h */
+#include "eval/document/docfile.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -7,18 +7,18 @@
 #include <strings.h>
 
 #include "data/bilingual/xml_reader.h"
-#include "eval/document/document_zip.h"
+#include "eval/document/docfile_zip.h"
 #include "share/base/file.h"
 #include "share/base/mem.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
 
-static const struct document_format *const formats[] = {
-	&document_txt, &document_html, &document_markdown, &document_xliff, &document_po,
-	&document_srt, &document_vtt,  &document_tmx,	   &document_docx,  &document_odt,
+static const struct docfile_format *const formats[] = {
+	&docfile_txt, &docfile_html, &docfile_markdown, &docfile_xliff, &docfile_po,
+	&docfile_srt, &docfile_vtt,  &docfile_tmx,	&docfile_docx,	&docfile_odt,
 };
 
-const struct document_format *document_find_format(const char *name)
+const struct docfile_format *docfile_find_format(const char *name)
 {
 	for (size_t i = 0; i < ARRAY_LEN(formats); i++)
 		if (!strcmp(formats[i]->name, name))
@@ -26,7 +26,7 @@ const struct document_format *document_find_format(const char *name)
 	return NULL;
 }
 
-const struct document_format *document_format_of(const char *path)
+const struct docfile_format *docfile_format_of(const char *path)
 {
 	const char *dot = strrchr(path, '.');
 
@@ -39,7 +39,7 @@ const struct document_format *document_format_of(const char *path)
 	return NULL;
 }
 
-void document_list_formats(struct buf *out)
+void docfile_list_formats(struct buf *out)
 {
 	for (size_t i = 0; i < ARRAY_LEN(formats); i++)
 		buf_printf(out, "%s%s", i ? ", " : "", formats[i]->name);
@@ -106,9 +106,9 @@ static bool is_wanted_member(const char *members, const char *name)
 	return false;
 }
 
-static int open_parts(struct document *d, struct err *e)
+static int open_parts(struct docfile *d, struct err *e)
 {
-	struct document_member *members;
+	struct docfile_member *members;
 	size_t n;
 
 	if (!d->format->members) {
@@ -116,35 +116,35 @@ static int open_parts(struct document *d, struct err *e)
 		if (!d->parts)
 			return e->code;
 		d->parts[d->n_parts++] =
-			(struct document_part){ .bytes = buf_text(&d->file), .n = d->file.len };
+			(struct docfile_part){ .bytes = buf_text(&d->file), .n = d->file.len };
 		return 0;
 	}
-	if (document_zip_list(d->path, &d->file, &members, &n, e))
+	if (docfile_zip_list(d->path, &d->file, &members, &n, e))
 		return e->code;
 	d->parts = mem_alloc(n, sizeof(*d->parts), e);
 	for (size_t i = 0; i < n && d->parts && !e->code; i++) {
-		struct document_part *p = &d->parts[d->n_parts];
+		struct docfile_part *p = &d->parts[d->n_parts];
 
 		if (!is_wanted_member(d->format->members, members[i].name))
 			continue;
-		if (!document_zip_unpack(d->path, &members[i], &p->owned, &p->n, e)) {
+		if (!docfile_zip_unpack(d->path, &members[i], &p->owned, &p->n, e)) {
 			p->name = members[i].name;
 			p->bytes = p->owned;
 			members[i].name = NULL; /* the part owns it */
 			d->n_parts++;
 		}
 	}
-	document_zip_free(members, n);
+	docfile_zip_free(members, n);
 	if (!e->code && !d->n_parts)
 		return err_set(e, ERR_DATA, "%s: is no %s document: it has none of the members %s",
 			       d->path, d->format->name, d->format->members);
 	return d->parts ? e->code : e->code;
 }
 
-static int find_segments(struct document *d, struct err *e)
+static int find_segments(struct docfile *d, struct err *e)
 {
 	for (size_t i = 0; i < d->n_parts; i++) {
-		const struct document_part *p = &d->parts[i];
+		const struct docfile_part *p = &d->parts[i];
 
 		if (!utf8_valid(p->bytes, p->n))
 			return err_set(
@@ -159,11 +159,11 @@ static int find_segments(struct document *d, struct err *e)
 	return 0;
 }
 
-int document_open_bytes(struct document *d, const char *path, const char *bytes, size_t n,
-			const struct document_format *format, const struct protect *symbols,
-			const struct document_languages *languages, struct err *e)
+int docfile_open_bytes(struct docfile *d, const char *path, const char *bytes, size_t n,
+		       const struct docfile_format *format, const struct protect *symbols,
+		       const struct docfile_languages *languages, struct err *e)
 {
-	*d = (struct document){
+	*d = (struct docfile){
 		.format = format, .path = path, .symbols = symbols, .languages = *languages
 	};
 	e->code = 0;
@@ -173,20 +173,20 @@ int document_open_bytes(struct document *d, const char *path, const char *bytes,
 	return find_segments(d, e);
 }
 
-int document_open(struct document *d, const char *path, const struct document_format *format,
-		  const struct protect *symbols, const struct document_languages *languages,
-		  struct err *e)
+int docfile_open(struct docfile *d, const char *path, const struct docfile_format *format,
+		 const struct protect *symbols, const struct docfile_languages *languages,
+		 struct err *e)
 {
-	*d = (struct document){
+	*d = (struct docfile){
 		.format = format, .path = path, .symbols = symbols, .languages = *languages
 	};
 	e->code = 0;
-	if (file_read_all(path, DOCUMENT_MAX_BYTES, &d->file, e) || open_parts(d, e))
+	if (file_read_all(path, DOCFILE_MAX_BYTES, &d->file, e) || open_parts(d, e))
 		return e->code;
 	return find_segments(d, e);
 }
 
-void document_close(struct document *d)
+void docfile_close(struct docfile *d)
 {
 	for (size_t i = 0; i < d->n; i++) {
 		markup_free(&d->segments[i].markup);
@@ -201,11 +201,11 @@ void document_close(struct document *d)
 	free(d->parts);
 	free(d->before_target);
 	buf_free(&d->file);
-	*d = (struct document){ 0 };
+	*d = (struct docfile){ 0 };
 }
 
-int document_add_segment(struct document *d, size_t part, size_t from, size_t to,
-			 enum markup_kind kind, char *text, struct err *e)
+int docfile_add_segment(struct docfile *d, size_t part, size_t from, size_t to,
+			enum markup_kind kind, char *text, struct err *e)
 {
 	const char *bytes = d->parts[part].bytes;
 	struct segment *s;
@@ -233,16 +233,16 @@ int document_add_segment(struct document *d, size_t part, size_t from, size_t to
 	return 0;
 }
 
-struct segment *document_last_segment(struct document *d, size_t n)
+struct segment *docfile_last_segment(struct docfile *d, size_t n)
 {
 	return d->n > n ? &d->segments[d->n - 1] : NULL;
 }
 
 /* ---- writing ---- */
 
-static int write_part(const struct document *d, size_t part, struct buf *out, struct err *e)
+static int write_part(const struct docfile *d, size_t part, struct buf *out, struct err *e)
 {
-	const struct document_part *p = &d->parts[part];
+	const struct docfile_part *p = &d->parts[part];
 	size_t at = 0;
 
 	for (size_t i = 0; i < d->n; i++) {
@@ -263,7 +263,7 @@ static int write_part(const struct document *d, size_t part, struct buf *out, st
 	return buf_check(out, e);
 }
 
-int document_write(const struct document *d, FILE *out, struct err *e)
+int docfile_write(const struct docfile *d, FILE *out, struct err *e)
 {
 	struct buf *parts = mem_alloc(d->n_parts, sizeof(*parts), e);
 	int rc = parts ? 0 : e->code;
@@ -271,7 +271,7 @@ int document_write(const struct document *d, FILE *out, struct err *e)
 	for (size_t i = 0; i < d->n_parts && !rc; i++)
 		rc = write_part(d, i, &parts[i], e);
 	if (!rc && d->format->members)
-		rc = document_zip_write(d, parts, out, e);
+		rc = docfile_zip_write(d, parts, out, e);
 	else if (!rc)
 		(void)!fwrite(buf_text(&parts[0]), 1, parts[0].len, out);
 	for (size_t i = 0; parts && i < d->n_parts; i++)
