@@ -39,12 +39,6 @@ const struct docfile_format *docfile_format_of(const char *path)
 	return NULL;
 }
 
-void docfile_list_formats(struct buf *out)
-{
-	for (size_t i = 0; i < ARRAY_LEN(formats); i++)
-		buf_printf(out, "%s%s", i ? ", " : "", formats[i]->name);
-}
-
 /* ---- XML is checked first ---- */
 
 static int ignore_begin(void *to, const char *name, const char *const *attributes, int depth,
@@ -138,7 +132,7 @@ static int open_parts(struct docfile *d, struct err *e)
 	if (!e->code && !d->n_parts)
 		return err_set(e, ERR_DATA, "%s: is no %s document: it has none of the members %s",
 			       d->path, d->format->name, d->format->members);
-	return d->parts ? e->code : e->code;
+	return e->code;
 }
 
 static int find_segments(struct docfile *d, struct err *e)

@@ -78,8 +78,6 @@ extern const struct docfile_format docfile_txt, docfile_html, docfile_markdown, 
 /* The format of this name, or of the ending of this path; NULL: none. */
 const struct docfile_format *docfile_find_format(const char *name);
 const struct docfile_format *docfile_format_of(const char *path);
-/* "txt, html, …" */
-void docfile_list_formats(struct buf *out);
 
 /* ERR_DATA: damaged, hostile, too large, or no UTF-8. Borrows path, symbols and languages. */
 int docfile_open(struct docfile *d, const char *path, const struct docfile_format *format,

@@ -130,7 +130,15 @@ static int find_po(struct docfile *d, size_t part, struct err *e)
 static void put_po(const struct segment *s, struct buf *out)
 {
 	const char *text = s->translation.data, *end = text + s->translation.len;
-	const char *lf = memchr(text, '\n', s->translation.len);
+	const size_t n_id = strlen(s->text);
+	const char *lf;
+
+	/* msgfmt refuses a line end at one end of a message without one at the same end of the other */
+	if (end > text && end[-1] == '\n' && s->text[n_id - 1] != '\n')
+		end--;
+	if (end > text && *text == '\n' && *s->text != '\n')
+		text++;
+	lf = memchr(text, '\n', (size_t)(end - text));
 
 	buf_add_str(out, lf && lf + 1 < end ? "\"\"\n\"" : "\"");
 	for (; text < end; text++) {

@@ -329,6 +329,8 @@ static size_t find_gap(const struct placing *p, const struct markup_node *x, siz
 		gap = p->by_source[k - 1] + 1;
 	else
 		gap = k < p->n_by_source ? p->by_source[k] : hi;
+	if (x->breaks && hi - lo > 1) /* a line break inside stays inside */
+		gap = MIN(MAX(gap, lo + 1), hi - 1);
 	if (gap <= lo || gap >= hi)
 		return gap;
 	taken = p->words[gap].taken;

@@ -325,7 +325,7 @@ static int run_translation(struct translate *t, struct conf *c, struct err *e)
 static int run_document(struct translate *t, const struct docfile_format *format,
 			const struct conf *c, struct err *e)
 {
-	const char *path = c->n_arguments > 0 ? c->arguments[0] : "/dev/stdin";
+	const char *path = c->n_arguments > 0 ? c->arguments[0] : "-";
 	struct outfile file = { 0 };
 	int rc;
 
@@ -333,7 +333,7 @@ static int run_document(struct translate *t, const struct docfile_format *format
 		return e->code;
 	t->out = c->output ? file.stream : stdout;
 	rc = document_translate(t->passages, &t->engine, &t->options, t->constraints.terms, format,
-				strcmp(path, "-") ? path : "/dev/stdin", t->out, e);
+				strcmp(path, "-") ? path : NULL, t->out, e);
 	if (!rc && (fflush(t->out) || ferror(t->out)))
 		rc = cannot_write_translation(t, e);
 	if (!c->output)

@@ -1,6 +1,7 @@
 /* translate_document.c - see translate_document.h */
 #include "eval/translate/translate_document.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,25 +9,18 @@
 #include "eval/translate/word_spans.h"
 #include "share/base/mem.h"
 
+#define READ_BYTES     ((size_t)1 << 16)
 #define BATCH_SEGMENTS 1024 /* translated together */
 
 int document_format_wanted(const struct conf *c, const struct docfile_format **format,
 			   struct err *e)
 {
 	const char *path = c->n_arguments > 0 ? c->arguments[0] : "-";
-	struct buf names = { 0 };
 
 	*format = NULL;
 	if (c->document) {
 		*format = docfile_find_format(c->document);
-		if (!*format) {
-			docfile_list_formats(&names);
-			err_set(e, ERR_USAGE,
-				"there is no kind of documents \"%.40s\": give one of %s",
-				c->document, buf_text(&names));
-			buf_free(&names);
-			return e->code;
-		}
+		assert(*format); /* the parser knows the names, too */
 	} else if (c->output && strcmp(path, "-")) {
 		*format = docfile_format_of(path);
 		if (*format == &docfile_txt) /* lines, as ever */
@@ -72,17 +66,48 @@ static int translate_segments(struct passages *p, const struct engine *g,
 	return rc;
 }
 
+/* Opens the document; path NULL: standard input. */
+static int open_document(struct docfile *d, const struct engine *g,
+			 const struct docfile_format *format, const char *path, struct err *e)
+{
+	const struct docfile_languages languages = { g->conf->source_language,
+						     g->conf->target_language };
+	const struct protect *symbols = pipeline_protect(g->pipeline);
+	struct buf bytes = { 0 };
+	int rc = 0;
+
+	if (path)
+		return docfile_open(d, path, format, symbols, &languages, e);
+	while (bytes.len <= DOCFILE_MAX_BYTES && buf_reserve(&bytes, READ_BYTES)) {
+		const size_t got = fread(bytes.data + bytes.len, 1, READ_BYTES, stdin);
+
+		bytes.len += got;
+		if (!got)
+			break;
+	}
+	if (ferror(stdin))
+		rc = err_set_errno(e, ERR_IO, "standard input cannot be read");
+	else if (bytes.len > DOCFILE_MAX_BYTES)
+		rc = err_set(e, ERR_DATA, "standard input has more than %zu MiB",
+			     DOCFILE_MAX_BYTES >> 20);
+	else
+		rc = buf_check(&bytes, e);
+	if (!rc)
+		rc = docfile_open_bytes(d, "standard input", buf_text(&bytes), bytes.len, format,
+					symbols, &languages, e);
+	buf_free(&bytes);
+	return rc;
+}
+
 int document_translate(struct passages *p, const struct engine *g,
 		       const struct decode_options *options, struct terms *terms,
 		       const struct docfile_format *format, const char *path, FILE *out,
 		       struct err *e)
 {
-	const struct docfile_languages languages = { g->conf->source_language,
-						     g->conf->target_language };
 	struct decode_options o = *options;
 	struct docfile d = { 0 };
 	int64_t n_cut = 0; /* segments with a sentence that is too long */
-	int rc = docfile_open(&d, path, format, pipeline_protect(g->pipeline), &languages, e);
+	int rc = open_document(&d, g, format, path, e);
 
 	o.alignments = true;
 	for (size_t i = 0; i < d.n && !rc; i += BATCH_SEGMENTS)

@@ -11,11 +11,11 @@
 #include "eval/document/docfile.h"
 #include "eval/translate/passages.h"
 
-/* *format: of the document that c asks for; NULL: it asks for lines. ERR_USAGE: an unknown kind. */
+/* *format: of the document that c asks for; NULL: it asks for lines. ERR_USAGE: c also asks for columns. */
 int document_format_wanted(const struct conf *c, const struct docfile_format **format,
 			   struct err *e);
 
-/* Translates the file of c into out. The caller checks the stream. */
+/* Translates the file at path (NULL: standard input) into out. The caller checks the stream. */
 int document_translate(struct passages *p, const struct engine *g, const struct decode_options *o,
 		       struct terms *terms, const struct docfile_format *format, const char *path,
 		       FILE *out, struct err *e);
