@@ -100,7 +100,7 @@ int docfile_zip_unpack(const char *path, const struct docfile_member *m, char **
 	return err_set(e, ERR_DATA, "%s: the member %s is damaged", path, m->name);
 }
 
-static void put_number(struct buf *b, uint64_t value, int bytes)
+static void put_zip_value(struct buf *b, uint64_t value, int bytes)
 {
 	for (int i = 0; i < bytes; i++)
 		buf_add_char(b, (char)(value >> 8 * i & 0xff));
@@ -113,16 +113,16 @@ static void put_facts(struct buf *b, const struct docfile_member *m)
 
 	for (const char *c = m->name; *c; c++)
 		is_ascii &= (unsigned char)*c < 0x80;
-	put_number(b, ZIP_VERSION, 2);
-	put_number(b, is_ascii ? 0 : ZIP_UTF8, 2);
-	put_number(b, m->is_deflated ? 8 : 0, 2);
-	put_number(b, 0, 2); /* time */
-	put_number(b, ZIP_DATE, 2);
-	put_number(b, m->sum, 4);
-	put_number(b, m->n, 4);
-	put_number(b, m->full, 4);
-	put_number(b, strlen(m->name), 2);
-	put_number(b, 0, 2); /* extra fields */
+	put_zip_value(b, ZIP_VERSION, 2);
+	put_zip_value(b, is_ascii ? 0 : ZIP_UTF8, 2);
+	put_zip_value(b, m->is_deflated ? 8 : 0, 2);
+	put_zip_value(b, 0, 2); /* time */
+	put_zip_value(b, ZIP_DATE, 2);
+	put_zip_value(b, m->sum, 4);
+	put_zip_value(b, m->n, 4);
+	put_zip_value(b, m->full, 4);
+	put_zip_value(b, strlen(m->name), 2);
+	put_zip_value(b, 0, 2); /* extra fields */
 }
 
 /* Deflates the new contents of a member. *packed is owned by the caller. */
@@ -159,8 +159,8 @@ static int pack_member(const char *path, const struct buf *contents, struct docf
 }
 
 /* Writes one member, and its entry of the directory. contents: new ones; NULL: as stored. */
-static int write_member(const char *path, struct docfile_member *m, const struct buf *contents,
-			FILE *out, struct buf *directory, uint64_t *at, struct err *e)
+static int write_zip_member(const char *path, struct docfile_member *m, const struct buf *contents,
+			    FILE *out, struct buf *directory, uint64_t *at, struct err *e)
 {
 	unsigned char *packed = NULL;
 	struct buf local = { 0 };
@@ -170,13 +170,13 @@ static int write_member(const char *path, struct docfile_member *m, const struct
 	put_facts(&local, m);
 	buf_add_str(&local, m->name);
 	buf_add(directory, "PK\1\2", 4);
-	put_number(directory, ZIP_VERSION, 2);
+	put_zip_value(directory, ZIP_VERSION, 2);
 	put_facts(directory, m);
-	put_number(directory, 0, 2); /* comment */
-	put_number(directory, 0, 2); /* disk */
-	put_number(directory, 0, 2); /* kind of text */
-	put_number(directory, 0, 4); /* attributes */
-	put_number(directory, *at, 4);
+	put_zip_value(directory, 0, 2); /* comment */
+	put_zip_value(directory, 0, 2); /* disk */
+	put_zip_value(directory, 0, 2); /* kind of text */
+	put_zip_value(directory, 0, 4); /* attributes */
+	put_zip_value(directory, *at, 4);
 	buf_add_str(directory, m->name);
 	*at += local.len + m->n;
 	if (!rc && *at + directory->len > UINT32_MAX)
@@ -206,16 +206,16 @@ int docfile_zip_write(const struct docfile *d, const struct buf *parts, FILE *ou
 			    (parts[k].len != d->parts[k].n ||
 			     memcmp(buf_text(&parts[k]), d->parts[k].bytes, parts[k].len)))
 				contents = &parts[k];
-		rc = write_member(d->path, &members[i], contents, out, &directory, &at, e);
+		rc = write_zip_member(d->path, &members[i], contents, out, &directory, &at, e);
 	}
 	n_directory = directory.len;
 	buf_add(&directory, "PK\5\6", 4);
-	put_number(&directory, 0, 4); /* disks */
-	put_number(&directory, n, 2);
-	put_number(&directory, n, 2);
-	put_number(&directory, n_directory, 4);
-	put_number(&directory, at, 4);
-	put_number(&directory, 0, 2); /* comment */
+	put_zip_value(&directory, 0, 4); /* disks */
+	put_zip_value(&directory, n, 2);
+	put_zip_value(&directory, n, 2);
+	put_zip_value(&directory, n_directory, 4);
+	put_zip_value(&directory, at, 4);
+	put_zip_value(&directory, 0, 2); /* comment */
 	if (!rc)
 		rc = buf_check(&directory, e);
 	if (!rc)

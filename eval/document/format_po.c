@@ -39,7 +39,7 @@ static void unquote(const char *line, size_t n, struct buf *to)
 }
 
 /* The msgstr in work is complete. */
-static int end_message(struct po_scan *s, struct err *e)
+static int end_po_message(struct po_scan *s, struct err *e)
 {
 	const struct buf *id = s->is_plural_form && s->plural.len ? &s->plural : &s->id;
 	char *text;
@@ -62,7 +62,7 @@ static bool po_begins(const char *line, size_t n, const char *word)
 	return n >= strlen(word) && !memcmp(line, word, strlen(word));
 }
 
-static int read_po_line(struct po_scan *s, size_t at, size_t n, struct err *e)
+static int read_message_line(struct po_scan *s, size_t at, size_t n, struct err *e)
 {
 	const char *line = s->p->bytes + at;
 
@@ -73,7 +73,7 @@ static int read_po_line(struct po_scan *s, size_t at, size_t n, struct err *e)
 			s->to = at + n;
 		return 0;
 	}
-	if (end_message(s, e))
+	if (end_po_message(s, e))
 		return e->code;
 	s->now = NULL;
 	if (po_begins(line, n, "msgid_plural")) {
@@ -111,11 +111,11 @@ static int find_po(struct docfile *d, size_t part, struct err *e)
 		size_t n = end - at;
 
 		n -= n && s.p->bytes[at + n - 1] == '\r';
-		rc = read_po_line(&s, at, n, e);
+		rc = read_message_line(&s, at, n, e);
 		at = end + 1;
 	}
 	if (!rc)
-		rc = end_message(&s, e);
+		rc = end_po_message(&s, e);
 	if (!rc)
 		rc = buf_check(&s.id, e) || buf_check(&s.plural, e) || buf_check(&s.str, e)
 			     ? e->code

@@ -29,7 +29,7 @@ static int end_cues(struct cue_scan *s, struct err *e)
 	return to > from ? docfile_add_segment(s->d, s->part, from, to, MARKUP_CUES, NULL, e) : 0;
 }
 
-/* Does a text end a sentence? Marks and tags behind the full stop do not count. */
+/* Does a text end a sentence? Marks and tags after the full stop do not count. */
 static bool ends_sentence(const char *text, size_t n)
 {
 	while (n) {
@@ -88,7 +88,7 @@ static int find_cues(struct docfile *d, size_t part, struct err *e)
 			text_end = at + n;
 		} else if (n >= 4 && (!memcmp(line, "NOTE", 4) || !memcmp(line, "STYL", 4) ||
 				      !memcmp(line, "REGI", 4))) {
-			if (end_cues(&s, e)) /* no cue goes on behind it */
+			if (end_cues(&s, e)) /* no cue continues after it */
 				return e->code;
 		}
 	}

@@ -97,7 +97,7 @@ static size_t mark_bytes(const char *line, size_t n, bool *is_new)
 }
 
 /* A line of -, =, *, _, |, : and blanks: a rule, the underline of a heading, or part of a table. */
-static bool is_rule(const char *line, size_t n)
+static bool is_markdown_rule(const char *line, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		if (!strchr("-=*_|: \t\r+", line[i]))
@@ -122,7 +122,7 @@ static int add_cells(struct markdown_scan *s, size_t at, size_t end, struct err 
 	return 0;
 }
 
-/* The offset behind a block that is kept: fenced code, or front matter. `at` itself: there is none. */
+/* The offset after a block that is kept: fenced code, or front matter. `at` itself: there is none. */
 static size_t skip_kept(const struct docfile_part *p, size_t at, size_t end)
 {
 	const char *fences[] = { "```", "~~~", "---", "+++", "$$" };
@@ -156,7 +156,7 @@ static int read_markdown_line(struct markdown_scan *s, size_t at, size_t end, st
 	bool is_new;
 	size_t marks;
 
-	if (is_rule(line, n)) { /* also a blank line */
+	if (is_markdown_rule(line, n)) { /* also a blank line */
 		s->was_blank = true;
 		return end_paragraph(s, e);
 	}

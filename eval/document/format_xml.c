@@ -40,7 +40,7 @@ static bool next_tag(struct xml_scan *s)
 	return false;
 }
 
-static bool is_tag(const struct xml_scan *s, const char *names, bool is_end)
+static bool is_xml_tag(const struct xml_scan *s, const char *names, bool is_end)
 {
 	return s->tag.is_end == is_end && markup_has_name(names, s->tag.name, s->tag.n_name, false);
 }
@@ -84,10 +84,10 @@ static bool is_blank_element(const char *bytes, const struct xml_element *x)
 	return true;
 }
 
-/* Adds the text of `source`, whose translation goes into `target`, or behind `behind` if there is no target. */
-static int add_pair(struct docfile *d, size_t part, const struct xml_element *source,
-		    const struct xml_element *target, size_t behind, const char *before,
-		    const char *after, struct err *e)
+/* Adds the text of `source`, whose translation goes into `target`, or at `place` if there is no target. */
+static int add_target(struct docfile *d, size_t part, const struct xml_element *source,
+		      const struct xml_element *target, size_t place, const char *before,
+		      const char *after, struct err *e)
 {
 	const char *bytes = d->parts[part].bytes;
 	const size_t n = d->n;
@@ -99,7 +99,7 @@ static int add_pair(struct docfile *d, size_t part, const struct xml_element *so
 	text = strndup(bytes + source->inner, source->inner_end - source->inner);
 	if (!text)
 		return err_set(e, ERR_NOMEM, "out of memory");
-	if (docfile_add_segment(d, part, behind, behind, MARKUP_XML, text, e))
+	if (docfile_add_segment(d, part, place, place, MARKUP_XML, text, e))
 		return e->code;
 	s = docfile_last_segment(d, n);
 	if (!s)
@@ -126,31 +126,33 @@ static int find_xliff(struct docfile *d, size_t part, struct err *e)
 	bool is_unit = false;
 
 	for (; next_tag(&s); s.at += s.tag.n) {
-		if (is_tag(&s, "trans-unit group unit file ", false) &&
+		if (is_xml_tag(&s, "trans-unit group unit file ", false) &&
 		    has_value(&s, "translate", "no")) {
 			const struct xml_element x = element_here(&s);
 
 			s.at = x.exists ? x.to - s.tag.n : s.at;
 			continue;
 		}
-		if (is_tag(&s, "trans-unit segment ", false) && !s.tag.is_empty) {
+		if (is_xml_tag(&s, "trans-unit segment ", false) && !s.tag.is_empty) {
 			source = target = cut = (struct xml_element){ 0 };
 			is_unit = true;
-		} else if (is_unit && is_tag(&s, "trans-unit segment ", true)) {
+		} else if (is_unit && is_xml_tag(&s, "trans-unit segment ", true)) {
 			const struct xml_element *text = cut.exists ? &cut : &source;
 
 			is_unit = false;
-			if (add_pair(d, part, text, &target, text->to, "<target>", "</target>", e))
+			if (add_target(d, part, text, &target, text->to, "<target>", "</target>",
+				       e))
 				return e->code;
 		} else if (is_unit &&
-			   is_tag(&s, "source target seg-source alt-trans note matches ", false)) {
+			   is_xml_tag(&s, "source target seg-source alt-trans note matches ",
+				      false)) {
 			const struct xml_element x = element_here(&s);
 
-			if (is_tag(&s, "source ", false))
+			if (is_xml_tag(&s, "source ", false))
 				source = x;
-			else if (is_tag(&s, "target ", false))
+			else if (is_xml_tag(&s, "target ", false))
 				target = x;
-			else if (is_tag(&s, "seg-source ", false))
+			else if (is_xml_tag(&s, "seg-source ", false))
 				cut = x;
 			s.at = x.exists ? x.to - s.tag.n : s.at;
 		}
@@ -164,7 +166,7 @@ const struct docfile_format docfile_xliff = {
 
 /* ---- TMX: a tu without a tuv of the target language ---- */
 
-static bool is_language(const struct xml_scan *s, const char *language)
+static bool is_tuv_language(const struct xml_scan *s, const char *language)
 {
 	size_t n;
 	const char *found = markup_tag_value(s->bytes + s->at, s->tag.n, "xml:lang", &n);
@@ -180,28 +182,28 @@ static int find_tmx(struct docfile *d, size_t part, struct err *e)
 	struct xml_scan s = { d->parts[part].bytes, d->parts[part].n, 0, { 0 } };
 	struct xml_element source = { 0 }, target = { 0 }, *now = NULL;
 	struct buf before = { 0 };
-	size_t behind = 0;
+	size_t place = 0;
 
 	buf_printf(&before, "<tuv xml:lang=\"%s\"><seg>", d->languages.target);
 	d->before_target = buf_detach(&before, e);
 	if (!d->before_target)
 		return e->code;
 	for (; next_tag(&s); s.at += s.tag.n) {
-		if (is_tag(&s, "tu ", false)) {
+		if (is_xml_tag(&s, "tu ", false)) {
 			source = target = (struct xml_element){ 0 };
 			now = NULL;
-		} else if (is_tag(&s, "tuv ", false)) {
-			now = is_language(&s, d->languages.source)   ? &source
-			      : is_language(&s, d->languages.target) ? &target
-								     : NULL;
+		} else if (is_xml_tag(&s, "tuv ", false)) {
+			now = is_tuv_language(&s, d->languages.source)	 ? &source
+			      : is_tuv_language(&s, d->languages.target) ? &target
+									 : NULL;
 			if (now == &source)
-				behind = element_here(&s).to;
-		} else if (is_tag(&s, "seg ", false) && now && !now->exists) {
+				place = element_here(&s).to;
+		} else if (is_xml_tag(&s, "seg ", false) && now && !now->exists) {
 			*now = element_here(&s);
 			s.at = now->exists ? now->to - s.tag.n : s.at;
-		} else if (is_tag(&s, "tu ", true) &&
-			   add_pair(d, part, &source, &target, behind, d->before_target,
-				    "</seg></tuv>", e)) {
+		} else if (is_xml_tag(&s, "tu ", true) &&
+			   add_target(d, part, &source, &target, place, d->before_target,
+				      "</seg></tuv>", e)) {
 			return e->code;
 		}
 	}
@@ -225,11 +227,11 @@ static int find_paragraphs(struct docfile *d, size_t part, const char *paragraph
 		struct xml_scan inner;
 		const size_t n = d->n;
 
-		if (!is_tag(&s, paragraphs, false) || s.tag.is_empty)
+		if (!is_xml_tag(&s, paragraphs, false) || s.tag.is_empty)
 			continue;
 		x = element_here(&s);
 		inner = (struct xml_scan){ s.bytes, x.inner_end, x.inner, { 0 } };
-		if (*properties && next_tag(&inner) && is_tag(&inner, properties, false))
+		if (*properties && next_tag(&inner) && is_xml_tag(&inner, properties, false))
 			x.inner = element_here(&inner).to;
 		if (docfile_add_segment(d, part, x.inner, x.inner_end, kind, NULL, e))
 			return e->code;

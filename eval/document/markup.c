@@ -31,7 +31,7 @@ struct markup_reader {
 	bool lacks_end;	    /* an element had no end: no further one is searched for */
 };
 
-static bool is_space(char c)
+static bool is_markup_space(char c)
 {
 	return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f';
 }
@@ -49,18 +49,20 @@ static bool begins_no_break(const char *at, const char *end)
 /* Is there white space before `at`? */
 static bool ends_blank(const char *begin, const char *at)
 {
-	return at > begin && (is_space(at[-1]) || (at - begin >= 6 && begins_no_break(at - 6, at)));
+	return at > begin &&
+	       (is_markup_space(at[-1]) || (at - begin >= 6 && begins_no_break(at - 6, at)));
 }
 
-static int add_plain(struct markup_reader *r, const char *bytes, size_t n, struct err *e)
+static int add_markup_text(struct markup_reader *r, const char *bytes, size_t n, struct err *e)
 {
 	struct markup *m = r->m;
 
 	if (r->blank_pending) {
-		const bool is_needed = m->text.len && !is_space(m->text.data[m->text.len - 1]);
+		const bool is_needed =
+			m->text.len && !is_markup_space(m->text.data[m->text.len - 1]);
 
 		r->blank_pending = false;
-		if (is_needed && add_plain(r, " ", 1, e))
+		if (is_needed && add_markup_text(r, " ", 1, e))
 			return e->code;
 	}
 	if (mem_grow(&m->inside, &m->cap_inside, m->text.len + n, sizeof(*m->inside), e))
@@ -71,7 +73,7 @@ static int add_plain(struct markup_reader *r, const char *bytes, size_t n, struc
 	return buf_check(&m->text, e);
 }
 
-/* Adds n bytes at r->at as a node, and moves behind them. NULL: failure. */
+/* Adds n bytes at r->at as a node, and moves past them. NULL: failure. */
 static struct markup_node *add_node(struct markup_reader *r, size_t n, struct err *e)
 {
 	struct markup *m = r->m;
@@ -85,11 +87,12 @@ static struct markup_node *add_node(struct markup_reader *r, size_t n, struct er
 	};
 	node->blank_before = ends_blank(m->source.bytes, r->at);
 	r->at += n;
-	node->blank_after = r->at < r->end && (is_space(*r->at) || begins_no_break(r->at, r->end));
+	node->blank_after =
+		r->at < r->end && (is_markup_space(*r->at) || begins_no_break(r->at, r->end));
 	return node;
 }
 
-static int add_item(struct markup_reader *r, size_t n, bool breaks, struct err *e)
+static int add_markup_item(struct markup_reader *r, size_t n, bool breaks, struct err *e)
 {
 	struct markup_node *node = add_node(r, n, e);
 
@@ -123,7 +126,7 @@ static bool names_match(const struct markup_reader *r, const struct open_pair *a
 }
 
 /* An end tag: it ends the innermost pair of its name; pairs inside that have not ended are items. */
-static int close_node(struct markup_reader *r, size_t n, const struct open_pair *name,
+static int close_pair(struct markup_reader *r, size_t n, const struct open_pair *name,
 		      struct err *e)
 {
 	struct markup_node *node;
@@ -132,7 +135,7 @@ static int close_node(struct markup_reader *r, size_t n, const struct open_pair 
 	while (k >= 0 && !names_match(r, &r->stack[k], name))
 		k--;
 	if (k < 0)
-		return add_item(r, n, false, e);
+		return add_markup_item(r, n, false, e);
 	node = &r->m->nodes[r->stack[k].node];
 	node->is_pair = true;
 	node->close = (struct markup_bytes){ r->at, n };
@@ -173,13 +176,13 @@ static int read_tag_node(struct markup_reader *r, const struct markup_tag *tag, 
 	number = number_of(r->at, tag->n);
 	switch (role) {
 	case ROLE_PAIR:
-		return tag->is_end ? close_node(r, n, &name, e) : open_node(r, n, &name, e);
+		return tag->is_end ? close_pair(r, n, &name, e) : open_node(r, n, &name, e);
 	case ROLE_BEGIN:
 		return open_node(r, n, &number, e);
 	case ROLE_FINISH:
-		return close_node(r, n, &number, e);
+		return close_pair(r, n, &number, e);
 	default:
-		return add_item(r, n, role == ROLE_BREAK, e);
+		return add_markup_item(r, n, role == ROLE_BREAK, e);
 	}
 }
 
@@ -188,7 +191,7 @@ static size_t cue_break_bytes(const char *text, size_t n)
 {
 	size_t i = 0, end = 0;
 
-	while (i < n && is_space(text[i]))
+	while (i < n && is_markup_space(text[i]))
 		i++;
 	/* the number or name of the cue, and the times */
 	for (int line = 0; line < 2 && i < n; line++) {
@@ -219,15 +222,15 @@ static int read_amp(struct markup_reader *r, struct err *e)
 		while (name < left && name < 32 && isalnum((unsigned char)r->at[name]))
 			name++;
 		if (name > 1 && name < left && r->at[name] == ';')
-			return add_item(r, name + 1, false, e);
+			return add_markup_item(r, name + 1, false, e);
 		r->m->spellings.bare_and = true;
-		return add_plain(r, r->at++, 1, e);
+		return add_markup_text(r, r->at++, 1, e);
 	}
 	if (c == 0xa0) {
 		r->blank_pending = true;
 	} else {
 		spellings_note(&r->m->spellings, c, r->at, n);
-		if (add_plain(r, bytes, utf8_encode(c, bytes), e))
+		if (add_markup_text(r, bytes, utf8_encode(c, bytes), e))
 			return e->code;
 	}
 	r->at += n;
@@ -239,7 +242,7 @@ static int read_space(struct markup_reader *r, struct err *e)
 	if (r->m->kind == MARKUP_CUES && (*r->at == '\n' || *r->at == '\r')) {
 		const bool was_blank = r->blank_pending;
 
-		if (add_item(r, cue_break_bytes(r->at, (size_t)(r->end - r->at)), true, e))
+		if (add_markup_item(r, cue_break_bytes(r->at, (size_t)(r->end - r->at)), true, e))
 			return e->code;
 		r->m->nodes[r->m->n - 1].by_length = true;
 		r->m->nodes[r->m->n - 1].blank_before = r->m->nodes[r->m->n - 1].blank_after =
@@ -249,7 +252,7 @@ static int read_space(struct markup_reader *r, struct err *e)
 	}
 	if (r->m->kind == MARKUP_MESSAGE && *r->at == '\n') {
 		r->blank_pending = r->m->text.len > 0;
-		if (add_item(r, 1, true, e))
+		if (add_markup_item(r, 1, true, e))
 			return e->code;
 		r->m->nodes[r->m->n - 1].blank_before = r->m->nodes[r->m->n - 1].blank_after =
 			false;
@@ -260,7 +263,7 @@ static int read_space(struct markup_reader *r, struct err *e)
 		r->at++;
 		return 0;
 	}
-	return add_plain(r, r->at++, 1, e);
+	return add_markup_text(r, r->at++, 1, e);
 }
 
 static int read_symbol(struct markup_reader *r, bool *is_read, struct err *e)
@@ -274,7 +277,7 @@ static int read_symbol(struct markup_reader *r, bool *is_read, struct err *e)
 	if (*r->at == '<')
 		r->m->spellings.bare_less = r->m->spellings.bare_greater = true;
 	r->at += len;
-	return add_plain(r, r->at - len, len, e);
+	return add_markup_text(r, r->at - len, len, e);
 }
 
 /* Reads a mark of Markdown; *is_read false: there is none. */
@@ -290,22 +293,22 @@ static int read_markdown(struct markup_reader *r, bool *is_read, struct err *e)
 	*is_read = true;
 	switch (mark.role) {
 	case MARKDOWN_ITEM:
-		return add_item(r, mark.n, false, e);
+		return add_markup_item(r, mark.n, false, e);
 	case MARKDOWN_OPEN:
 		return open_node(r, mark.n, &name, e);
 	case MARKDOWN_TOGGLE:
 		if (is_open)
-			return close_node(r, mark.n, &name, e);
+			return close_pair(r, mark.n, &name, e);
 		*is_read = mark.can_open;
 		return mark.can_open ? open_node(r, mark.n, &name, e) : 0;
 	case MARKDOWN_CLOSE:
 		*is_read = is_open;
 		name = (struct open_pair){ .name = "[", .n_name = 1 };
-		return is_open ? close_node(r, mark.n, &name, e) : 0;
+		return is_open ? close_pair(r, mark.n, &name, e) : 0;
 	case MARKDOWN_ESCAPED:
 		spellings_note(&r->m->spellings, (unsigned char)r->at[1], r->at, 2);
 		r->at += 2;
-		return add_plain(r, r->at - 1, 1, e);
+		return add_markup_text(r, r->at - 1, 1, e);
 	default:
 		*is_read = false;
 		return 0;
@@ -323,10 +326,10 @@ static int read_plain(struct markup_reader *r, struct err *e)
 	r->m->spellings.bare_less |= c == '<';
 	r->m->spellings.bare_greater |= c == '>';
 	r->at += n;
-	return add_plain(r, r->at - n, n, e);
+	return add_markup_text(r, r->at - n, n, e);
 }
 
-static int read_next(struct markup_reader *r, struct err *e)
+static int read_markup_next(struct markup_reader *r, struct err *e)
 {
 	const size_t left = (size_t)(r->end - r->at);
 	const char c = *r->at;
@@ -334,14 +337,14 @@ static int read_next(struct markup_reader *r, struct err *e)
 	bool is_read;
 	size_t n;
 
-	if (is_space(c))
+	if (is_markup_space(c))
 		return read_space(r, e);
 	if (read_symbol(r, &is_read, e) || is_read)
 		return e->code;
 	if (strchr("hfw", c) &&
 	    (r->at == r->m->source.bytes || !isalnum((unsigned char)r->at[-1])) &&
 	    (n = markup_url(r->at, left)))
-		return add_item(r, n, false, e);
+		return add_markup_item(r, n, false, e);
 	if (r->m->kind == MARKUP_NONE)
 		return read_plain(r, e);
 	if (r->m->kind == MARKUP_MARKDOWN && (read_markdown(r, &is_read, e) || is_read))
@@ -352,7 +355,7 @@ static int read_next(struct markup_reader *r, struct err *e)
 		return read_amp(r, e);
 	if (r->m->kind == MARKUP_MESSAGE && (c == '%' || c == '{') &&
 	    (n = markup_placeholder(r->at, left)))
-		return add_item(r, n, false, e);
+		return add_markup_item(r, n, false, e);
 	return read_plain(r, e);
 }
 
@@ -404,7 +407,7 @@ int markup_read(struct markup *m, enum markup_kind kind, const struct protect *s
 	if (kind == MARKUP_RUNS)
 		return markup_read_runs(m, e);
 	while (r.at < r.end)
-		if (read_next(&r, e))
+		if (read_markup_next(&r, e))
 			return e->code;
 	adopt_children(m);
 	m->has_words = markup_has_letters(&m->text);

@@ -19,8 +19,8 @@ struct node_place {
 struct placed_word {
 	size_t at, end, source, source_end;
 	int32_t inside; /* innermost pair, -1: none or not aligned */
-	int32_t owner; /* child of the pair in work that belongs here, -1: the pair itself; -2: nobody */
-	int32_t taken; /* child that got the word, -1: none */
+	int32_t owner;	/* child of the pair in work; -1: the pair itself; -2: nobody */
+	int32_t taken;	/* child that got the word, -1: none */
 };
 
 struct placing {
@@ -39,7 +39,7 @@ struct placing {
 
 /* ---- words ---- */
 
-static bool is_blank_text(const char *text, size_t n)
+static bool is_blank_range(const char *text, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		if (!isspace((unsigned char)text[i]))
@@ -74,7 +74,8 @@ static int add_placed(struct placing *p, size_t at, size_t end, size_t source, s
 }
 
 /* Cuts a word that equals its source word where the source has tags. cuts: is there a tag before this byte? */
-static int cut_word(struct placing *p, const struct markup_word *w, const bool *cuts, struct err *e)
+static int cut_placed_word(struct placing *p, const struct markup_word *w, const bool *cuts,
+			   struct err *e)
 {
 	const size_t n = w->end - w->at;
 	const bool is_copy = n == w->source_end - w->source &&
@@ -105,7 +106,7 @@ static int list_placed_words(struct placing *p, struct err *e)
 		cuts[m->nodes[i].at] = cuts[m->nodes[i].end] = true;
 	for (size_t i = 0; i < p->t->n_words && !rc; i++) {
 		assert(p->t->words[i].end <= p->t->n && p->t->words[i].source_end <= m->text.len);
-		rc = cut_word(p, &p->t->words[i], cuts, e);
+		rc = cut_placed_word(p, &p->t->words[i], cuts, e);
 	}
 	free(cuts);
 	return rc;
@@ -189,7 +190,7 @@ static void take_best_run(struct placing *p, struct node_place *c, size_t from, 
 		p->words[i].taken = c->node;
 }
 
-/* Text of a DOCX paragraph must stand in a run: words between runs join the run before them. */
+/* Text of a DOCX paragraph must be inside a run: words between runs join the run before them. */
 static void extend_runs(struct placing *p, struct node_place *c, size_t n, size_t lo, size_t hi)
 {
 	struct node_place *last = NULL;
@@ -411,9 +412,9 @@ static void write_open(struct placing *p, const struct markup_node *x)
 }
 
 /* Writes an item with the blanks that it had in the source. is_inner: words stand before and after it. */
-static void write_item(struct placing *p, const struct markup_node *x, bool is_inner)
+static void write_markup_item(struct placing *p, const struct markup_node *x, bool is_inner)
 {
-	const bool is_blank = is_blank_text(p->t->text + p->pending, p->pending_end - p->pending);
+	const bool is_blank = is_blank_range(p->t->text + p->pending, p->pending_end - p->pending);
 	const bool has_gap = p->pending_end > p->pending || p->wants_blank;
 
 	if (p->m->kind == MARKUP_RUNS) {
@@ -442,7 +443,7 @@ static void write_node(struct placing *p, const struct node_place *c, bool is_la
 	const struct markup_node *x = &p->m->nodes[c->node];
 
 	if (!x->is_pair) {
-		write_item(p, x, c->lo > 0 && c->lo < p->n_words);
+		write_markup_item(p, x, c->lo > 0 && c->lo < p->n_words);
 		return;
 	}
 	if (c->hi > c->lo || !is_last) /* an empty pair at the end stands before the blank */
@@ -461,7 +462,7 @@ static void write_word(struct placing *p, size_t i)
 	write_plain(p, w->at, w->end);
 	p->pending = w->end;
 	p->pending_end = next;
-	if (p->m->kind == MARKUP_RUNS || !is_blank_text(p->t->text + w->end, next - w->end))
+	if (p->m->kind == MARKUP_RUNS || !is_blank_range(p->t->text + w->end, next - w->end))
 		write_pending(p); /* text must stay inside its run */
 }
 

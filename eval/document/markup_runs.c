@@ -26,7 +26,7 @@ static bool run_has(const char *bytes, size_t n, const char *what)
 }
 
 /* The first <w:t> or <w:t …> that is not empty: its bytes in *n_tag. NULL: none. */
-static const char *find_text_tag(const char *at, const char *end, size_t *n_tag)
+static const char *find_run_text(const char *at, const char *end, size_t *n_tag)
 {
 	while (at < end && (at = memmem(at, (size_t)(end - at), "<w:t", 4)) != NULL) {
 		const char *stop = memchr(at, '>', (size_t)(end - at));
@@ -112,7 +112,7 @@ static int read_run_texts(struct run_reader *r, int32_t node, const char *text, 
 		if (add_run_text(r, from, stop, node, e))
 			return e->code;
 		r->m->nodes[node].close = (struct markup_bytes){ stop, (size_t)(end - stop) };
-		text = find_text_tag(stop, end, &n_tag);
+		text = find_run_text(stop, end, &n_tag);
 		if (!text)
 			break;
 		if (add_run_item(r, stop, (size_t)(text + n_tag - stop), node, true, e))
@@ -139,7 +139,7 @@ static size_t field_bytes(const char *at, const char *end)
 	return 0;
 }
 
-static int read_run(struct run_reader *r, size_t n, size_t n_start, struct err *e)
+static int read_docx_run(struct run_reader *r, size_t n, size_t n_start, struct err *e)
 {
 	const char *run = r->at, *end = run + n, *text;
 	size_t n_tag = 0;
@@ -151,7 +151,7 @@ static int read_run(struct run_reader *r, size_t n, size_t n_start, struct err *
 		n = n ? n : (size_t)(r->end - run);
 	}
 	r->at = run + n;
-	text = n == (size_t)(end - run) ? find_text_tag(run, end, &n_tag) : NULL;
+	text = n == (size_t)(end - run) ? find_run_text(run, end, &n_tag) : NULL;
 	if (!text || run_has(run + 1, n - 1, "<w:p>") || run_has(run + 1, n - 1, "<w:p ") ||
 	    run_has(run, n, "<w:instrText")) {
 		r->run = -1;
@@ -189,7 +189,7 @@ static int read_paragraph_tag(struct run_reader *r, const struct markup_tag *tag
 			markup_element_bytes(MARKUP_XML, r->at, (size_t)(r->end - r->at), tag);
 
 		if (markup_has_name("w:r ", tag->name, tag->n_name, false) && whole)
-			return read_run(r, whole, tag->n, e);
+			return read_docx_run(r, whole, tag->n, e);
 		if (!is_link || r->pair >= 0)
 			n = whole ? whole : n;
 	}

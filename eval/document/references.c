@@ -19,7 +19,7 @@ static const struct named_reference named[] = {
 #undef REFERENCE
 };
 
-static int compare_names(const void *a, const void *b)
+static int compare_references(const void *a, const void *b)
 {
 	return strcmp(((const struct named_reference *)a)->name,
 		      ((const struct named_reference *)b)->name);
@@ -69,7 +69,7 @@ size_t reference_read(const char *text, size_t n, bool is_xml, uint32_t *c)
 	if (i >= n || text[i] != ';')
 		return 0;
 	name[i - 1] = '\0';
-	found = bsearch(&key, named, ARRAY_LEN(named), sizeof(*named), compare_names);
+	found = bsearch(&key, named, ARRAY_LEN(named), sizeof(*named), compare_references);
 	if (!found || (is_xml && strcmp(name, "amp") && strcmp(name, "lt") && strcmp(name, "gt") &&
 		       strcmp(name, "quot") && strcmp(name, "apos")))
 		return 0;

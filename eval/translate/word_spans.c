@@ -11,7 +11,7 @@
 
 #define BLANK_MARK "\xe2\x96\x81" /* U+2581 of SentencePiece */
 #define SEARCH_BYTES                                                                               \
-	64 /* a word is searched for within so many bytes for each word that was not found */
+	64 /* a word is searched for within this distance, for each word that was not found */
 
 struct word_span {
 	size_t at, end; /* of the text */
@@ -58,7 +58,7 @@ static bool stands_here(const struct span_finder *f, size_t at, const struct buf
 	return word->len <= f->n - at && !memcmp(f->text + at, word->data, word->len);
 }
 
-static size_t skip_blanks(const struct span_finder *f, size_t at)
+static size_t skip_span_blanks(const struct span_finder *f, size_t at)
 {
 	while (at < f->n && isspace((unsigned char)f->text[at]))
 		at++;
@@ -68,7 +68,7 @@ static size_t skip_blanks(const struct span_finder *f, size_t at)
 /* The words that were not found get the text up to `to`. */
 static void give_gap(struct span_finder *f, int32_t token, size_t to)
 {
-	size_t from = skip_blanks(f, f->at), end = to;
+	size_t from = skip_span_blanks(f, f->at), end = to;
 
 	while (end > from && isspace((unsigned char)f->text[end - 1]))
 		end--;
@@ -80,7 +80,7 @@ static void give_gap(struct span_finder *f, int32_t token, size_t to)
 /* Finds the word of the tokens first … end - 1. */
 static void find_word(struct span_finder *f, struct buf *word, int32_t first, int32_t end)
 {
-	size_t at = skip_blanks(f, f->at);
+	size_t at = skip_span_blanks(f, f->at);
 	const char *found;
 	struct word_span span;
 
@@ -105,7 +105,7 @@ static void find_word(struct span_finder *f, struct buf *word, int32_t first, in
 }
 
 /* Appends what a piece spells. */
-static void add_piece(struct buf *word, const char *piece, bool is_bpe)
+static void add_piece_text(struct buf *word, const char *piece, bool is_bpe)
 {
 	size_t n = strlen(piece);
 
@@ -143,11 +143,11 @@ static int find_spans(const struct engine *g, enum pipeline_side side, const int
 			end++;
 		for (int32_t i = first; i < end; i++)
 			if (tokens[i] != TOKEN_UNKNOWN)
-				add_piece(&word, vocab_piece(v, tokens[i]), is_bpe);
+				add_piece_text(&word, vocab_piece(v, tokens[i]), is_bpe);
 		for (int32_t i = first; i < end; i++)
 			if (tokens[i] == TOKEN_UNKNOWN)
 				buf_clear(&word);
-		if (word.len && !stands_here(f, skip_blanks(f, f->at), &word))
+		if (word.len && !stands_here(f, skip_span_blanks(f, f->at), &word))
 			unescape_word(&word);
 		find_word(f, &word, first, end);
 		failed |= word.failed;

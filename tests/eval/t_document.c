@@ -67,7 +67,7 @@ static char *translate_bytes(const char *format, const char *bytes, size_t n, bo
 	return out;
 }
 
-#define XLIFF(unit)	"<?xml version=\"1.0\"?>\n<xliff><file><body>" unit "</body></file></xliff>\n"
+#define XLIFF(unit)	"<?xml version=\"1.0\"?>\n<xliff><body>" unit "</body></xliff>\n"
 #define TMX(units)	"<tmx version=\"1.4\"><body>" units "</body></tmx>"
 #define TUV(lang, text) "<tuv xml:lang=\"" lang "\"><seg>" text "</seg></tuv>"
 #define WORD(text)	"<w:document xmlns:w=\"w\"><w:body>" text "</w:body></w:document>"
@@ -76,36 +76,7 @@ static char *translate_bytes(const char *format, const char *bytes, size_t n, bo
 static const struct {
 	const char *format, *source, *expected;
 } documents[] = {
-	/* clang-format off */
-	{ "txt", "\xEF\xBB\xBF" "one two\r\n\r\n  three <b>\n12\n", "\xEF\xBB\xBF" "ONE TWO\r\n\r\n  THREE <B>\n12\n" },
-	{ "txt", "see http://a.b/c?d. now", "SEE http://a.b/c?d. NOW" },
-	{ "html", "<!DOCTYPE html><p class=a>one <b>two</b><br>three</p>\n<script>if (a<b) x(\"<p>y</p>\")</script><P>four",
-	  "<!DOCTYPE html><p class=a>ONE <b>TWO</b><br>THREE</p>\n<script>if (a<b) x(\"<p>y</p>\")</script><P>FOUR" },
-	{ "html", "<pre>one</pre>two <code>x &lt; y</code>&nbsp;z<div translate=no>a<div>b</div>c</div><td title='a > b'>three",
-	  "<pre>one</pre>TWO <code>x &lt; y</code> Z<div translate=no>a<div>b</div>c</div><td title='a > b'>THREE" },
-	{ "html", "a < b & c &copy; &unknown; <!-- no <p> --> d <unfinished", "A < B & C &copy; &unknown; <!-- no <p> --> D &lt;UNFINISHED" },
-	{ "html", "<p>one<style>p { x }", "<p>ONE<style>p { x }" },
-	{ "md", "---\nx: y\n---\n# one *two*\n\n- [ ] three `code`\n> four\n> five\n\n    code\n\n| a | `b|c` |\n|---|---|\n```\nno\n```\n[x]: http://y \"z\"\n",
-	  "---\nx: y\n---\n# ONE *TWO*\n\n- [ ] THREE `code`\n> FOUR\n> FIVE\n\n    code\n\n| A | `b|c` |\n|---|---|\n```\nno\n```\n[x]: http://y \"z\"\n" },
-	{ "md", "one **two** [three](http://x) ![pic](y.png) snake_case_name 2 * 3 \\*four\\* <a@b.c>", "ONE **TWO** [THREE](http://x) ![pic](y.png) SNAKE_CASE_NAME 2 \\* 3 \\*FOUR\\* <a@b.c>" },
-	{ "md", "Setext\n======\n\npara one\npara two\n1. item\n", "SETEXT\n======\n\nPARA ONE PARA TWO\n1. ITEM\n" },
-	{ "xliff", XLIFF("<trans-unit id=\"1\"><source>one <g id=\"1\">two</g> &amp;</source></trans-unit>"),
-	  XLIFF("<trans-unit id=\"1\"><source>one <g id=\"1\">two</g> &amp;</source><target>ONE <g id=\"1\">TWO</g> &amp;</target></trans-unit>") },
-	{ "xliff", XLIFF("<trans-unit><source>one</source><target/></trans-unit><trans-unit><source>two</source><target a=\"b\"></target></trans-unit><trans-unit translate=\"no\"><source>x</source></trans-unit><trans-unit><source>y</source><target>z</target></trans-unit>"),
-	  XLIFF("<trans-unit><source>one</source><target>ONE</target></trans-unit><trans-unit><source>two</source><target a=\"b\">TWO</target></trans-unit><trans-unit translate=\"no\"><source>x</source></trans-unit><trans-unit><source>y</source><target>z</target></trans-unit>") },
-	{ "xliff", XLIFF("<unit><segment><source>one <pc id=\"1\">two</pc><ph id=\"2\"/></source></segment></unit>"),
-	  XLIFF("<unit><segment><source>one <pc id=\"1\">two</pc><ph id=\"2\"/></source><target>ONE <pc id=\"1\">TWO</pc><ph id=\"2\"/></target></segment></unit>") },
-	{ "xliff", XLIFF("<trans-unit><source>a b</source><seg-source><mrk mid=\"1\">a</mrk> <mrk mid=\"2\">b</mrk></seg-source><alt-trans><target>no</target></alt-trans></trans-unit>"),
-	  XLIFF("<trans-unit><source>a b</source><seg-source><mrk mid=\"1\">a</mrk> <mrk mid=\"2\">b</mrk></seg-source><target><mrk mid=\"1\">A</mrk> <mrk mid=\"2\">B</mrk></target><alt-trans><target>no</target></alt-trans></trans-unit>") },
-	{ "tmx", TMX("<tu>" TUV("en", "one <ph>x</ph>") "</tu><tu>" TUV("en-GB", "two") TUV("DE", "zwei") "</tu><tu>" TUV("fr", "un") "</tu>"),
-	  TMX("<tu>" TUV("en", "one <ph>x</ph>") TUV("de", "ONE <ph>x</ph>") "</tu><tu>" TUV("en-GB", "two") TUV("DE", "zwei") "</tu><tu>" TUV("fr", "un") "</tu>") },
-	{ "po", "msgid \"\"\nmsgstr \"\"\n\"X: y\\n\"\n\nmsgid \"one %s \\\"two\\\"\\n\"\nmsgstr \"\"\n\nmsgid \"a\"\nmsgid_plural \"%d bs\"\nmsgstr[0] \"\"\nmsgstr[1] \"\"\n\nmsgid \"x\"\nmsgstr \"y\"\n#~ msgid \"old\"\n#~ msgstr \"\"\n",
-	  "msgid \"\"\nmsgstr \"\"\n\"X: y\\n\"\n\nmsgid \"one %s \\\"two\\\"\\n\"\nmsgstr \"ONE %s \\\"TWO\\\"\\n\"\n\nmsgid \"a\"\nmsgid_plural \"%d bs\"\nmsgstr[0] \"A\"\nmsgstr[1] \"%d BS\"\n\nmsgid \"x\"\nmsgstr \"y\"\n#~ msgid \"old\"\n#~ msgstr \"\"\n" },
-	{ "po", "msgid \"\"\n\"one\\n\"\n\"two {name}\"\nmsgstr \"\"", "msgid \"\"\n\"one\\n\"\n\"two {name}\"\nmsgstr \"\"\n\"ONE\\n\"\n\"TWO {name}\"" },
-	{ "srt", "1\r\n00:01 --> 00:02\r\n<i>one</i>\r\n\r\n2\r\n00:03 --> 00:04\r\ntwo.\r\n\r\n3\r\n00:05 --> 00:06\r\nthree\r\n",
-	  "1\r\n00:01 --> 00:02\r\n<i>ONE</i>\r\n\r\n2\r\n00:03 --> 00:04\r\nTWO.\r\n\r\n3\r\n00:05 --> 00:06\r\nTHREE\r\n" },
-	{ "vtt", "WEBVTT\n\nNOTE\nno\n\nid\n00:01 --> 00:02 align:left\n<v Bob>one\ntwo</v>\n", "WEBVTT\n\nNOTE\nno\n\nid\n00:01 --> 00:02 align:left\n<v Bob>ONE\nTWO</v>\n" },
-	/* clang-format on */
+#include "tests/eval/document_cases.def"
 };
 
 TEST(document_formats)
@@ -146,18 +117,7 @@ static char *make_zip(const char *name, const char *content, size_t *n)
 static const struct {
 	const char *format, *member, *source, *expected;
 } packed[] = {
-	/* clang-format off */
-	{ "docx", "word/document.xml",
-	  WORD("<w:p><w:pPr><w:b/></w:pPr><w:r><w:t>one </w:t></w:r><w:proofErr w:type=\"x\"/><w:r><w:rPr><w:b/></w:rPr><w:t>two</w:t></w:r></w:p><w:p><w:r><w:t>12</w:t></w:r></w:p>"),
-	  WORD("<w:p><w:pPr><w:b/></w:pPr><w:r><w:t xml:space=\"preserve\">ONE </w:t></w:r><w:r><w:rPr><w:b/></w:rPr><w:t xml:space=\"preserve\">TWO</w:t></w:r></w:p><w:p><w:r><w:t>12</w:t></w:r></w:p>") },
-	{ "docx", "word/document.xml",
-	  WORD("<w:p><w:r><w:t>a</w:t><w:br/><w:t>b</w:t></w:r><w:r><w:fldChar w:fldCharType=\"begin\"/></w:r><w:r><w:instrText>PAGE</w:instrText></w:r><w:r><w:fldChar w:fldCharType=\"end\"/></w:r></w:p>"
-	       "<w:p><w:r><w:drawing><w:p><w:r><w:t>box</w:t></w:r></w:p></w:drawing></w:r></w:p>"),
-	  WORD("<w:p><w:r><w:t xml:space=\"preserve\">A </w:t><w:br/><w:t xml:space=\"preserve\">B</w:t></w:r><w:r><w:fldChar w:fldCharType=\"begin\"/></w:r><w:r><w:instrText>PAGE</w:instrText></w:r><w:r><w:fldChar w:fldCharType=\"end\"/></w:r></w:p>"
-	       "<w:p><w:r><w:drawing><w:p><w:r><w:t xml:space=\"preserve\">BOX</w:t></w:r></w:p></w:drawing></w:r></w:p>") },
-	{ "odt", "content.xml", ODT("<text:p a=\"b\">one <text:span>two</text:span><text:line-break/>x<text:note><text:p>n</text:p></text:note></text:p>"),
-	  ODT("<text:p a=\"b\">ONE <text:span>TWO</text:span><text:line-break/>X<text:note><text:p>n</text:p></text:note></text:p>") },
-	/* clang-format on */
+#include "tests/eval/document_archives.def"
 };
 
 TEST(document_archives)
@@ -188,14 +148,7 @@ TEST(document_archives)
 static const struct {
 	const char *format, *bytes, *message;
 } hostile[] = {
-	/* clang-format off */
-	{ "xliff", "<!DOCTYPE x [<!ENTITY a \"b\">]><xliff>&a;</xliff>", "the DOCTYPE declares" },
-	{ "xliff", "<xliff><source>", "no well-formed XML" },
-	{ "tmx", "<tmx>&unknown;</tmx>", "no well-formed XML" },
-	{ "html", "a\xff" "b", "not in UTF-8" },
-	{ "docx", "PK\3\4 no", "end record" },
-	{ "odt", "", "end record" },
-	/* clang-format on */
+#include "tests/eval/document_refused.def"
 };
 
 TEST(document_hostile)

@@ -56,38 +56,7 @@ static const struct {
 	int aligned[12];
 	const char *expected;
 } placements[] = {
-	/* clang-format off */
-	{ MARKUP_LINES, "He reads <b>a book</b>.", "He reads a book.", "Er liest ein Buch.", { 0, 1, 2, 3, 4 }, "Er liest <b>ein Buch</b>." },
-	/* the order changes: tags follow their words, and nesting stays */
-	{ MARKUP_LINES, "I <b>will <i>buy</i></b> it <u>today</u>", "I will buy it today", "Heute werde ich es kaufen", { 4, 1, 0, 3, 2 }, "<u>Heute</u> <b>werde<i></i></b> ich es kaufen" },
-	/* bergamot #288: each letter has a tag, no tag is lost */
-	{ MARKUP_LINES, "<b>d</b><i>o</i><a>g</a>", "dog", "Hund", { 0 }, "<b></b><a>Hund</a><i></i>" },
-	/* a copied word is cut where its source is */
-	{ MARKUP_LINES, "drink H<sub>2</sub>O", "drink H2O", "H2O trinken", { 1, 0 }, "H<sub>2</sub>O trinken" },
-	/* mozilla #1439: the last word of a sentence */
-	{ MARKUP_LINES, "See <b>here</b>. Go <i>there</i>.", "See here. Go there.", "Siehe hier. Geh dort.", { 0, 1, 2, 3, 4, 5 }, "Siehe <b>hier</b>. Geh <i>dort</i>." },
-	/* LibreTranslate #806: nested tags and line breaks split no sentence */
-	{ MARKUP_LINES, "the <a><b>old</b> house</a><br/>here", "the old house here", "das alte Haus hier", { 0, 1, 2, 3 }, "das <a><b>alte</b> Haus</a><br/>hier" },
-	/* deepl-python #72: whole words */
-	{ MARKUP_LINES, "the <a>houses</a> of", "the houses of", "der Haus von", { 0, 1, 2 }, "der <a>Haus</a> von" },
-	/* deepl-php #48: what is not translated keeps its bytes, once */
-	{ MARKUP_LINES, "see <span translate=\"no\">The  Times</span> now", "see now", "jetzt sehen", { 1, 0 }, "<span translate=\"no\">The  Times</span> jetzt sehen" },
-	{ MARKUP_LINES, "Call <code>a &lt; b</code>.", "Call .", "Rufe.", { 0, 1 }, "Rufe <code>a &lt; b</code>." },
-	/* a pair around all words has all words, whatever the alignment says */
-	{ MARKUP_LINES, "<b>a house</b>", "a house", "x y z", { 0, -1, -1 }, "<b>x y z</b>" },
-	/* a separate part of a verb: one run */
-	{ MARKUP_LINES, "he <b>gives up</b> it", "he gives up it", "er gibt es auf", { 0, 1, 3, 2 }, "er <b>gibt es auf</b>" },
-	/* tags without partner, and crossing ones */
-	{ MARKUP_LINES, "a </i> b <b>c <i>d</b> e</i>", "a b c d e", "A B C D E", { 0, 1, 2, 3, 4 }, "A </i> B <b>C <i>D</b> E</i>" },
-	/* characters */
-	{ MARKUP_LINES, "a &amp; b <i>&auml; &foo; &lt;</i>", "a & b \xc3\xa4 <", "A & B \xc3\xa4 <", { 0, 1, 2, 3, 4 }, "A &amp; B <i>&auml; &foo; &lt;</i>" },
-	{ MARKUP_LINES, "a & b", "a & b", "A & B &lt;", { 0, 1, 2 }, "A & B &amp;lt;" },
-	{ MARKUP_MESSAGE, "Open %1$s in {name} now", "Open in now", "Jetzt \xc3\xb6" "ffnen", { 2, 0 }, "%1$s {name} Jetzt \xc3\xb6" "ffnen" },
-	{ MARKUP_XML, "a <bpt id=\"1\">{</bpt>b<ept id=\"1\">}</ept> <ph>x</ph>c", "a b c", "A B C", { 0, 1, 2 }, "A <bpt id=\"1\">{</bpt>B<ept id=\"1\">}</ept> <ph>x</ph>C" },
-	{ MARKUP_RUNS, "<w:r><w:t>The </w:t></w:r><w:r><w:rPr><w:b/></w:rPr><w:t>ho</w:t></w:r><w:r><w:rPr><w:b/></w:rPr><w:t>use</w:t></w:r>", "The house",
-	  "Das Haus", { 0, 1 }, "<w:r><w:t xml:space=\"preserve\">Das </w:t></w:r><w:r><w:rPr><w:b/></w:rPr><w:t xml:space=\"preserve\">Haus</w:t></w:r>" },
-	{ MARKUP_CUES, "one two\n\n2\n00:01 --> 00:02\nthree four", "one two three four", "1 2 3 4", { 3, 2, 1, 0 }, "1 2\n\n2\n00:01 --> 00:02\n3 4" },
-	/* clang-format on */
+#include "tests/eval/markup_cases.def"
 };
 
 TEST(markup_placements)
