@@ -5,6 +5,7 @@ noinst_LIBRARIES += libeval.a
 libeval_a_SOURCES =
 include %D%/metrics/local.mk
 include %D%/decode/local.mk
+include %D%/document/local.mk
 include %D%/translate/local.mk
 include %D%/evaluate/local.mk
 include %D%/score/local.mk

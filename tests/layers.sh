@@ -106,7 +106,8 @@ room eval/export              share/... data/text data/words data/subword data/s
 room eval/metrics             share/base share/conf
 room eval/report              share/... data/source train/common train/model train/optim train/ckpt train/record eval/metrics
 room eval/verify              share/... train/common train/ckpt train/record
-room eval/translate           share/... kernels/ops data/text data/words data/subword data/sentencepiece data/pipeline data/shard train/model train/ckpt eval/decode eval/metrics
+room eval/document            share/... data/text data/bilingual eval/weights
+room eval/translate           share/... kernels/ops data/text data/words data/subword data/sentencepiece data/pipeline data/shard train/model train/ckpt eval/decode eval/metrics eval/document
 room eval/evaluate            share/... data/text data/source data/subword data/sentencepiece data/pipeline data/shard train/model train/ckpt eval/decode eval/metrics eval/translate
 room eval/score               share/... data/pipeline data/shard data/words train/model train/ckpt eval/decode eval/metrics eval/translate
 room eval/server              share/...
@@ -130,7 +131,7 @@ only nccl       train/comm/comm_nccl
 only cuda       kernels/cuda/
 only curl       data/source/fetch
 only archive    data/source/archive.c
-only zlib.h     data/source/gunzip.c eval/export/zip_write.c eval/import/import_argos.c
+only zlib.h     data/source/gunzip.c eval/export/zip_write.c eval/import/import_argos.c eval/document/docfile_zip.c
 only pcre2      data/text/rewrite.c
 only openssl    share/base/hash.c
 only seccomp    share/guard/sandbox_calls.c

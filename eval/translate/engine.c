@@ -641,8 +641,7 @@ int engine_translate(struct engine *g, const struct decode_options *options,
 	return rc;
 }
 
-/* Does the word of token i of this side continue in token i + 1? */
-static bool word_continues(const struct engine *g, enum pipeline_side side, const int32_t *tokens,
+bool engine_word_continues(const struct engine *g, enum pipeline_side side, const int32_t *tokens,
 			   int32_t n, int32_t i)
 {
 	const struct word_marks *marks = &g->words[side];
@@ -653,8 +652,7 @@ static bool word_continues(const struct engine *g, enum pipeline_side side, cons
 	return i + 1 < n && !marks->starts_word[tokens[i + 1]];
 }
 
-/* Is source token i the first token of the side, or of a tag, that the line lacks? */
-static bool is_added_token(const struct engine *g, const struct engine_translation *t, int32_t i)
+bool engine_is_added(const struct engine *g, const struct engine_translation *t, int32_t i)
 {
 	return t->is_added_tag ? t->is_added_tag[i]
 			       : !i && pipeline_first_token(g->pipeline, SIDE_SOURCE) != TOKEN_PAD;
@@ -668,11 +666,11 @@ static int32_t source_word(const struct engine *g, const struct engine_translati
 {
 	int32_t word = 0;
 
-	if (n < t->n_source && is_added_token(g, t, n))
+	if (n < t->n_source && engine_is_added(g, t, n))
 		return 0;
 	for (int32_t i = 0; i < n && i < t->n_source; i++)
-		word += !is_added_token(g, t, i) &&
-			!word_continues(g, SIDE_SOURCE, t->source, t->n_source, i);
+		word += !engine_is_added(g, t, i) &&
+			!engine_word_continues(g, SIDE_SOURCE, t->source, t->n_source, i);
 	return word;
 }
 
@@ -693,7 +691,7 @@ void engine_word_alignment(const struct engine *g, const struct engine_translati
 			is_listed |= source_word(g, t, h->aligned[j]) == word;
 		if (!is_listed)
 			buf_printf(out, "%s%d-%d", out->len > start ? " " : "", word, target);
-		if (!word_continues(g, SIDE_TARGET, h->tokens, h->n, i)) {
+		if (!engine_word_continues(g, SIDE_TARGET, h->tokens, h->n, i)) {
 			target++;
 			begin = i + 1;
 		}

@@ -134,6 +134,12 @@ int engine_write_texts(struct engine *g, const struct engine_line *line,
  */
 char *engine_text_of(const struct engine *g, const int32_t *tokens, int32_t n, struct err *e);
 
+/* Does the word of token i of these n tokens continue in token i + 1? */
+bool engine_word_continues(const struct engine *g, enum pipeline_side side, const int32_t *tokens,
+			   int32_t n, int32_t i);
+/* Is source token i one that the line lacks: the first token of the side, or of a tag? */
+bool engine_is_added(const struct engine *g, const struct engine_translation *t, int32_t i);
+
 /*
  * Appends the word alignment of a hypothesis, "0-0 1-2 ...": source word - target word, numbered
  * from 0, by rising target word, each pair once. The hypothesis must have alignments.

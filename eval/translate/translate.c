@@ -11,6 +11,8 @@
 #include "eval/translate/constraint_options.h"
 #include "eval/translate/engine.h"
 #include "eval/translate/passages.h"
+#include "eval/translate/translate_document.h"
+#include "eval/translate/word_spans.h"
 #include "share/base/file.h"
 #include "share/base/lines.h"
 #include "share/base/mem.h"
@@ -36,6 +38,8 @@ struct translate {
 	struct chunk chunk;
 	struct passages *passages; /* owned */
 	struct buf row;
+	struct markup
+		*markups; /* (CHUNK_LINES) owned: of the lines of a chunk; NULL: without --markup */
 	int64_t n_long,
 		first_long; /* lines with sentences longer than the training text's; the first */
 	int32_t longest;    /* tokens of the longest one */
@@ -49,8 +53,19 @@ static int cannot_write_translation(const struct translate *t, struct err *e)
 			     t->conf->output ? t->conf->output : "standard output");
 }
 
-static int write_row(struct translate *t, int64_t line, const struct engine_translation *x,
-		     int32_t h, struct err *e)
+/* Appends the text of a hypothesis, with the mark-up of its line. */
+static int add_text(struct translate *t, const struct markup *m, const struct engine_translation *x,
+		    int32_t h, struct err *e)
+{
+	if (m)
+		return segment_write(&t->engine, m, x, h, &t->row, e);
+	buf_add_str(&t->row, x->texts[h]);
+	return 0;
+}
+
+/* m: mark-up of the line; NULL: none. */
+static int write_row(struct translate *t, int64_t line, const struct markup *m,
+		     const struct engine_translation *x, int32_t h, struct err *e)
 {
 	const struct decode_hypothesis *y = &x->result.hypotheses[h];
 
@@ -59,8 +74,9 @@ static int write_row(struct translate *t, int64_t line, const struct engine_tran
 		buf_printf(&t->row, "%lld\t", (long long)line);
 	if (t->conf->scores)
 		buf_printf(&t->row, "%.6f\t", y->score);
-	buf_add_str(&t->row, x->texts[h]);
-	if (t->options.alignments) {
+	if (add_text(t, m, x, h, e))
+		return e->code;
+	if (t->conf->alignments) {
 		buf_add_char(&t->row, '\t');
 		engine_word_alignment(&t->engine, x, h, &t->row);
 	}
@@ -85,6 +101,19 @@ static struct engine_line parse_input_line(const struct translate *t, const char
 		line.n_prefix = n - line.n - 1;
 	}
 	return line;
+}
+
+/* With --markup: the text of a line without its mark-up. */
+static int take_markup(struct translate *t, struct engine_line *line, size_t i, struct err *e)
+{
+	struct markup *m = &t->markups[i];
+
+	if (markup_read(m, MARKUP_LINES, pipeline_protect(t->engine.pipeline), line->text, line->n,
+			e))
+		return e->code;
+	line->text = buf_text(&m->text);
+	line->n = m->text.len;
+	return 0;
 }
 
 static void warn_terms_left(const struct translate *t, size_t i, const struct passage_result *x)
@@ -196,7 +225,12 @@ static int flush_chunk(struct translate *t, struct err *e)
 							  t, buf_text(&c->text) + at,
 							  c->ends[i] - at, (uint64_t)c->first + i),
 						  .terms = t->constraints.terms };
-	rc = passages_translate(t->passages, &t->options, lines, c->n, results, e);
+	for (size_t i = 0; t->markups && i < c->n && !rc; i++)
+		rc = take_markup(t, &lines[i].line, i, e);
+	if (rc)
+		memset(results, 0, c->n * sizeof(*results));
+	else
+		rc = passages_translate(t->passages, &t->options, lines, c->n, results, e);
 	for (size_t i = 0; i < c->n && !rc; i++) {
 		const struct decode_result *r = &results[i].joined.result;
 
@@ -205,7 +239,8 @@ static int flush_chunk(struct translate *t, struct err *e)
 		count_long_line(t, i, &results[i]);
 		count_untagged_line(t, i, &lines[i].line);
 		for (int32_t h = 0; h < r->n && !rc; h++)
-			rc = write_row(t, c->first + (int64_t)i, &results[i].joined, h, e);
+			rc = write_row(t, c->first + (int64_t)i, t->markups ? &t->markups[i] : NULL,
+				       &results[i].joined, h, e);
 	}
 	if (!rc && fflush(t->out))
 		rc = cannot_write_translation(t, e);
@@ -286,24 +321,53 @@ static int run_translation(struct translate *t, struct conf *c, struct err *e)
 	return rc;
 }
 
+/* A document goes to --output, or to standard output. */
+static int run_document(struct translate *t, const struct docfile_format *format,
+			const struct conf *c, struct err *e)
+{
+	const char *path = c->n_arguments > 0 ? c->arguments[0] : "-";
+	struct outfile file = { 0 };
+	int rc;
+
+	if (c->output && outfile_open(&file, c->output, e))
+		return e->code;
+	t->out = c->output ? file.stream : stdout;
+	rc = document_translate(t->passages, &t->engine, &t->options, t->constraints.terms, format,
+				strcmp(path, "-") ? path : NULL, t->out, e);
+	if (!rc && (fflush(t->out) || ferror(t->out)))
+		rc = cannot_write_translation(t, e);
+	if (!c->output)
+		return rc;
+	if (!rc)
+		return outfile_commit(&file, e);
+	outfile_abandon(&file);
+	return rc;
+}
+
 int translate_run(struct conf *c, struct err *e)
 {
+	const struct docfile_format *format;
 	struct translate *t = mem_alloc(1, sizeof(*t), e);
 	int rc;
 
 	if (!t)
 		return e->code;
 	t->conf = c;
-	rc = engine_open(&t->engine, c, ENGINE_TRANSLATE, e);
+	rc = document_format_wanted(c, &format, e);
+	if (!rc)
+		rc = engine_open(&t->engine, c, ENGINE_TRANSLATE, e);
 	if (!rc)
 		rc = decode_options_from_conf(&t->options, c, e);
 	if (!rc)
 		rc = constraint_options_open(&t->constraints, &t->engine, c, e);
 	t->options.forbid = t->constraints.forbid;
+	t->options.alignments |= c->markup;
 	if (!rc && !(t->passages = passages_new(&t->engine, c, e)))
 		rc = e->code;
+	if (!rc && c->markup && !(t->markups = mem_alloc(CHUNK_LINES, sizeof(*t->markups), e)))
+		rc = e->code;
 	if (!rc)
-		rc = run_translation(t, c, e);
+		rc = format ? run_document(t, format, c, e) : run_translation(t, c, e);
 	warn_long(t);
 	warn_untagged(t);
 	if (!rc && !c->quiet && model_count_slow_products(t->engine.models[0].model))
@@ -313,6 +377,9 @@ int translate_run(struct conf *c, struct err *e)
 	engine_close(&t->engine);
 	buf_free(&t->chunk.text);
 	buf_free(&t->row);
+	for (size_t i = 0; t->markups && i < CHUNK_LINES; i++)
+		markup_free(&t->markups[i]);
+	free(t->markups);
 	free(t);
 	return rc;
 }

@@ -143,6 +143,7 @@ static int read_entry(const struct zip_reader *r, const unsigned char *at, size_
 				  local + skip,
 				  (size_t)size,
 				  (size_t)full,
+				  (uint32_t)zip_number(at + 16, 4),
 				  method == 8 };
 	return 0;
 }

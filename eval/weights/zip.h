@@ -19,6 +19,7 @@ struct zip_member {
 	size_t n_name;
 	const unsigned char *data; /* (n) borrowed, as stored */
 	size_t n, full;		   /* full: bytes without compression */
+	uint32_t sum;		   /* CRC-32 of these bytes, as the directory says */
 	bool is_deflated;
 };
 

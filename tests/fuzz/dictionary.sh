@@ -52,6 +52,8 @@ theme	tui/term/theme.c
 keymap	tui/term/keys.c tui/term/actions.def	<Space> <C- <A-
 serve	eval/translate/serve.c eval/translate/suggest.c	{"id":1,"text":
 terms	eval/translate/terms.c	\x09
+document	eval/document/format_html.c eval/document/format_text.c eval/document/format_xml.c eval/document/format_po.c eval/document/format_subtitles.c	<p> </p> <pre> <source> <target/> <seg> <tu> --> ``` --- WEBVTT msgid msgstr PK\x05\x06
+markup	eval/document/markup_rules.c eval/document/markup_runs.c	<b> </b> <br/> <!-- --> <code> </code> &amp; &#x translate="no" <bpt </bpt> <ept <w:r> </w:r> <w:t> </w:t> %1$s --> \x0A
 request	eval/server/http_request.c	GET POST / HTTP/1.1 HTTP/1.0 \x0D\x0A \x0D\x0A\x0D\x0A Host: Content-Length: Transfer-Encoding: chunked close \x00 \x09
 form	eval/server/form_json.c	& = + %00 %C3%A4 %
 history	tui/run/run_history_records.c tui/run/fleet.c	"kind": "t": "v":1

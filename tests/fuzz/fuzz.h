@@ -69,6 +69,8 @@
 	X(keymap, NULL)                                                                            \
 	X(serve, NULL)                                                                             \
 	X(terms, NULL)                                                                             \
+	X(document, repair_archive)                                                                \
+	X(markup, NULL)                                                                            \
 	X(request, NULL)                                                                           \
 	X(form, NULL)                                                                              \
 	X(history, NULL)                                                                           \

@@ -1,6 +1,6 @@
 # The readers of foreign data get the inputs of the corpus and mutations of them (replay.c) …
 check_PROGRAMS += tests/fuzz_replay
-fuzz_sources = %D%/fuzz.c %D%/fuzz.h %D%/base.c %D%/checkpoint.c %D%/data.c %D%/train.c %D%/host.c %D%/eval.c \
+fuzz_sources = %D%/fuzz.c %D%/fuzz.h %D%/base.c %D%/checkpoint.c %D%/data.c %D%/document.c %D%/train.c %D%/host.c %D%/eval.c \
 	%D%/console.c %D%/fetch.c %D%/files.c %D%/follow.c %D%/history.c %D%/import_folder.c %D%/repair.c %D%/serve.c %D%/server.c
 tests_fuzz_replay_SOURCES = %D%/replay.c $(fuzz_sources)
 tests_fuzz_replay_CPPFLAGS = $(AM_CPPFLAGS) $(ZLIB_CFLAGS)

@@ -2,9 +2,9 @@
 # Each script says at its head what it needs and what it prints.
 # May use: the built programs only; read_back.c, split_sentences.c and optim_steps.c, which print what ours find, use our code.
 EXTRA_DIST += \
-	%D%/aarch64.sh %D%/bilingual_compare.py %D%/bpe_compare.py %D%/bpe_speed.py %D%/ctranslate2_decode.py \
+	%D%/aarch64.sh %D%/bilingual_compare.py %D%/bpe_compare.py %D%/bpe_speed.py %D%/ctranslate2_decode.py %D%/documents.py \
 	%D%/front_ends.sh %D%/import_hugging_face.py %D%/import_fairseq.py %D%/import_models.py %D%/import_multilingual.py %D%/import_openseq2seq.py %D%/import_peer.py %D%/joeynmt_train.py %D%/k8s_job.py %D%/moses.sh %D%/nvtop_nvml.c \
-	%D%/marian_forward.py %D%/marian_names.py %D%/marian_run.py %D%/mbr_compare.py %D%/prometheus_read.py %D%/protect_compare.py %D%/decode_options.py \
+	%D%/marian_forward.py %D%/markup_gold.py %D%/marian_names.py %D%/marian_run.py %D%/mbr_compare.py %D%/prometheus_read.py %D%/protect_compare.py %D%/decode_options.py \
 	%D%/pytorch_curve.py %D%/pytorch_family.py \
 	%D%/pytorch_model.py %D%/pytorch_optim.py %D%/pytorch_train.py \
 	%D%/race.py %D%/readers.py %D%/safetensors_read.py %D%/score.py %D%/score_compare.py %D%/sentences.py %D%/sentencepiece_compare.py %D%/serve_clients.py %D%/serve_load.py %D%/serve_page.py %D%/sick_corpora.py \

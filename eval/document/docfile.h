@@ -1,0 +1,104 @@
+/*
+ * docfile.h - documents of several formats: what is to be translated in them, and the same document with translations
+ *
+ *	struct docfile d;
+ *	docfile_open(&d, path, kind, &languages, e);	finds the segments of all parts
+ *	d.segments[i].markup.text …			translate; put the result into d.segments[i].translation
+ *	docfile_write(&d, stream, e);
+ *	docfile_close(&d);				also after a failure
+ *
+ * A document is bytes. A format finds ranges of bytes to replace, each with its text, and all other bytes are copied. So what a
+ * format does not know stays as it is. A document of several parts (DOCX, ODT) is a ZIP archive, whose other members
+ * are copied as they are stored.
+ */
+#ifndef WERKBANK_EVAL_DOCUMENT_DOCFILE_H
+#define WERKBANK_EVAL_DOCUMENT_DOCFILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "eval/document/markup.h"
+#include "share/base/err.h"
+
+#define DOCFILE_MAX_BYTES ((size_t)256 << 20) /* of a file */
+#define DOCFILE_MAX_PART  ((size_t)64 << 20)  /* of an unpacked member of a ZIP archive */
+
+struct docfile_languages {
+	const char *source, *target; /* borrowed: codes such as "en" */
+};
+
+/* A range of bytes of a part that a translation replaces. */
+struct segment {
+	size_t part;
+	size_t from, to;	    /* bytes of the part */
+	const char *before, *after; /* borrowed: written around the translation */
+	char *text;	      /* owned: the segment, if it is not the bytes from … to - 1; NULL */
+	struct markup markup; /* its plain text is m.text */
+	struct buf translation; /* with mark-up; empty: the bytes stay as they are */
+};
+
+struct docfile_part {
+	const char *name;  /* borrowed: of a member; NULL: the document itself */
+	const char *bytes; /* (n) */
+	size_t n;
+	char *owned; /* owned: unpacked bytes; NULL */
+};
+
+struct docfile_format;
+
+struct docfile {
+	const struct docfile_format *format;
+	const char *path;	       /* borrowed: for messages */
+	const struct protect *symbols; /* borrowed: text although they look like tags; NULL: none */
+	struct docfile_languages languages;
+	struct buf file;
+	struct docfile_part *parts; /* (n_parts) owned */
+	size_t n_parts;
+	struct segment *segments; /* (n) owned, by part and place */
+	size_t n, cap;
+	char *before_target; /* owned: what a format writes before a translation */
+};
+
+struct docfile_format {
+	const char *name;
+	const char *suffixes; /* ".html .htm " */
+	/* Adds the segments of part number `part` with docfile_add_segment(), in their order. */
+	int (*find)(struct docfile *d, size_t part, struct err *e);
+	/* Appends a translation as the format writes it; NULL: as it is. */
+	void (*put)(const struct segment *s, struct buf *out);
+	/* Unpacked members of a ZIP archive, "word/document.xml word/header* "; NULL: one text. */
+	const char *members;
+	bool is_xml; /* checked by expat first: well-formed, without declarations of a DTD */
+};
+
+extern const struct docfile_format docfile_txt, docfile_html, docfile_markdown, docfile_xliff,
+	docfile_tmx, docfile_po, docfile_srt, docfile_vtt, docfile_docx, docfile_odt;
+
+/* The format of this name, or of the ending of this path; NULL: none. */
+const struct docfile_format *docfile_find_format(const char *name);
+const struct docfile_format *docfile_format_of(const char *path);
+
+/* ERR_DATA: damaged, hostile, too large, or no UTF-8. Borrows path, symbols and languages. */
+int docfile_open(struct docfile *d, const char *path, const struct docfile_format *format,
+		 const struct protect *symbols, const struct docfile_languages *languages,
+		 struct err *e);
+/* The same from n bytes, which are copied. */
+int docfile_open_bytes(struct docfile *d, const char *path, const char *bytes, size_t n,
+		       const struct docfile_format *format, const struct protect *symbols,
+		       const struct docfile_languages *languages, struct err *e);
+void docfile_close(struct docfile *d);
+
+/*
+ * For formats: add the bytes from … to - 1, trimmed of white space, if they hold text to translate. text: the segment, if it
+ * is not these bytes; owned by the document from now on, also after a failure; NULL: the bytes.
+ */
+int docfile_add_segment(struct docfile *d, size_t part, size_t from, size_t to,
+			enum markup_kind kind, char *text, struct err *e);
+/* The segment that was added last, if it was added after the document had n segments; NULL: nothing was added. */
+struct segment *docfile_last_segment(struct docfile *d, size_t n);
+
+/* Writes the document with its translations. The caller checks the stream. */
+int docfile_write(const struct docfile *d, FILE *out, struct err *e);
+
+#endif

@@ -1,0 +1,267 @@
+/*
+ * format_xml.c - XLIFF 1.2 and 2, TMX, and the parts of DOCX and ODT documents
+ *
+ * Expat has checked the bytes (docfile.c), so tags are well nested here. Units that have a translation keep it.
+ */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "eval/document/docfile.h"
+#include "eval/document/markup_internal.h"
+#include "share/base/buf.h"
+
+/* A place in a part. */
+struct xml_scan {
+	const char *bytes;
+	size_t n, at;
+	struct markup_tag tag; /* the tag at `at` */
+};
+
+/* Goes to the next tag with a name, from s->at on. false: there is none. */
+static bool next_tag(struct xml_scan *s)
+{
+	while (s->at < s->n) {
+		const char *found = memchr(s->bytes + s->at, '<', s->n - s->at);
+
+		if (!found)
+			break;
+		s->at = (size_t)(found - s->bytes);
+		if (!markup_read_tag(found, s->n - s->at, &s->tag)) {
+			s->at++;
+			continue;
+		}
+		if (s->tag.has_name)
+			return true;
+		s->at += s->tag.n;
+	}
+	s->at = s->n;
+	return false;
+}
+
+static bool is_xml_tag(const struct xml_scan *s, const char *names, bool is_end)
+{
+	return s->tag.is_end == is_end && markup_has_name(names, s->tag.name, s->tag.n_name, false);
+}
+
+/* An element: its bytes from … to, and its content. */
+struct xml_element {
+	size_t from, to, inner, inner_end;
+	bool exists;
+};
+
+/* The element that begins at s->at. */
+static struct xml_element element_here(const struct xml_scan *s)
+{
+	const char *at = s->bytes + s->at;
+	const size_t n = s->tag.is_empty
+				 ? s->tag.n
+				 : markup_element_bytes(MARKUP_XML, at, s->n - s->at, &s->tag);
+	struct xml_element x = {
+		.from = s->at, .to = s->at + n, .inner = s->at + s->tag.n, .exists = n > 0
+	};
+
+	x.inner_end = x.to;
+	while (!s->tag.is_empty && x.inner_end > x.inner && s->bytes[--x.inner_end] != '<')
+		;
+	return x;
+}
+
+static bool has_value(const struct xml_scan *s, const char *name, const char *value)
+{
+	size_t n;
+	const char *found = markup_tag_value(s->bytes + s->at, s->tag.n, name, &n);
+
+	return found && n == strlen(value) && !strncasecmp(found, value, n);
+}
+
+static bool is_blank_element(const char *bytes, const struct xml_element *x)
+{
+	for (size_t i = x->inner; i < x->inner_end; i++)
+		if (!isspace((unsigned char)bytes[i]))
+			return false;
+	return true;
+}
+
+/* Adds the text of `source`, whose translation goes into `target`, or at `place` if there is no target. */
+static int add_target(struct docfile *d, size_t part, const struct xml_element *source,
+		      const struct xml_element *target, size_t place, const char *before,
+		      const char *after, struct err *e)
+{
+	const char *bytes = d->parts[part].bytes;
+	const size_t n = d->n;
+	struct segment *s;
+	char *text;
+
+	if (!source->exists || (target->exists && !is_blank_element(bytes, target)))
+		return 0;
+	text = strndup(bytes + source->inner, source->inner_end - source->inner);
+	if (!text)
+		return err_set(e, ERR_NOMEM, "out of memory");
+	if (docfile_add_segment(d, part, place, place, MARKUP_XML, text, e))
+		return e->code;
+	s = docfile_last_segment(d, n);
+	if (!s)
+		return 0;
+	s->before = before;
+	s->after = after;
+	if (target->exists && target->inner > target->from && bytes[target->inner - 2] != '/') {
+		s->from = target->inner;
+		s->to = target->inner_end;
+		s->before = s->after = "";
+	} else if (target->exists) { /* <target/> */
+		s->from = target->from;
+		s->to = target->to;
+	}
+	return 0;
+}
+
+/* ---- XLIFF: a trans-unit of 1.2, a segment of 2 ---- */
+
+static int find_xliff(struct docfile *d, size_t part, struct err *e)
+{
+	struct xml_scan s = { d->parts[part].bytes, d->parts[part].n, 0, { 0 } };
+	struct xml_element source = { 0 }, target = { 0 }, cut = { 0 };
+	bool is_unit = false;
+
+	for (; next_tag(&s); s.at += s.tag.n) {
+		if (is_xml_tag(&s, "trans-unit group unit file ", false) &&
+		    has_value(&s, "translate", "no")) {
+			const struct xml_element x = element_here(&s);
+
+			s.at = x.exists ? x.to - s.tag.n : s.at;
+			continue;
+		}
+		if (is_xml_tag(&s, "trans-unit segment ", false) && !s.tag.is_empty) {
+			source = target = cut = (struct xml_element){ 0 };
+			is_unit = true;
+		} else if (is_unit && is_xml_tag(&s, "trans-unit segment ", true)) {
+			const struct xml_element *text = cut.exists ? &cut : &source;
+
+			is_unit = false;
+			if (add_target(d, part, text, &target, text->to, "<target>", "</target>",
+				       e))
+				return e->code;
+		} else if (is_unit &&
+			   is_xml_tag(&s, "source target seg-source alt-trans note matches ",
+				      false)) {
+			const struct xml_element x = element_here(&s);
+
+			if (is_xml_tag(&s, "source ", false))
+				source = x;
+			else if (is_xml_tag(&s, "target ", false))
+				target = x;
+			else if (is_xml_tag(&s, "seg-source ", false))
+				cut = x;
+			s.at = x.exists ? x.to - s.tag.n : s.at;
+		}
+	}
+	return 0;
+}
+
+const struct docfile_format docfile_xliff = {
+	.name = "xliff", .suffixes = ".xliff .xlf .sdlxliff ", .find = find_xliff, .is_xml = true
+};
+
+/* ---- TMX: a tu without a tuv of the target language ---- */
+
+static bool is_tuv_language(const struct xml_scan *s, const char *language)
+{
+	size_t n;
+	const char *found = markup_tag_value(s->bytes + s->at, s->tag.n, "xml:lang", &n);
+
+	if (!found)
+		found = markup_tag_value(s->bytes + s->at, s->tag.n, "lang", &n);
+	return found && n >= strlen(language) && !strncasecmp(found, language, strlen(language)) &&
+	       (n == strlen(language) || strchr("-_", found[strlen(language)]));
+}
+
+static int find_tmx(struct docfile *d, size_t part, struct err *e)
+{
+	struct xml_scan s = { d->parts[part].bytes, d->parts[part].n, 0, { 0 } };
+	struct xml_element source = { 0 }, target = { 0 }, *now = NULL;
+	struct buf before = { 0 };
+	size_t place = 0;
+
+	buf_printf(&before, "<tuv xml:lang=\"%s\"><seg>", d->languages.target);
+	d->before_target = buf_detach(&before, e);
+	if (!d->before_target)
+		return e->code;
+	for (; next_tag(&s); s.at += s.tag.n) {
+		if (is_xml_tag(&s, "tu ", false)) {
+			source = target = (struct xml_element){ 0 };
+			now = NULL;
+		} else if (is_xml_tag(&s, "tuv ", false)) {
+			now = is_tuv_language(&s, d->languages.source)	 ? &source
+			      : is_tuv_language(&s, d->languages.target) ? &target
+									 : NULL;
+			if (now == &source)
+				place = element_here(&s).to;
+		} else if (is_xml_tag(&s, "seg ", false) && now && !now->exists) {
+			*now = element_here(&s);
+			s.at = now->exists ? now->to - s.tag.n : s.at;
+		} else if (is_xml_tag(&s, "tu ", true) &&
+			   add_target(d, part, &source, &target, place, d->before_target,
+				      "</seg></tuv>", e)) {
+			return e->code;
+		}
+	}
+	return 0;
+}
+
+const struct docfile_format docfile_tmx = {
+	.name = "tmx", .suffixes = ".tmx ", .find = find_tmx, .is_xml = true
+};
+
+/* ---- paragraphs of office documents ---- */
+
+/* Adds each paragraph; one without text of its own (with a text box, say) is searched for paragraphs in it. */
+static int find_paragraphs(struct docfile *d, size_t part, const char *paragraphs,
+			   const char *properties, enum markup_kind kind, struct err *e)
+{
+	struct xml_scan s = { d->parts[part].bytes, d->parts[part].n, 0, { 0 } };
+
+	for (; next_tag(&s); s.at += s.tag.n) {
+		struct xml_element x;
+		struct xml_scan inner;
+		const size_t n = d->n;
+
+		if (!is_xml_tag(&s, paragraphs, false) || s.tag.is_empty)
+			continue;
+		x = element_here(&s);
+		inner = (struct xml_scan){ s.bytes, x.inner_end, x.inner, { 0 } };
+		if (*properties && next_tag(&inner) && is_xml_tag(&inner, properties, false))
+			x.inner = element_here(&inner).to;
+		if (docfile_add_segment(d, part, x.inner, x.inner_end, kind, NULL, e))
+			return e->code;
+		if (d->n > n)
+			s.at = x.to - s.tag.n;
+	}
+	return 0;
+}
+
+static int find_docx(struct docfile *d, size_t part, struct err *e)
+{
+	return find_paragraphs(d, part, "w:p ", "w:pPr ", MARKUP_RUNS, e);
+}
+
+const struct docfile_format docfile_docx = {
+	.name = "docx",
+	.suffixes = ".docx ",
+	.find = find_docx,
+	.members =
+		"word/document.xml word/header* word/footer* word/footnotes.xml word/endnotes.xml ",
+	.is_xml = true
+};
+
+static int find_odt(struct docfile *d, size_t part, struct err *e)
+{
+	return find_paragraphs(d, part, "text:p text:h ", "", MARKUP_ODT, e);
+}
+
+const struct docfile_format docfile_odt = { .name = "odt",
+					    .suffixes = ".odt ",
+					    .find = find_odt,
+					    .members = "content.xml styles.xml ",
+					    .is_xml = true };

@@ -1,0 +1,126 @@
+/* translate_document.c - see translate_document.h */
+#include "eval/translate/translate_document.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "data/pipeline/pipeline.h"
+#include "eval/translate/word_spans.h"
+#include "share/base/mem.h"
+
+#define READ_BYTES     ((size_t)1 << 16)
+#define BATCH_SEGMENTS 1024 /* translated together */
+
+int document_format_wanted(const struct conf *c, const struct docfile_format **format,
+			   struct err *e)
+{
+	const char *path = c->n_arguments > 0 ? c->arguments[0] : "-";
+
+	*format = NULL;
+	if (c->document) {
+		*format = docfile_find_format(c->document);
+		assert(*format); /* the parser knows the names, too */
+	} else if (c->output && strcmp(path, "-")) {
+		*format = docfile_format_of(path);
+		if (*format == &docfile_txt) /* lines, as ever */
+			*format = NULL;
+	}
+	if (*format && (c->n_best > 1 || c->scores || c->alignments || c->prefix || c->markup))
+		return err_set(e, ERR_USAGE,
+			       "a document has no place for --n-best, --scores, --alignments, "
+			       "--prefix and --markup: "
+			       "leave them out, or translate lines");
+	return 0;
+}
+
+/* Translates the segments from … from + n - 1. */
+static int translate_segments(struct passages *p, const struct engine *g,
+			      const struct decode_options *o, struct terms *terms,
+			      struct segment *segments, size_t n, int64_t *n_cut, struct err *e)
+{
+	struct passage_line *lines = mem_alloc(n, sizeof(*lines), e);
+	struct passage_result *results = mem_alloc(n, sizeof(*results), e);
+	bool is_translated;
+	int rc = lines && results ? 0 : e->code;
+
+	for (size_t i = 0; i < n && !rc; i++)
+		lines[i] =
+			(struct passage_line){ .line = { .text = buf_text(&segments[i].markup.text),
+							 .n = segments[i].markup.text.len,
+							 .number = i },
+					       .terms = terms };
+	if (!rc)
+		rc = passages_translate(p, o, lines, n, results, e);
+	is_translated = !rc;
+	for (size_t i = 0; i < n && !rc; i++)
+		*n_cut += results[i].joined.result.truncated;
+	for (size_t i = 0; i < n && !rc; i++)
+		if (results[i].joined.result.n > 0)
+			rc = segment_write(g, &segments[i].markup, &results[i].joined, 0,
+					   &segments[i].translation, e);
+	if (is_translated)
+		passages_results_free(results, n);
+	free(lines);
+	free(results);
+	return rc;
+}
+
+/* Opens the document; path NULL: standard input. */
+static int open_document(struct docfile *d, const struct engine *g,
+			 const struct docfile_format *format, const char *path, struct err *e)
+{
+	const struct docfile_languages languages = { g->conf->source_language,
+						     g->conf->target_language };
+	const struct protect *symbols = pipeline_protect(g->pipeline);
+	struct buf bytes = { 0 };
+	int rc = 0;
+
+	if (path)
+		return docfile_open(d, path, format, symbols, &languages, e);
+	while (bytes.len <= DOCFILE_MAX_BYTES && buf_reserve(&bytes, READ_BYTES)) {
+		const size_t got = fread(bytes.data + bytes.len, 1, READ_BYTES, stdin);
+
+		bytes.len += got;
+		if (!got)
+			break;
+	}
+	if (ferror(stdin))
+		rc = err_set_errno(e, ERR_IO, "standard input cannot be read");
+	else if (bytes.len > DOCFILE_MAX_BYTES)
+		rc = err_set(e, ERR_DATA, "standard input has more than %zu MiB",
+			     DOCFILE_MAX_BYTES >> 20);
+	else
+		rc = buf_check(&bytes, e);
+	if (!rc)
+		rc = docfile_open_bytes(d, "standard input", buf_text(&bytes), bytes.len, format,
+					symbols, &languages, e);
+	buf_free(&bytes);
+	return rc;
+}
+
+int document_translate(struct passages *p, const struct engine *g,
+		       const struct decode_options *options, struct terms *terms,
+		       const struct docfile_format *format, const char *path, FILE *out,
+		       struct err *e)
+{
+	struct decode_options o = *options;
+	struct docfile d = { 0 };
+	int64_t n_cut = 0; /* segments with a sentence that is too long */
+	int rc = open_document(&d, g, format, path, e);
+
+	o.alignments = true;
+	for (size_t i = 0; i < d.n && !rc; i += BATCH_SEGMENTS)
+		rc = translate_segments(p, g, &o, terms, d.segments + i,
+					MIN(d.n - i, (size_t)BATCH_SEGMENTS), &n_cut, e);
+	if (n_cut && !g->conf->quiet)
+		fprintf(stderr,
+			"werkbank: warning: %lld segments have a sentence that is too long and is "
+			"translated in "
+			"part: give a larger --decode-tokens\n",
+			(long long)n_cut);
+	if (!rc)
+		rc = docfile_write(&d, out, e);
+	docfile_close(&d);
+	return rc;
+}

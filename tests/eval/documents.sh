@@ -1,0 +1,70 @@
+#!/bin/sh
+# documents.sh - translate --markup, and documents of each kind: opened again by xmllint and msgfmt where they are installed.
+# Last line: the tally, which tests/tally.sh counts.
+set -u
+srcdir=$(cd "${srcdir:-.}" && pwd)
+tmp=$(mktemp -d "${TMPDIR:-/tmp}/werkbank-documents-XXXXXX")
+trap 'rm -rf "$tmp"' EXIT
+# shellcheck source=tests/helpers.sh
+. "$srcdir/tests/helpers.sh"
+model=$srcdir/tests/golden/release/run/checkpoints/12
+corpus=$srcdir/tests/fuzz/corpus/document
+
+translate() { ./werkbank translate -q -m "$model" --threads 1 "$@" 2>"$tmp/err"; }
+# The tags of a file, sorted.
+tags() { grep -o '<[^<>]*>' "$1" | sort; }
+
+cat >"$tmp/lines" <<'END'
+The <b>old <i class="x">man</i></b> reads <x id="1"/>a book &amp; sees <code>a &lt; b</code>.
+<p translate="no">Nothing here</p>
+
+A dog runs. <a href="u?a&b">The cat</a> sleeps<br/>now.
+END
+translate --markup "$tmp/lines" >"$tmp/marked"
+same "--markup: lines" "$(wc -l <"$tmp/marked")" 4
+tags "$tmp/lines" >"$tmp/tags"
+same "... their tags" "$(tags "$tmp/marked")" "$(cat "$tmp/tags")"
+same "... what is not translated" "$(sed -n '2,3p' "$tmp/marked")" "$(sed -n '2,3p' "$tmp/lines")"
+translate --markup --n-best 2 --scores "$tmp/lines" >"$tmp/best"
+same "... with --n-best and --scores" "$(sed -n 1p "$tmp/best" | awk -F '\t' '{ print NF, $1 }')" "3 1"
+
+# the first byte of an input of the fuzz target is its format
+for kind in html md xlf tmx po srt; do
+	tail -c +2 "$corpus/$kind" >"$tmp/in.$kind"
+	translate "$tmp/in.$kind" -o "$tmp/out.$kind"
+	same "$kind: translated" "$?" 0
+	if cmp -s "$tmp/in.$kind" "$tmp/out.$kind"; then not_ok "$kind: something changed" "nothing did"; fi
+done
+same "html: all tags" "$(tags "$tmp/out.html")" "$(tags "$tmp/in.html")"
+same "html: script, style and pre" "$(grep -E 'script|pre>' "$tmp/out.html")" "$(grep -E 'script|pre>' "$tmp/in.html")"
+same "md: code and front matter" "$(grep -nE '^---|^title|^```|^the man' "$tmp/out.md" | cut -d: -f2)" "$(grep -nE '^---|^title|^```|^the man' "$tmp/in.md" | cut -d: -f2)"
+same "srt: numbers and times" "$(grep -E '^[0-9]' "$tmp/out.srt")" "$(grep -E '^[0-9]' "$tmp/in.srt")"
+same "xliff: targets" "$(grep -c '<target>' "$tmp/out.xlf")" 3
+same "xliff: a translation stays" "$(grep -c '<target>fertig</target>' "$tmp/out.xlf")" 1
+if command -v xmllint >/dev/null; then
+	xmllint --noout "$tmp/out.xlf" "$tmp/out.tmx" 2>"$tmp/err"
+	same "xliff, tmx: xmllint reads them" "$?" 0
+fi
+if command -v msgfmt >/dev/null; then
+	msgfmt -c -o /dev/null "$tmp/out.po" 2>"$tmp/err"
+	same "po: msgfmt -c reads it" "$?" 0
+fi
+translate --document html <"$tmp/in.html" >"$tmp/out2.html"
+same "standard input and output" "$(cat "$tmp/out2.html")" "$(cat "$tmp/out.html")"
+translate "$tmp/in.srt" >"$tmp/as-lines"
+same "without --output a file is lines" "$(wc -l <"$tmp/as-lines")" "$(wc -l <"$tmp/in.srt")"
+
+# what is refused leaves no file
+printf '<!DOCTYPE x [<!ENTITY a "b">]>\n<xliff/>' >"$tmp/dtd.xlf"
+printf 'PK\003\004' >"$tmp/bad.docx"
+printf 'a\377b' >"$tmp/bad.html"
+for bad in dtd.xlf bad.docx bad.html; do
+	translate "$tmp/$bad" -o "$tmp/refused"
+	same "$bad is refused" "$?" 65
+	[ ! -e "$tmp/refused" ] || not_ok "$bad leaves no file" "there is one"
+done
+translate --document pdf "$tmp/in.html" -o "$tmp/refused"
+same "an unknown kind" "$? $(grep -c 'not one of html, md' "$tmp/err")" "64 1"
+translate --document html --n-best 2 "$tmp/in.html" -o "$tmp/refused"
+same "columns have no place in a document" "$?" 64
+tally
