@@ -409,36 +409,6 @@ TEST(workbench_previews_themes)
 	app_close(&a);
 }
 
-TEST(workbench_filters_take_effect_while_they_are_typed)
-{
-	struct app a;
-
-	if (!open_workbench(&a, 100))
-		return;
-	app_show_tab(&a, TAB_SETTINGS);
-	update_workbench(&a);
-	press_keys(&a, "/max-w");
-	check(screen_shows(&a, "max-words"));
-	check(screen_lacks(&a, "min-words"));
-	check(screen_shows(&a, "options that contain  max-w"));
-	/* an invalid one leaves the list as it is */
-	press_keys(&a, "<Ctrl-U>~max-[");
-	check(screen_lacks(&a, "min-words"));
-	press_keys(&a, "<Ctrl-U>min-w");
-	check(screen_shows(&a, "min-words"));
-	/* cancelled: all options; nothing to undo */
-	press_keys(&a, "<Esc>");
-	check(screen_lacks(&a, "that contain"));
-	press_keys(&a, "u");
-	check(screen_shows(&a, "was changed"));
-	/* one step of undo for all letters */
-	press_keys(&a, "/max-words<Enter>/<Ctrl-U>min-words<Enter>u");
-	check(screen_shows(&a, "that contain: max-words"));
-	press_keys(&a, "u");
-	check(screen_lacks(&a, "that contain"));
-	app_close(&a);
-}
-
 TEST(workbench_form_shows_the_recipes_values)
 {
 	struct app a;

@@ -236,12 +236,11 @@ TEST(home_sparklines)
 	char out[200];
 
 	setlocale(LC_CTYPE, "C.UTF-8");
-	check_str(spark(GRID_FULL, falls, 8, out), "█▇▆▅▄▃▂▁\n");
-	check_str(spark(GRID_ASCII, falls, 8, out), ":^--.._"
-						    "_\n");
-	check_str(spark(GRID_FULL, gap, 8, out), "▁▂    ▇█\n");
+	check_str(spark(GRID_FULL, falls, 8, out), "▇▆▅▄▃▂▁▁\n");
+	check_str(spark(GRID_ASCII, falls, 8, out), "^--..___\n");
+	check_str(spark(GRID_FULL, gap, 8, out), "▁▁    ▆▇\n");
 	check_str(spark(GRID_FULL, same, 8, out), "▁▁▁▁▁▁▁▁\n");
-	check_str(spark(GRID_FULL, two, 2, out), "▁▁▁▁▁▁▁█\n");
+	check_str(spark(GRID_FULL, two, 2, out), "▁▁▁▁▁▁▁▇\n");
 	check_str(spark(GRID_FULL, two, 1, out), "\n");
 }
 

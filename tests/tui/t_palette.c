@@ -273,3 +273,34 @@ TEST(palette_at_every_size)
 		}
 	app_close(&a);
 }
+
+TEST(workbench_filters_take_effect_while_they_are_typed)
+{
+	struct app a;
+
+	if (!open_app(&a))
+		return;
+	app_show_tab(&a, TAB_SETTINGS);
+	while (app_update(&a) & REACT_AGAIN)
+		;
+	press(&a, "/max-w");
+	check(on_screen(&a, "max-words"));
+	check(!on_screen(&a, "min-words"));
+	check(on_screen(&a, "options that contain  max-w"));
+	/* an invalid one leaves the list as it is */
+	press(&a, "<Ctrl-U>~max-[");
+	check(!on_screen(&a, "min-words"));
+	press(&a, "<Ctrl-U>min-w");
+	check(on_screen(&a, "min-words"));
+	/* cancelled: all options; nothing to undo */
+	press(&a, "<Esc>");
+	check(!on_screen(&a, "that contain"));
+	press(&a, "u");
+	check(on_screen(&a, "was changed"));
+	/* one step of undo for all letters */
+	press(&a, "/max-words<Enter>/<Ctrl-U>min-words<Enter>u");
+	check(on_screen(&a, "that contain: max-words"));
+	press(&a, "u");
+	check(!on_screen(&a, "that contain"));
+	app_close(&a);
+}

@@ -70,8 +70,8 @@ struct app {
 	size_t n_undo;
 	struct undo_step before_typing; /* the toggles before a filter was typed */
 	bool is_typing;			/* it takes effect already */
-	bool has_tour;	      /* hints that were not seen yet are shown */
-	bool shows_hint;      /* one is on the screen */
+	bool has_tour;			/* hints that were not seen yet are shown */
+	bool shows_hint;		/* one is on the screen */
 	enum action asked_by; /* the last action of a view, which may have asked a question */
 };
 

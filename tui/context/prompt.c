@@ -370,7 +370,7 @@ static void draw_choices(const struct prompt *p, struct grid *g, struct rect box
 }
 
 /* Keys, or why the typed text is no filter. */
-static void draw_foot(const struct prompt *p, struct grid *g, const struct prompt_layout *at)
+static void draw_prompt_foot(const struct prompt *p, struct grid *g, const struct prompt_layout *at)
 {
 	draw_text(g, at->foot.row, at->foot.col, at->foot.width,
 		  *p->trouble ? STYLE_BAD : STYLE_DIM, *p->trouble ? p->trouble : at->hints);
@@ -389,7 +389,7 @@ static void draw_small(struct prompt *p, struct grid *g, const struct prompt_lay
 		draw_text(g, at->list.row, at->list.col, at->list.cols, STYLE_SELECTED,
 			  filtered_choice(p, p->chosen));
 	if (has_foot)
-		draw_foot(p, g, at);
+		draw_prompt_foot(p, g, at);
 }
 
 static void draw_question_text(struct prompt *p, struct grid *g, const struct prompt_layout *at)
@@ -412,7 +412,7 @@ void prompt_draw(struct prompt *p, struct grid *g)
 	}
 	draw_blank(g, at.box, STYLE_NORMAL);
 	draw_box(g, at.box, p->title, true);
-	draw_foot(p, g, &at);
+	draw_prompt_foot(p, g, &at);
 	if (at.line.width)
 		draw_prompt_line(p, g, at.line);
 	else

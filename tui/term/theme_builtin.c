@@ -348,7 +348,7 @@ void theme_suit_ground(struct theme *t, enum theme_ground ground)
 	snprintf(t->name, sizeof(t->name), "auto");
 }
 
-/* One to four hexadecimal digits as 0 to 1. false: there is none. Moves *at behind them. */
+/* One to four hexadecimal digits as 0 to 1. false: there is none. Moves *at past them. */
 static bool read_colour_part(const char **at, size_t most, double *value)
 {
 	static const double whole[] = { 0, 15, 255, 4095, 65535 };
