@@ -520,7 +520,7 @@ printf '%s\n\n' "$forbidden" >"$tmp/forbidden"
 says 0 '' "$wb" translate -m "$folder" --forbid "@$tmp/forbidden" --forbid sees
 lines 3
 if printf '%s\n' "$forbidden" | grep -qwF -f - "$tmp/out"; then not_ok "forbidden words" "$(cat "$tmp/out")"; else ok "forbidden words"; fi
-says 64 '--terms cannot be used with --sample' "$wb" translate -m "$folder" --sample --terms "$tmp/terms"
+says 64 '--terms and --glossary cannot be used with --sample' "$wb" translate -m "$folder" --sample --terms "$tmp/terms"
 says 65 'the term "dog" contains a forbidden phrase' "$wb" translate -m "$folder" --terms "$tmp/terms" --forbid Katze
 printf 'dog\tHund\nbad\n' >"$tmp/bad"
 says 65 'bad:2: no tab: a term is "source TAB target"' "$wb" translate -m "$folder" --terms "$tmp/bad"

@@ -294,7 +294,7 @@ if command -v bash >/dev/null 2>&1; then
 	holds "bash completion of --format" '^format md text html json ctranslate2 .*prometheus svg $' "$tmp/out"
 	holds "bash completion of --language" '^language en de $' "$tmp/out"
 	holds "bash completion of --view" '^view home data .* log settings $' "$tmp/out"
-	holds "bash completion of --theme" '^theme auto dark light safe mono $' "$tmp/out"
+	holds "bash completion of --theme" '^theme auto dark light warm cool contrast safe mono $' "$tmp/out"
 	holds "bash completion of --start-from" '^start-from first $' "$tmp/out"
 else
 	skip "bash completion" "no bash"
