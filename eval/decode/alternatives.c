@@ -65,7 +65,7 @@ static int32_t best_of(const struct decode_worker *w, int32_t row, int32_t k, fl
 	sampling_top_k(w->all + (int64_t)row * shape->vocabulary, shape->real_vocabulary, wanted,
 		       all_values, all_ids);
 	for (int32_t i = 0; i < wanted && n < k; i++) {
-		if (beam_is_excluded(&(struct decode_options){ 0 }, all_ids[i]))
+		if (beam_is_excluded(all_ids[i]))
 			continue;
 		values[n] = all_values[i];
 		ids[n++] = all_ids[i];

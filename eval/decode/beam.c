@@ -103,7 +103,7 @@ static bool next_candidate(const struct beam *b, const struct beam_scores *found
 		const float *values = found->values + (int64_t)i * found->k;
 		const int32_t *ids = found->ids + (int64_t)i * found->k;
 
-		while (at[i] < found->k && beam_is_excluded(&b->o, ids[at[i]]))
+		while (at[i] < found->k && beam_is_excluded(ids[at[i]]))
 			at[i]++;
 		if (at[i] == found->k || !(b->live[i].log_prob + (double)values[at[i]] > -INFINITY))
 			continue;

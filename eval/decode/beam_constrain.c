@@ -100,7 +100,7 @@ static void add_beam_candidate(struct beam *b, size_t *n, size_t first, int32_t 
 	const struct live_hypothesis *from = &b->live[row];
 	struct beam_candidate *c = &b->candidates[*n];
 
-	if (beam_is_excluded(&b->o, token))
+	if (beam_is_excluded(token))
 		return;
 	for (size_t i = first; i < *n; i++)
 		if (b->candidates[i].next.token == token)
@@ -130,7 +130,7 @@ static int32_t best_end_of_word(const struct beam *b, const float *all, int32_t 
 	int32_t best = -1;
 
 	for (int32_t i = 0; i < n; i++)
-		if (i != TOKEN_END && !beam_is_excluded(&b->o, i) && !token_joins_next(b, i) &&
+		if (i != TOKEN_END && !beam_is_excluded(i) && !token_joins_next(b, i) &&
 		    (best < 0 || all[i] > all[best]))
 			best = i;
 	return best;

@@ -59,10 +59,9 @@ struct beam {
 };
 
 /* Tokens that no translation contains. */
-static inline bool beam_is_excluded(const struct decode_options *o, int32_t token)
+static inline bool beam_is_excluded(int32_t token)
 {
-	return token == TOKEN_PAD || token == TOKEN_START ||
-	       (token == TOKEN_UNKNOWN && !o->allow_unknown);
+	return token == TOKEN_PAD || token == TOKEN_START || token == TOKEN_UNKNOWN;
 }
 
 /* The number of best continuations that a step considers; see beam.c. */

@@ -59,10 +59,10 @@ static void penalise_repetition(int32_t *path, int32_t length, double penalty, f
 }
 
 /* Is a token left that a translation may contain? */
-static bool has_other_token(const struct decode_options *o, const float *row, int32_t n_real)
+static bool has_other_token(const float *row, int32_t n_real)
 {
 	for (int32_t i = 0; i < n_real; i++)
-		if (i != TOKEN_END && !beam_is_excluded(o, i) && row[i] > -INFINITY)
+		if (i != TOKEN_END && !beam_is_excluded(i) && row[i] > -INFINITY)
 			return true;
 	return false;
 }
@@ -77,7 +77,7 @@ static void penalise_row(const struct beam *b, int32_t node, float *row, int32_t
 	if (o->repetition_penalty > 0 && o->repetition_penalty != 1)
 		penalise_repetition(b->path, n, o->repetition_penalty, row);
 	/* the end is the last resort if all other tokens are banned */
-	if (n < o->min_length && has_other_token(o, row, n_real))
+	if (n < o->min_length && has_other_token(row, n_real))
 		row[TOKEN_END] = -INFINITY;
 }
 

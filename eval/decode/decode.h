@@ -24,8 +24,8 @@
  * With a shortlist, probabilities are among the candidates of a sentence: the tokens that the
  * shortlist has for its source tokens, frequent tokens, and tokens of constraints.
  *
- * <pad>, <s> and <unk> are never chosen, unless allow_unknown lets <unk> be. A result does not depend on the other sentences: it is bit-identical if the model's weights are packed, else equal up to the rounding of
- * the backend's matrix products.
+ * <pad>, <s> and <unk> are never chosen. A result does not depend on the other sentences: it is bit-identical
+ * if the model's weights are packed, else equal up to the rounding of the backend's matrix products.
  */
 #ifndef WERKBANK_EVAL_DECODE_DECODE_H
 #define WERKBANK_EVAL_DECODE_DECODE_H
@@ -59,7 +59,6 @@ struct decode_options {
 	int32_t no_repeat_ngram;   /* no n-gram of tokens comes twice; 0: no such rule */
 	int32_t min_length;	   /* tokens without </s>; the greatest length is not below */
 	int32_t mbr_keep;	   /* hypotheses that mbr.h keeps of n_best; 0: all */
-	bool allow_unknown;	   /* <unk> may be chosen */
 	const struct decode_constraint *constraints; /* (sources) borrowed; NULL: none */
 	/* Word boundaries, (real vocabulary) borrowed: BPE has joins_next, SentencePiece starts_word */
 	const bool *joins_next;	 /* the token's word continues in the next token; NULL: never */

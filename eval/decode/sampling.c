@@ -142,7 +142,7 @@ int32_t sampling_draw_token(const float *x, int32_t n, const struct decode_optio
 	if (!choices)
 		return -1;
 	for (int32_t i = 0; i < n; i++)
-		if (!beam_is_excluded(o, i))
+		if (!beam_is_excluded(i))
 			choices[kept++] = (struct choice){ i, x[i] };
 	if (o->top_k > 0 || o->top_p < 1)
 		qsort(choices, (size_t)kept, sizeof(*choices), by_falling_x);

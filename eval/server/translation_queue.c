@@ -246,21 +246,26 @@ static struct translation_job *next_turn(struct translation_queue *q, int model)
 	return best;
 }
 
-/* Was the text sent before, to a decoder that ended? It is sent alone. */
-static bool is_suspect(const struct queue_text *x)
+/* How many texts may be sent together with a text: a quarter after each decoder that ended. */
+static size_t group_limit(const struct queue_text *x)
 {
-	return x->tries > 0;
+	return MAX(QUEUE_FLIGHT_TEXTS >> MIN(2 * x->n_ended, 30), 1);
 }
 
 /* May the decoder get this text beside those that it has? */
 static bool has_flight_room(const struct queue_flight *f, const struct queue_text *x)
 {
-	const struct flight_text *first = &f->texts[0];
+	size_t most = group_limit(x);
 
-	if (!f->n)
-		return true;
-	return f->n < QUEUE_FLIGHT_TEXTS && f->n_chars + x->n_chars <= QUEUE_FLIGHT_CHARS &&
-	       !is_suspect(x) && !is_suspect(&first->job->texts[first->index]);
+	/* texts that may have ended a decoder are sent among themselves */
+	for (size_t i = 0; i < f->n; i++) {
+		const struct queue_text *other = &f->texts[i].job->texts[f->texts[i].index];
+
+		if (!other->n_ended != !x->n_ended)
+			return false;
+		most = MIN(most, group_limit(other));
+	}
+	return !f->n || (f->n < most && f->n_chars + x->n_chars <= QUEUE_FLIGHT_CHARS);
 }
 
 static void write_flight_text(const struct flight_text *t, struct buf *out)
@@ -421,7 +426,7 @@ void queue_return(struct translation_queue *q, struct queue_flight *f)
 
 		if (job->is_left || job->fault) {
 			x->state = TEXT_DONE;
-		} else if (++x->tries >= QUEUE_MAX_TRIES && was_alone) {
+		} else if (x->n_ended++, was_alone && ++x->n_alone >= QUEUE_MAX_ALONE) {
 			x->state = TEXT_DONE;
 			fail_job(q, job, "this text ended the decoder");
 		} else {

@@ -29,7 +29,7 @@
 #define QUEUE_FLIGHT_CHARS  8192 /* … and their characters; a longer text goes alone */
 #define QUEUE_MAX_BEST	    64	 /* translations of a text */
 #define QUEUE_GLOSSARY_NAME 64	 /* bytes, with the NUL */
-#define QUEUE_MAX_TRIES	    2	 /* decoders that a text may end with */
+#define QUEUE_MAX_ALONE	    2	 /* decoders that may end while they have one text alone */
 
 enum queue_text_state { TEXT_WAITS, TEXT_SENT, TEXT_DONE };
 
@@ -40,7 +40,8 @@ struct queue_text {
 	size_t n, n_chars;
 	char **best; /* (n_best) owned: translations; NULL: none yet */
 	size_t n_best;
-	int tries;
+	int n_ended; /* decoders that ended while they had it */
+	int n_alone; /* … and no other text */
 };
 
 /* How a job is decoded. */
@@ -130,8 +131,8 @@ void queue_cancel(struct queue_flight *f, struct buf *out);
 int queue_take(struct translation_queue *q, struct queue_flight *f, const struct json *answer,
 	       double now, struct err *e);
 /*
- * The decoder ended: its texts wait again, and are then sent alone, to find the text that makes the decoder end.
- * The job of a text that has ended QUEUE_MAX_TRIES decoders alone fails.
+ * The decoder ended: its texts wait again, and are then sent in groups of a quarter of the size, at last alone, to
+ * find the text that makes the decoder end. The job of a text with which QUEUE_MAX_ALONE decoders ended alone fails.
  */
 void queue_return(struct translation_queue *q, struct queue_flight *f);
 

@@ -286,12 +286,39 @@ TEST(server_queue_finds_the_killer)
 		else
 			answer_all(q, &f, &e);
 	}
-	check_int(deaths, 2);
+	check_int(deaths, 5); /* among 10, 10 and at most 4 texts, and twice alone */
 	for (size_t i = 0; i < ARRAY_LEN(jobs); i++) {
 		check(queue_job_is_done(jobs[i]) && !jobs[i]->fault == (i != 2));
 		queue_leave(q, jobs[i]);
 	}
 	check_int(queue_n_jobs(q), 0);
+	queue_free(q);
+}
+
+/* Decoders that end by chance make no text fail, and their texts stay together. */
+TEST(server_queue_after_deaths_by_chance)
+{
+	struct err e = { 0 };
+	struct translation_queue *q = queue_new(1000000, &e);
+	struct translation_job *jobs[8];
+	struct queue_flight f = { .n = 0 };
+
+	for (uint64_t i = 0; i < ARRAY_LEN(jobs); i++) {
+		jobs[i] = new_job(i + 1, 1, 5);
+		check_int(queue_submit(q, jobs[i], 0, &e), 0);
+	}
+	check_int(send_all(q, &f, 0), 40);
+	queue_return(q, &f);
+	check_int(send_all(q, &f, 0), 16);
+	queue_return(q, &f);
+	check(send_all(q, &f, 0) >= 4);
+	answer_all(q, &f, &e);
+	for (int turns = 0; turns < 100 && (send_all(q, &f, 0) || f.n); turns++)
+		answer_all(q, &f, &e);
+	for (size_t i = 0; i < ARRAY_LEN(jobs); i++) {
+		check(queue_job_is_done(jobs[i]) && !jobs[i]->fault);
+		queue_leave(q, jobs[i]);
+	}
 	queue_free(q);
 }
 
