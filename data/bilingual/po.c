@@ -307,6 +307,7 @@ static void *open_po(struct bilingual *b, struct err *e)
 		return NULL;
 	}
 	p->in.repair = bilingual_opened_with(b)->repair;
+	p->in.drops_mark = true;
 	return p;
 }
 
@@ -315,8 +316,6 @@ static int step_po(void *reader, struct err *e)
 {
 	struct po *p = reader;
 	const int got = lines_next(&p->in, e);
-	const size_t mark =
-		got > 0 && p->in.number == 1 ? utf8_mark_bytes(p->in.text, p->in.len) : 0;
 
 	if (got < 0)
 		return got;
@@ -324,7 +323,7 @@ static int step_po(void *reader, struct err *e)
 		return po_end_message(p, e);
 	if (bilingual_check_line(&p->in, po_name(p), e))
 		return e->code;
-	return read_po_line(p, p->in.text + mark, e) ? e->code : 1;
+	return read_po_line(p, p->in.text, e) ? e->code : 1;
 }
 
 const struct bilingual_format bilingual_po = { open_po, step_po, close_po };

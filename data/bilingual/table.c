@@ -371,6 +371,7 @@ static void *open_table(struct bilingual *b, struct err *e)
 	}
 	t->in.repair = bilingual_opened_with(b)->repair;
 	t->in.has_encoding = true;
+	t->in.drops_mark = true;
 	return t;
 }
 
@@ -402,8 +403,6 @@ static int step_table(void *reader, struct err *e)
 		return got;
 	if (bilingual_check_line(&t->in, table_name(t), e))
 		return e->code;
-	if (t->in.number == 1)
-		line += utf8_mark_bytes(t->in.text, t->in.len);
 	if (t->in.number == 1 && is_separator_line(t, line))
 		return 1;
 	if (!*line)

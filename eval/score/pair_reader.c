@@ -6,8 +6,10 @@
 #include <string.h>
 
 #include "share/base/mem.h"
+#include "share/base/util.h"
 
 #define MOSES_MARK " ||| "
+#define MOST_LINES (1LL << 60)
 
 static int check_score_arguments(const struct conf *c, struct err *e)
 {
@@ -55,6 +57,8 @@ int pair_reader_open(struct pair_reader *r, const struct conf *c, struct err *e)
 	if (check_score_arguments(c, e) ||
 	    segment_reader_open_paths(&r->files, paths, 1, paths[1] ? 2 : 1, c, e))
 		return e->code;
+	for (size_t i = 0; i < r->files.n; i++)
+		r->files.files[i].drops_mark = true;
 	if (!c->n_best_list)
 		return 0;
 	r->list_name = c->n_best_list;
@@ -62,6 +66,7 @@ int pair_reader_open(struct pair_reader *r, const struct conf *c, struct err *e)
 		return e->code;
 	r->has_list = true;
 	r->list.repair = c->repair;
+	r->list.drops_mark = true;
 	return 0;
 }
 
@@ -115,7 +120,7 @@ static int next_list_candidate(struct pair_reader *r, struct read_pair *p, struc
 
 	if (got <= 0)
 		return got;
-	number = strtoll(r->list.text, &after, 10);
+	number = MIN(strtoll(r->list.text, &after, 10), MOST_LINES);
 	if (!isdigit((unsigned char)r->list.text[0]) ||
 	    !find_candidate_text(after, &p->target, &from_one))
 		return err_set(
@@ -132,9 +137,9 @@ static int next_list_candidate(struct pair_reader *r, struct read_pair *p, struc
 	if (number < 1 || number > (long long)r->n_sources)
 		return err_set(
 			e, ERR_DATA,
-			"%s, line %lld: the number belongs to source line %lld, but there are "
-			"%zu",
-			r->list_name, (long long)r->list.number, number, r->n_sources);
+			"%s, line %lld: its number is that of a source line which is not there: "
+			"there are %zu",
+			r->list_name, (long long)r->list.number, r->n_sources);
 	if (number < r->line)
 		return err_set(
 			e, ERR_DATA,

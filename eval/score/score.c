@@ -38,6 +38,7 @@ struct score {
 	struct buf best_text;
 	/* over all pairs */
 	int64_t n_scored, n_tokens, n_unscored, first_unscored;
+	int64_t n_missing, first_missing; /* with rerank: source lines without candidates */
 	double sum;
 	struct buf reason; /* of the first pair without score */
 };
@@ -127,8 +128,11 @@ static int end_candidates(struct score *s, int64_t next, struct err *e)
 	buf_clear(&s->row);
 	if (s->line)
 		buf_printf(&s->row, "%s\n", buf_text(&s->best_text));
-	for (int64_t i = s->line + 1; i < next; i++)
+	for (int64_t i = s->line + 1; i < next; i++) {
 		buf_add_char(&s->row, '\n');
+		if (!s->n_missing++)
+			s->first_missing = i;
+	}
 	s->line = next;
 	return write_score_row(s, e);
 }
@@ -257,6 +261,13 @@ static void warn_unscored(const struct score *s)
 			"werkbank: warning: %lld pair%s no score, the first is of line %lld: %s\n",
 			(long long)s->n_unscored, s->n_unscored == 1 ? " has" : "s have",
 			(long long)s->first_unscored, buf_text(&s->reason));
+	if (s->n_missing && !s->conf->quiet)
+		fprintf(stderr,
+			"werkbank: warning: the list has no candidate for %lld source line%s, the "
+			"first "
+			"is line %lld: the output has an empty line there\n",
+			(long long)s->n_missing, text_plural((double)s->n_missing),
+			(long long)s->first_missing);
 }
 
 static int run_scores(struct score *s, struct conf *c, struct err *e)

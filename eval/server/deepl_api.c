@@ -75,13 +75,31 @@ static bool read_switch(const struct json *body, const char *name)
 	return text ? !strcmp(text, "1") || !strcasecmp(text, "true") : json_boolean(v, false);
 }
 
+/* Is the target language reached? *only: from this source language alone; NULL: from several, or none. */
+static bool find_source_of(const struct server_state *s, const char *target, const char **only)
+{
+	bool has_target = false;
+
+	*only = NULL;
+	for (size_t i = 0; i < s->n_decoders; i++) {
+		const char *source = s->decoders[i].source;
+
+		if (!api_has_direction(s, source, target))
+			continue;
+		*only = !has_target || (*only && !strcmp(*only, source)) ? source : NULL;
+		has_target = true;
+	}
+	return has_target;
+}
+
 void deepl_translate(struct server_state *s, struct api_call *call, struct api_answer *a)
 {
 	const struct json *text = json_get(call->body, "text");
 	const char *target = json_text(json_get(call->body, "target_lang"), "");
 	const char *source = json_text(json_get(call->body, "source_lang"), NULL);
 	struct job_kind kind = { .n_best = 1 };
-	bool is_ambiguous, joins_lines;
+	const char *only;
+	bool has_target, joins_lines;
 
 	if (!check_deepl_key(s, call, a))
 		return;
@@ -93,15 +111,19 @@ void deepl_translate(struct server_state *s, struct api_call *call, struct api_a
 		api_refuse(a, 400, "Value for 'target_lang' not supported.");
 		return;
 	}
-	if (source && !*source)
-		source = NULL;
-	if (!api_choose_models(s, source, target, a, &is_ambiguous)) {
+	has_target = find_source_of(s, target, &only);
+	if (!source || !*source)
+		source = only;
+	if (has_target && !source) {
 		api_refuse(a, 400,
-			   is_ambiguous ? "Parameter 'source_lang' not specified: this server does "
-					  "not detect languages."
-			   : api_find_model(s, NULL, target, &is_ambiguous) || is_ambiguous
-				   ? "Value for 'source_lang' not supported."
-				   : "Value for 'target_lang' not supported.");
+			   "Parameter 'source_lang' not specified: this server does not detect "
+			   "languages.");
+		return;
+	}
+	if (!has_target || !api_choose_models(s, source, target, a)) {
+		api_refuse(a, 400,
+			   has_target ? "Value for 'source_lang' not supported."
+				      : "Value for 'target_lang' not supported.");
 		return;
 	}
 	if (!check_deepl_options(call, a) ||

@@ -23,33 +23,23 @@ static const char *needed_text(const struct api_call *call, const char *name, st
 	return text && *text ? text : NULL;
 }
 
-/* The source language of all models, if they have only one; NULL: several, or not known yet. */
-static const char *only_source(const struct server_state *s)
-{
-	for (size_t i = 1; i < s->n_decoders; i++)
-		if (strcmp(s->decoders[i].source, s->decoders[0].source) != 0)
-			return NULL;
-	return *s->decoders[0].source ? s->decoders[0].source : NULL;
-}
-
 /* Finds the model of source and target; false: a is a refusal. */
 static bool choose_libre_model(const struct server_state *s, const struct api_call *call,
 			       struct api_answer *a)
 {
 	const char *source = needed_text(call, "source", a);
 	const char *target = source ? needed_text(call, "target", a) : NULL;
-	bool ignored;
 
 	if (!target)
 		return false;
 	a->is_detected = !strcmp(source, "auto");
-	if (a->is_detected && !only_source(s)) {
+	if (a->is_detected && !api_only_source(s)) {
 		api_refuse(a, 400,
 			   "this server has models of several source languages and does not "
 			   "detect languages: set source");
 		return false;
 	}
-	if (!api_choose_models(s, a->is_detected ? only_source(s) : source, target, a, &ignored))
+	if (!api_choose_models(s, a->is_detected ? api_only_source(s) : source, target, a))
 		api_refuse(a, 400, "%.40s to %.40s is not supported", source, target);
 	return a->model != NULL;
 }
@@ -213,7 +203,7 @@ void libre_detect(struct server_state *s, struct api_call *call, struct api_answ
 		api_refuse(a, 400, "Invalid request: missing q parameter");
 		return;
 	}
-	if (!only_source(s)) {
+	if (!api_only_source(s)) {
 		api_refuse(a, 400, "this server does not detect languages");
 		return;
 	}
@@ -221,7 +211,7 @@ void libre_detect(struct server_state *s, struct api_call *call, struct api_answ
 	json_open(&w, '[');
 	json_open(&w, '{');
 	json_put_int(&w, "confidence", 0); /* nothing was measured: it is the only language */
-	json_put_str(&w, "language", only_source(s));
+	json_put_str(&w, "language", api_only_source(s));
 	json_close(&w, '}');
 	json_close(&w, ']');
 }

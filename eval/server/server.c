@@ -244,6 +244,16 @@ static void mark_replaced(struct supervisor *s, int model, int generation)
 			s->children[i].is_replaced = true;
 }
 
+/* Has the model another decoder, which translates? */
+static bool has_ready_child(const struct supervisor *s, const struct server_child *child)
+{
+	for (size_t i = 0; i < ARRAY_LEN(s->children); i++)
+		if (s->children[i].proc.pid >= 0 && s->children[i].is_ready &&
+		    s->children[i].model == child->model)
+			return true;
+	return false;
+}
+
 /* A decoder has ended: decides when the next one starts. Fails if the first one of a model never was ready. */
 static int note_end(struct supervisor *s, const struct server_child *child, int status,
 		    struct err *e)
@@ -258,7 +268,11 @@ static int note_end(struct supervisor *s, const struct server_child *child, int 
 		return err_set(e, -status, "the model %s cannot be served: its decoder ended",
 			       m->words[5]);
 	fprintf(stderr, "werkbank serve: the decoder of %s ended with status %d%s\n", m->words[5],
-		status, child->is_ready ? "" : " before it was ready: the old one stays");
+		status,
+		child->is_ready ? ""
+		: has_ready_child(s, child)
+			? " before it was ready: the old one stays"
+			: " before it was ready: texts wait until it can start");
 	if (!child->is_ready && child->generation > 1 && m->deaths == 0)
 		return 0; /* a reload that failed */
 	if (now - child->started > LONG_LIFE_S)

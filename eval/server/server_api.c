@@ -219,41 +219,39 @@ static bool is_code(const char *code, const char *model, bool is_base)
 	       (!code[n] || (is_base && (code[n] == '-' || code[n] == '_')));
 }
 
-const struct decoder_link *api_find_model(const struct server_state *s, const char *source,
-					  const char *target, bool *is_ambiguous)
+/* The model of this direction. Codes are compared without regard to case; en-GB is en where no model has en-GB. */
+static const struct decoder_link *find_direct_model(const struct server_state *s,
+						    const char *source, const char *target)
 {
-	const struct decoder_link *found = NULL;
+	for (int is_base = 0; is_base < 2; is_base++)
+		for (size_t i = 0; i < s->n_decoders; i++)
+			if (is_code(target, s->decoders[i].target, is_base) &&
+			    is_code(source, s->decoders[i].source, true))
+				return &s->decoders[i];
+	return NULL;
+}
 
-	*is_ambiguous = false;
-	for (int is_base = 0; is_base < 2 && !found; is_base++)
-		for (size_t i = 0; i < s->n_decoders; i++) {
-			const struct decoder_link *d = &s->decoders[i];
-
-			if (!is_code(target, d->target, is_base) ||
-			    (source && !is_code(source, d->source, true)))
-				continue;
-			*is_ambiguous |= found && strcmp(found->source, d->source) != 0;
-			if (!found)
-				found = d;
-		}
-	return *is_ambiguous ? NULL : found;
+const char *api_only_source(const struct server_state *s)
+{
+	for (size_t i = 1; i < s->n_decoders; i++)
+		if (strcmp(s->decoders[i].source, s->decoders[0].source) != 0)
+			return NULL;
+	return *s->decoders[0].source ? s->decoders[0].source : NULL;
 }
 
 bool api_choose_models(const struct server_state *s, const char *source, const char *target,
-		       struct api_answer *a, bool *is_ambiguous)
+		       struct api_answer *a)
 {
 	a->then = NULL;
-	a->model = api_find_model(s, source, target, is_ambiguous);
-	for (int is_base = 0; is_base < 2 && source && s->pivots && !a->model; is_base++)
+	a->model = find_direct_model(s, source, target);
+	for (int is_base = 0; is_base < 2 && s->pivots && !a->model; is_base++)
 		for (size_t i = 0; i < s->n_decoders && !a->model; i++) {
 			const struct decoder_link *first = &s->decoders[i];
-			bool ignored;
 
 			if (!is_code(source, first->source, is_base))
 				continue;
-			a->then = *first->target
-					  ? api_find_model(s, first->target, target, &ignored)
-					  : NULL;
+			a->then =
+				*first->target ? find_direct_model(s, first->target, target) : NULL;
 			a->model = a->then && a->then != first ? first : NULL;
 		}
 	a->source = a->model ? a->model->source : NULL;
@@ -263,10 +261,8 @@ bool api_choose_models(const struct server_state *s, const char *source, const c
 bool api_has_direction(const struct server_state *s, const char *source, const char *target)
 {
 	struct api_answer a = { .status = 0 };
-	bool ignored;
 
-	return strcasecmp(source, target) != 0 &&
-	       api_choose_models(s, source, target, &a, &ignored);
+	return strcasecmp(source, target) != 0 && api_choose_models(s, source, target, &a);
 }
 
 bool api_choose_glossary(const char *name, struct job_kind *kind, struct api_answer *a)

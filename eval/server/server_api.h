@@ -106,18 +106,11 @@ void deepl_finish(const struct server_state *s, struct api_answer *a);
  */
 bool api_check_key(struct server_state *s, struct api_call *call, const char *key, size_t n,
 		   int missing, struct api_answer *a);
-/*
- * The model from source (NULL: any) to target: codes are compared without regard to case, and en-GB is en where no model
- * has en-GB. NULL: there is none. *is_ambiguous: without a source, several models have the target.
- */
-const struct decoder_link *api_find_model(const struct server_state *s, const char *source,
-					  const char *target, bool *is_ambiguous);
-/*
- * Sets a->model, and a->then if two models are needed. False: there is none, or without a source (NULL) several models
- * have the target (*is_ambiguous).
- */
+/* The source language of all models, if they have only one; NULL: several, or not known yet. */
+const char *api_only_source(const struct server_state *s);
+/* Sets a->model, and a->then if two models are needed. False: there is none. */
 bool api_choose_models(const struct server_state *s, const char *source, const char *target,
-		       struct api_answer *a, bool *is_ambiguous);
+		       struct api_answer *a);
 /* Is some target language reached from the source, by one model or two? */
 bool api_has_direction(const struct server_state *s, const char *source, const char *target);
 /* Sets the glossary of kind, which a->model must have; false: a is a refusal. */

@@ -10,7 +10,8 @@
 #include "share/base/text.h"
 #include "share/base/util.h"
 
-#define MAX_CLIENTS 1024 /* clients whose turns are counted; there are fewer connections */
+#define MAX_CLIENTS	  1024 /* clients whose turns are counted; there are fewer connections */
+#define QUEUE_CHARS_PER_S 1000 /* by which a job that waits moves forward */
 
 /* A client with jobs, and the characters that it has been served. */
 struct queue_client {
@@ -155,7 +156,7 @@ int queue_submit(struct translation_queue *q, struct translation_job *job, doubl
 	while (*end)
 		end = &(*end)->next_job;
 	*end = job;
-	job->arrived = now;
+	job->arrived = job->idle_since = now;
 	job->is_queued = true;
 	q->waiting += job->n_chars;
 	q->n_jobs++;
@@ -223,27 +224,43 @@ double queue_next_deadline(const struct translation_queue *q, double now)
 
 /* ---- to decoders ---- */
 
+/*
+ * Which place in the order of turns a job has; the smallest one is next: what its client would have been served
+ * with this text, so that short texts come before long ones, less a share for the time since the last text of
+ * the job was sent, so that long ones come too.
+ */
+static double turn_place(struct translation_queue *q, const struct translation_job *job, double now)
+{
+	return find_client(q, job->client)->served + (double)job->texts[job->next].n_chars -
+	       QUEUE_CHARS_PER_S * (now - job->idle_since);
+}
+
 /* Whose turn it is among the jobs with waiting texts for this model; NULL: nobody waits. */
-static struct translation_job *next_turn(struct translation_queue *q, int model)
+static struct translation_job *next_turn(struct translation_queue *q, int model, double now)
 {
 	struct translation_job *best = NULL;
 	double least = 0;
 
 	for (struct translation_job *job = q->first; job; job = job->next_job) {
-		double served;
+		double place;
 
 		if (job->next == job->n || job->kind.model != model ||
 		    job->n_in_flight >= QUEUE_JOB_TEXTS)
 			continue;
-		served = find_client(q, job->client)->served;
-		if (!best || served < least ||
-		    (served == least && job->client == best->client &&
-		     job->served < best->served)) {
+		place = turn_place(q, job, now);
+		if (!best || place < least ||
+		    (job->client == best->client && job->served < best->served)) {
 			best = job;
-			least = served;
+			least = place;
 		}
 	}
 	return best;
+}
+
+/* What a text takes of the characters that a decoder has at a time. */
+static size_t flight_chars(const struct queue_text *x)
+{
+	return MIN(x->n_chars, QUEUE_TEXT_CHARS);
 }
 
 /* How many texts may be sent together with a text: a quarter after each decoder that ended. */
@@ -265,7 +282,7 @@ static bool has_flight_room(const struct queue_flight *f, const struct queue_tex
 			return false;
 		most = MIN(most, group_limit(other));
 	}
-	return !f->n || (f->n < most && f->n_chars + x->n_chars <= QUEUE_FLIGHT_CHARS);
+	return !f->n || (f->n < most && f->n_chars + flight_chars(x) <= QUEUE_FLIGHT_CHARS);
 }
 
 static void write_flight_text(const struct flight_text *t, struct buf *out)
@@ -299,6 +316,7 @@ static void note_sent(struct translation_queue *q, struct translation_job *job,
 		q->counts.waited++;
 	}
 	x->state = TEXT_SENT;
+	job->idle_since = now;
 	while (job->next < job->n && job->texts[job->next].state != TEXT_WAITS)
 		job->next++;
 	job->n_in_flight++;
@@ -309,14 +327,14 @@ static void note_sent(struct translation_queue *q, struct translation_job *job,
 
 bool queue_send(struct translation_queue *q, struct queue_flight *f, double now, struct buf *out)
 {
-	struct translation_job *job = next_turn(q, f->model);
+	struct translation_job *job = next_turn(q, f->model, now);
 	struct flight_text *t = &f->texts[f->n];
 
 	if (!job || !has_flight_room(f, &job->texts[job->next]))
 		return false;
 	*t = (struct flight_text){ job, job->next, ++f->last_id, now, false };
 	f->n++;
-	f->n_chars += job->texts[t->index].n_chars;
+	f->n_chars += flight_chars(&job->texts[t->index]);
 	write_flight_text(t, out);
 	note_sent(q, job, &job->texts[t->index], now);
 	return true;
@@ -339,7 +357,7 @@ static void release_text(struct translation_queue *q, struct queue_flight *f, si
 {
 	struct translation_job *job = f->texts[i].job;
 
-	f->n_chars -= job->texts[f->texts[i].index].n_chars;
+	f->n_chars -= flight_chars(&job->texts[f->texts[i].index]);
 	memmove(&f->texts[i], &f->texts[i + 1], (f->n - i - 1) * sizeof(*f->texts));
 	f->n--;
 	if (--job->n_in_flight == 0 && job->is_left)
@@ -387,8 +405,8 @@ static int take_answer_of(struct translation_queue *q, const struct flight_text 
 	if (json_boolean(json_get(answer, "truncated"), false)) {
 		job->is_too_long = true;
 		fail_job(q, job,
-			 "a sentence of the text is longer than the model can read, and its end "
-			 "would be lost: end sentences with punctuation, or send shorter ones");
+			 "a sentence of the text is too long: end sentences with punctuation, or "
+			 "send shorter ones");
 		return 0;
 	}
 	job->n_done++;

@@ -26,7 +26,8 @@
 
 #define QUEUE_FLIGHT_TEXTS  64	 /* texts that a decoder has … */
 #define QUEUE_JOB_TEXTS	    16	 /* … those of one request: steps of a full decoder are slow */
-#define QUEUE_FLIGHT_CHARS  8192 /* … and their characters; a longer text goes alone */
+#define QUEUE_FLIGHT_CHARS  8192 /* … and their characters */
+#define QUEUE_TEXT_CHARS    4096 /* … a longer text counts as so many: it leaves room for others */
 #define QUEUE_MAX_BEST	    64	 /* translations of a text */
 #define QUEUE_GLOSSARY_NAME 64	 /* bytes, with the NUL */
 #define QUEUE_MAX_ALONE	    2	 /* decoders that may end while they have one text alone */
@@ -60,8 +61,9 @@ struct translation_job {
 	size_t next;	       /* the first text that waits; n: none does */
 	size_t n_chars;	       /* of all texts */
 	double arrived, deadline;
+	double idle_since; /* its last text was sent, or it arrived */
 	const char *fault; /* why it failed; NULL: it did not */
-	bool is_too_long;  /* it failed because a sentence is longer than the model can read */
+	bool is_too_long;  /* it failed because a sentence is too long */
 	/* private to the queue */
 	struct translation_job *next_job;
 	double served; /* characters sent */

@@ -73,6 +73,7 @@ static int read_banned_file(struct banned_phrases *f, const char *path, struct e
 
 	if (lines_open(&in, path, e))
 		return e->code;
+	in.drops_mark = true;
 	while ((got = lines_next(&in, e)) > 0)
 		if (in.len && banned_phrases_add(f, in.text, in.len, e)) {
 			got = e->code;

@@ -96,6 +96,21 @@ static int answer_fault(struct serve_stream *s, int64_t id, const char *fault, s
 	return write_stream_answer(s, e);
 }
 
+/* A text with a sentence that is not translated, because it is too long. */
+static int answer_too_long(struct serve_stream *s, int64_t id, struct err *e)
+{
+	struct json_writer w = { .out = &s->out };
+
+	json_open(&w, '{');
+	json_put_int(&w, "id", id);
+	json_put_open(&w, "texts", '[');
+	json_str(&w, "");
+	json_close(&w, ']');
+	json_put_bool(&w, "truncated", true);
+	json_close(&w, '}');
+	return write_stream_answer(s, e);
+}
+
 static int answer_texts(struct serve_stream *s, const struct join_request *r, struct err *e)
 {
 	const struct engine_translation *t = &r->result.joined;
@@ -172,6 +187,21 @@ static int read_join_text(struct serve_stream *s, const struct json *request,
 		if (r->text.data[i] == '\n' || r->text.data[i] == '\r')
 			r->text.data[i] = ' ';
 	return 0;
+}
+
+/* A longer sentence would leave no room for those of others. */
+static int32_t most_tokens(const struct serve_stream *s)
+{
+	return s->context->engine->capacity / 2;
+}
+
+/* Has a sentence more tokens than a request may have? */
+static bool is_too_long(const struct serve_stream *s, const struct join_request *r)
+{
+	for (size_t i = 0; i < r->units.n; i++)
+		if (r->parts[i].n_source >= most_tokens(s))
+			return true;
+	return false;
 }
 
 /* Encodes the sentences, which can be fed then. */
@@ -260,6 +290,9 @@ static int accept_request(struct serve_stream *s, struct json *request, struct e
 	} else if (r->id = id, read_join_request(s, request, r, &fault)) {
 		free_join_request(r);
 		rc = answer_fault(s, id, fault.text, e);
+	} else if (is_too_long(s, r)) {
+		free_join_request(r);
+		rc = answer_too_long(s, id, e);
 	} else {
 		s->waiting = r;
 	}

@@ -137,6 +137,7 @@ int terms_read(struct terms *t, const char *path, struct err *e)
 
 	if (lines_open(&in, path, e))
 		return e->code;
+	in.drops_mark = true;
 	while ((got = lines_next(&in, e)) > 0) {
 		const char *tab = memchr(in.text, '\t', in.len);
 		const size_t n = tab ? (size_t)(tab - in.text) : 0;

@@ -267,11 +267,9 @@ static int translate_lines(struct translate *t, struct lines *in, bool interacti
 		print_prompt(t);
 	while ((got = lines_next(in, e)) > 0) {
 		struct chunk *c = &t->chunk;
-		const size_t mark = in->number == 1 ? utf8_mark_bytes(in->text, in->len) : 0;
-
 		if (c->n == 0)
 			c->first = in->number;
-		buf_add(&c->text, in->text + mark, in->len - mark);
+		buf_add(&c->text, in->text, in->len);
 		if (buf_check(&c->text, e))
 			return e->code;
 		c->ends[c->n++] = c->text.len;
@@ -305,6 +303,7 @@ static int run_translation(struct translate *t, struct conf *c, struct err *e)
 	if (lines_open(&in, path, e))
 		return e->code;
 	in.repair = c->repair;
+	in.drops_mark = true;
 	if (c->output && outfile_open(&file, c->output, e)) {
 		lines_close(&in);
 		return e->code;

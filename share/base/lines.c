@@ -305,6 +305,12 @@ int lines_next(struct lines *l, struct err *e)
 	if (n && line[n - 1] == '\r')
 		n--;
 	line[n] = 0;
+	if (l->drops_mark && l->number == 1) {
+		const size_t mark = utf8_mark_bytes(line, n);
+
+		line += mark;
+		n -= mark;
+	}
 	l->text = line;
 	l->len = n;
 	return check_utf8(l, e);

@@ -104,6 +104,12 @@ same "the lines before it are scored" "$(wc -l <out | tr -d ' ')" 1
 says "too many files" 64 'does not take the argument' "$wb" score -m marian a b c
 says "standard input twice" 64 'cannot read 2 texts' "$wb" score -m marian - -
 
+{ printf '\357\273\277'; cat marian.src; } >mark.src
+{ printf '\357\273\277'; cat marian.tgt; } >mark.tgt
+"$wb" score -m marian marian.src marian.tgt >want
+says "byte order marks" 0 '' "$wb" score -m marian mark.src mark.tgt
+equal "are no text" out want
+
 # ---- n-best lists ----
 "$wb" translate -m marian -b 4 --n-best 4 --one-a-line --scores -q marian.src >list
 awk -F '\t' '{ print $1 - 1 " ||| " $3 " ||| F0= " $2 " ||| " $2 }' list >moses
@@ -117,7 +123,7 @@ awk -F '\t' '{ print $1 }' list | paste - want | awk '!($1 in best) || $2 > best
 says "--rerank" 0 '' "$wb" score -m marian --n-best-list moses --rerank marian.src
 equal "the best of each list" out best
 sed '/^[02] |||/d' moses >some
-says "lines without candidates" 0 '' "$wb" score -m marian --n-best-list some --rerank marian.src
+says "lines without candidates" 0 'no candidate for 2 source lines, the first is line 1: ' "$wb" score -m marian --n-best-list some --rerank marian.src
 sed '1s/.*//;3s/.*//' best >want
 equal "keep an empty line" out want
 says "a length weight" 0 '' "$wb" score -m marian --n-best-list moses --rerank --length-weight 1000 marian.src

@@ -155,7 +155,7 @@ same "requests one after the other" "$(printf "$pipelined" | "$top/tests/raw_cli
 post="POST /translate HTTP/1.1\r\n${h}Content-Type: application/x-www-form-urlencoded\r\nContent-Length: $n\r\n"
 same "two texts one after the other" "$(printf "$post\r\n$body${post}Connection: close\r\n\r\n$body" | timeout 30 "$top/tests/raw_client" "$port" | tr -d '\r' | grep -o 'HTTP/1.1 [0-9]*' | tr '\n' ' ')" 'HTTP/1.1 200 HTTP/1.1 200 '
 yes 'the dog runs and' | head -n 600 | tr '\n' ' ' >"$tmp/endless"
-says "a sentence that is too long" 0 '^400 .*longer than the model can read' ask /translate --data-urlencode q@"$tmp/endless" -d source=en -d target=de
+says "a sentence that is too long" 0 '^400 .*a sentence of the text is too long' ask /translate --data-urlencode q@"$tmp/endless" -d source=en -d target=de
 same "HTTP/1.0" "$(raw 'GET /health HTTP/1.0\r\n\r\n')" 'HTTP/1.1 200 OK'
 head -c 1100000 /dev/zero | tr '\0' a >"$tmp/large"
 says "a body that is too large" 0 '^413 ' ask /translate --data-binary @"$tmp/large"

@@ -242,6 +242,54 @@ TEST(server_queue_takes_turns)
 	queue_free(q);
 }
 
+/* Short texts come before long ones that were there first, but a long one that waits comes, too. */
+TEST(server_queue_short_texts_first)
+{
+	struct err e = { 0 };
+	struct translation_queue *q = queue_new(1000000, &e);
+	struct queue_flight f = { .n = 0 };
+	struct translation_job *jobs[4];
+	const struct job_kind kind = { .n_best = 1 };
+	char *text = mem_alloc(18001, 1, &e);
+	struct buf line = { 0 };
+
+	memset(text, 'a', 18000);
+	for (uint64_t i = 0; i < 3; i++) {
+		jobs[i] = queue_job_new(&kind, i + 1, &e);
+		jobs[i]->deadline = 100;
+		check_int(queue_job_add(jobs[i], text, 18000, &e), 0);
+		check_int(queue_submit(q, jobs[i], 0, &e), 0);
+	}
+	/* two long ones fill the decoder, one leaves room */
+	check(queue_send(q, &f, 0, &line));
+	jobs[3] = new_job(9, 1, 1);
+	check_int(queue_submit(q, jobs[3], 1, &e), 0);
+	check(queue_send(q, &f, 1, &line) && f.texts[1].job == jobs[3]);
+	check_int(answer_text(q, &f, 1, &e), 0);
+	check(queue_send(q, &f, 1, &line) && !queue_send(q, &f, 1, &line));
+	check_int(answer_text(q, &f, 0, &e), 0);
+	/* new short texts all the time: after 18 s the long one comes first */
+	for (int i = 0; i < 2; i++) {
+		struct translation_job *word = new_job((uint64_t)(10 + i), 1, 1);
+		const double now = i ? 19 : 2;
+
+		check_int(queue_submit(q, word, now, &e), 0);
+		check(queue_send(q, &f, now, &line));
+		check_int(f.texts[f.n - 1].job == jobs[2], i);
+		answer_all(q, &f, &e);
+		if (i) {
+			check(queue_send(q, &f, now, &line));
+			answer_all(q, &f, &e);
+		}
+		queue_leave(q, word);
+	}
+	for (size_t i = 0; i < ARRAY_LEN(jobs); i++)
+		queue_leave(q, jobs[i]);
+	buf_free(&line);
+	free(text);
+	queue_free(q);
+}
+
 TEST(server_queue_limits)
 {
 	struct err e = { 0 };
