@@ -8,5 +8,5 @@ test_sources += \
 	%D%/t_preflight.c %D%/t_probe.c %D%/t_remote.c %D%/t_run.c %D%/t_tune.c
 dist_check_SCRIPTS += %D%/plan.sh %D%/hosts_fake.sh %D%/diverged.sh %D%/launch.sh %D%/elastic.sh %D%/signals.sh %D%/stops.sh %D%/watch_ssh.sh %D%/identity.sh
 EXTRA_DIST += %D%/live_runs.sh
-TESTS += %D%/diverged.sh %D%/plan.sh %D%/hosts_fake.sh %D%/signals.sh %D%/watch_ssh.sh %D%/identity.sh
-long_tests += %D%/launch.sh %D%/stops.sh %D%/elastic.sh
+TESTS += %D%/diverged.sh %D%/plan.sh %D%/hosts_fake.sh %D%/signals.sh %D%/identity.sh
+long_tests += %D%/launch.sh %D%/stops.sh %D%/elastic.sh %D%/watch_ssh.sh

@@ -157,6 +157,7 @@ pass "a storm of sizes"
 pid=$(pgrep -f -n "werkbank watch -C $here/w")
 keys C-z
 until_gone "BLEU, dev"
+waiting "the shell does not have the terminal" shell_has_terminal
 keys "fg" Enter
 waiting "after fg it shows something else" is_as_dumped
 kill -STOP "$pid"
@@ -168,6 +169,7 @@ keys "fg" C-j
 waiting "after SIGSTOP and SIGCONT it shows something else" is_as_dumped
 keys C-z
 until_gone "BLEU, dev"
+waiting "the shell does not have the terminal" shell_has_terminal
 $tmux resize-window -x 90 -y 30
 keys "fg" Enter
 until_shown "BLEU, dev"
@@ -221,6 +223,7 @@ keys Escape
 until_gone "Esc back"
 keys q
 until_gone "differing"
+waiting "the shell does not have the terminal" shell_has_terminal
 keys 'echo gone-$?' Enter
 until_shown "gone-0"
 pass "the clipboard"
