@@ -272,6 +272,8 @@ static size_t group_limit(const struct queue_text *x)
 /* May the decoder get this text beside those that it has? */
 static bool has_flight_room(const struct queue_flight *f, const struct queue_text *x)
 {
+	const size_t chars = x->n_chars > QUEUE_SHORT_CHARS ? QUEUE_FLIGHT_CHARS - QUEUE_SHORT_CHARS
+							    : QUEUE_FLIGHT_CHARS;
 	size_t most = group_limit(x);
 
 	/* texts that may have ended a decoder are sent among themselves */
@@ -282,7 +284,7 @@ static bool has_flight_room(const struct queue_flight *f, const struct queue_tex
 			return false;
 		most = MIN(most, group_limit(other));
 	}
-	return !f->n || (f->n < most && f->n_chars + flight_chars(x) <= QUEUE_FLIGHT_CHARS);
+	return !f->n || (f->n < most && f->n_chars + flight_chars(x) <= chars);
 }
 
 static void write_flight_text(const struct flight_text *t, struct buf *out)
