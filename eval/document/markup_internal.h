@@ -29,6 +29,9 @@ struct markup_tag {
 	bool is_end, is_empty, has_name;
 };
 
+/* The name of a tag without its prefix (x:source): its bytes in *n. */
+const char *markup_local_name(const struct markup_tag *tag, size_t *n);
+
 /* The tag, comment, declaration or processing instruction at text, which begins with <. false: it is none. */
 bool markup_read_tag(const char *text, size_t n, struct markup_tag *tag);
 /* The value of an attribute of a tag; NULL: none. */

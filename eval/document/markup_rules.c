@@ -140,14 +140,26 @@ const char *markup_tag_value(const char *tag, size_t n, const char *name, size_t
 	return NULL;
 }
 
-/* translate="no", or class="notranslate" of machine translation on the web. */
-static bool is_untranslated(const char *bytes, const struct markup_tag *tag)
+const char *markup_local_name(const struct markup_tag *tag, size_t *n)
+{
+	const char *colon = memchr(tag->name, ':', tag->n_name);
+
+	*n = tag->n_name - (colon ? (size_t)(colon + 1 - tag->name) : 0);
+	return colon ? colon + 1 : tag->name;
+}
+
+/* translate="no", class="notranslate" of machine translation on the web, or mtype="protected" of XLIFF. */
+static bool is_untranslated(enum markup_kind kind, const char *bytes, const struct markup_tag *tag)
 {
 	size_t n;
 	const char *value = markup_tag_value(bytes, tag->n, "translate", &n);
 
 	if (value && n == 2 && !strncasecmp(value, "no", 2))
 		return true;
+	if (kind == MARKUP_XML) {
+		value = markup_tag_value(bytes, tag->n, "mtype", &n);
+		return value && n == 9 && !memcmp(value, "protected", 9);
+	}
 	value = markup_tag_value(bytes, tag->n, "class", &n);
 	return value && memmem(value, n, "notranslate", 11);
 }
@@ -165,16 +177,20 @@ enum markup_role markup_role_of(enum markup_kind kind, const char *bytes,
 		      { r->begin, ROLE_BEGIN },
 		      { r->finish, ROLE_FINISH } };
 
+	const char *name = tag->name;
+	size_t n = tag->n_name;
+
 	if (!tag->has_name)
 		return ROLE_EMPTY;
+	if (kind == MARKUP_XML)
+		name = markup_local_name(tag, &n);
 	for (size_t i = 0; i < ARRAY_LEN(lists); i++)
-		if (lists[i].list &&
-		    markup_has_name(lists[i].list, tag->name, tag->n_name, r->folds_case))
+		if (lists[i].list && markup_has_name(lists[i].list, name, n, r->folds_case))
 			return tag->is_empty && lists[i].role != ROLE_BREAK ? ROLE_EMPTY
 									    : lists[i].role;
 	if (tag->is_empty)
 		return ROLE_EMPTY;
-	return !tag->is_end && is_untranslated(bytes, tag) ? ROLE_OPAQUE : ROLE_PAIR;
+	return !tag->is_end && is_untranslated(kind, bytes, tag) ? ROLE_OPAQUE : ROLE_PAIR;
 }
 
 static bool is_same_name(const struct markup_tag *a, const struct markup_tag *b, bool folds_case)

@@ -99,6 +99,24 @@ static int open_document(struct docfile *d, const struct engine *g,
 	return rc;
 }
 
+/* Says what was left alone, and when nothing was translated. */
+static void tell_units(const struct docfile *d)
+{
+	const size_t n = d->n_units ? d->n_units : d->n;
+	size_t n_translated = 0;
+
+	for (size_t i = 0; i < d->n; i++)
+		n_translated += d->segments[i].translation.len > 0;
+	if (d->remark)
+		fprintf(stderr, "werkbank: warning: %s: %s\n", d->path, d->remark);
+	if (n_translated)
+		return;
+	fprintf(stderr,
+		"werkbank: warning: %s: 0 of %zu units were translated: they have a "
+		"translation, are marked to stay, or have no words\n",
+		d->path, n);
+}
+
 int document_translate(struct passages *p, const struct engine *g,
 		       const struct decode_options *options, struct terms *terms,
 		       const struct docfile_format *format, const char *path, FILE *out,
@@ -121,6 +139,8 @@ int document_translate(struct passages *p, const struct engine *g,
 			(long long)n_cut);
 	if (!rc)
 		rc = docfile_write(&d, out, e);
+	if (!rc && !g->conf->quiet)
+		tell_units(&d);
 	docfile_close(&d);
 	return rc;
 }
