@@ -104,6 +104,15 @@ static int add_markup_item(struct markup_reader *r, size_t n, bool breaks, struc
 	return 0;
 }
 
+/* An item that a reader sees. */
+static int add_solid_item(struct markup_reader *r, size_t n, struct err *e)
+{
+	if (add_markup_item(r, n, false, e))
+		return e->code;
+	r->m->nodes[r->m->n - 1].is_solid = true;
+	return 0;
+}
+
 /* A start tag: the pair is one when its end comes. */
 static int open_node(struct markup_reader *r, size_t n, const struct open_pair *name, struct err *e)
 {
@@ -182,6 +191,8 @@ static int read_tag_node(struct markup_reader *r, const struct markup_tag *tag, 
 	case ROLE_FINISH:
 		return close_pair(r, n, &number, e);
 	default:
+		if (markup_is_solid(r->m->kind, role, tag))
+			return add_solid_item(r, n, e);
 		return add_markup_item(r, n, role == ROLE_BREAK, e);
 	}
 }
@@ -293,6 +304,8 @@ static int read_markdown(struct markup_reader *r, bool *is_read, struct err *e)
 	*is_read = true;
 	switch (mark.role) {
 	case MARKDOWN_ITEM:
+		return add_solid_item(r, mark.n, e);
+	case MARKDOWN_NOTE:
 		return add_markup_item(r, mark.n, false, e);
 	case MARKDOWN_OPEN:
 		return open_node(r, mark.n, &name, e);
@@ -344,7 +357,7 @@ static int read_markup_next(struct markup_reader *r, struct err *e)
 	if (strchr("hfw", c) &&
 	    (r->at == r->m->source.bytes || !isalnum((unsigned char)r->at[-1])) &&
 	    (n = markup_url(r->at, left)))
-		return add_markup_item(r, n, false, e);
+		return add_solid_item(r, n, e);
 	if (r->m->kind == MARKUP_NONE)
 		return read_plain(r, e);
 	if (r->m->kind == MARKUP_MARKDOWN && (read_markdown(r, &is_read, e) || is_read))
@@ -355,6 +368,8 @@ static int read_markup_next(struct markup_reader *r, struct err *e)
 		return read_amp(r, e);
 	if (r->m->kind == MARKUP_MESSAGE && (c == '%' || c == '{') &&
 	    (n = markup_placeholder(r->at, left)))
+		return add_solid_item(r, n, e);
+	if (r->m->kind == MARKUP_CUES && (n = markup_cue_tag(r->at, left)))
 		return add_markup_item(r, n, false, e);
 	return read_plain(r, e);
 }

@@ -248,17 +248,63 @@ static size_t format_bytes(const char *text, size_t n)
 	return i < n && strchr("diouxXeEfFgGcsSp@", text[i]) ? i + 1 : 0;
 }
 
-size_t markup_placeholder(const char *text, size_t n)
+static size_t one_placeholder(const char *text, size_t n)
 {
 	size_t i = 1;
 
 	if (*text == '%')
-		return format_bytes(text, n);
+		return n > 1 && text[1] == '%' ? 2 : format_bytes(text, n);
 	if (*text != '{')
 		return 0;
 	while (i < n && i < 64 && (is_name_byte(text[i]) || strchr("[]!", text[i])))
 		i++;
 	return i < n && text[i] == '}' ? i + 1 : 0;
+}
+
+size_t markup_placeholder(const char *text, size_t n)
+{
+	size_t i = one_placeholder(text, n), k = i, more;
+
+	while (i && k < n && k < i + 8) {
+		more = strchr("%{", text[k]) ? one_placeholder(text + k, n - k) : 0;
+		if (more)
+			i = k = k + more;
+		else if (ispunct((unsigned char)text[k]) && !strchr("<&", text[k]))
+			k++;
+		else
+			break;
+	}
+	return i;
+}
+
+bool markup_is_solid(enum markup_kind kind, enum markup_role role, const struct markup_tag *tag)
+{
+	size_t n;
+	const char *name = tag->name;
+
+	if (!tag->has_name)
+		return false;
+	if (kind == MARKUP_XML) {
+		name = markup_local_name(tag, &n);
+		return markup_has_name("x ph mrk ", name, n, false);
+	}
+	return role == ROLE_OPAQUE &&
+	       !markup_has_name("script style text:note office:annotation draw:frame "
+				"draw:custom-shape text:ruby-text ",
+				name, tag->n_name, true);
+}
+
+size_t markup_cue_tag(const char *text, size_t n)
+{
+	const char *stop = NULL;
+
+	if (n > 2 && *text == '<' && isdigit((unsigned char)text[1]))
+		stop = memchr(text, '>', n < 20 ? n : 20);
+	else if (n > 2 && *text == '{' && text[1] == '\\')
+		stop = memchr(text, '}', n);
+	else if (n > 2 && (!memcmp(text, "\xe2\x99\xaa", 3) || !memcmp(text, "\xe2\x99\xab", 3)))
+		return 3;
+	return stop ? (size_t)(stop + 1 - text) : 0;
 }
 
 size_t markup_url(const char *text, size_t n)
