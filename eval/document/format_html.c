@@ -58,6 +58,9 @@ static int find_html(struct docfile *d, size_t part, struct err *e)
 			break;
 		i = (size_t)(at - p->bytes);
 		if (!markup_read_tag(at, p->n - i, &tag)) {
+			if (markup_is_unfinished(at, p->n - i)) /* as a browser reads it */
+				return docfile_add_segment(d, part, s.from, i, MARKUP_HTML, NULL,
+							   e);
 			i++;
 			continue;
 		}

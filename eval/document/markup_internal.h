@@ -34,6 +34,8 @@ const char *markup_local_name(const struct markup_tag *tag, size_t *n);
 
 /* The tag, comment, declaration or processing instruction at text, which begins with <. false: it is none. */
 bool markup_read_tag(const char *text, size_t n, struct markup_tag *tag);
+/* Does a tag or a comment begin at text, that lasts to the end of the text without its own end? */
+bool markup_is_unfinished(const char *text, size_t n);
 /* The value of an attribute of a tag; NULL: none. */
 const char *markup_tag_value(const char *tag, size_t n, const char *name, size_t *n_value);
 enum markup_role markup_role_of(enum markup_kind kind, const char *bytes,

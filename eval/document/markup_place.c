@@ -50,6 +50,19 @@ static bool is_blank_range(const char *text, size_t n)
 	return true;
 }
 
+/* Does a word begin or end with this byte of a text: a letter or a digit? */
+static bool is_word_part(const char *text, size_t n, size_t at, bool is_end)
+{
+	uint32_t c = 0;
+
+	while (is_end && at && ((unsigned char)text[at] & 0xc0) == 0x80)
+		at--;
+	if ((unsigned char)text[at] < 0x80)
+		return isalnum((unsigned char)text[at]);
+	(void)utf8_decode(text + at, n - at, &c);
+	return c > 0xbf && (c & ~0x7fU) != 0x2000 && (c & ~0x3fU) != 0x3000 && c < 0xff00;
+}
+
 /* The innermost pair of a source word; of several the deepest. */
 static int32_t pair_of_source(const struct markup *m, size_t from, size_t end)
 {
@@ -351,6 +364,24 @@ static size_t find_gap(const struct placing *p, const struct markup_node *x, siz
 	return gap;
 }
 
+/* Marks around nothing are text in Markdown: a pair without words gets the nearest word that is free. */
+static void take_nearest_word(struct placing *p, struct node_place *c, size_t lo, size_t hi)
+{
+	const size_t gap = c->lo;
+
+	for (size_t k = 0; k < 2; k++) {
+		const size_t i = gap - k;
+
+		if (gap < lo + k || i >= hi || p->words[i].taken >= 0 ||
+		    !is_word_part(p->t->text, p->t->n, p->words[i].at, false))
+			continue;
+		p->words[i].taken = c->node;
+		c->lo = i;
+		c->hi = i + 1;
+		return;
+	}
+}
+
 static void place_children(struct placing *p, int32_t node, size_t lo, size_t hi)
 {
 	size_t n;
@@ -367,6 +398,8 @@ static void place_children(struct placing *p, int32_t node, size_t lo, size_t hi
 			sort_by_source(p, lo, hi);
 		is_sorted = true;
 		c[i].lo = c[i].hi = find_gap(p, &p->m->nodes[c[i].node], lo, hi);
+		if (p->m->kind == MARKUP_MARKDOWN && p->m->nodes[c[i].node].is_pair)
+			take_nearest_word(p, &c[i], lo, hi);
 	}
 	for (size_t i = 0; i < n; i++)
 		if (p->m->nodes[c[i].node].is_pair)
@@ -412,19 +445,6 @@ static void write_open(struct placing *p, const struct markup_node *x)
 	} else {
 		buf_add(p->out, x->open.bytes, x->open.n);
 	}
-}
-
-/* Does a word begin or end with this byte of a text: a letter or a digit? */
-static bool is_word_part(const char *text, size_t n, size_t at, bool is_end)
-{
-	uint32_t c = 0;
-
-	while (is_end && at && ((unsigned char)text[at] & 0xc0) == 0x80)
-		at--;
-	if ((unsigned char)text[at] < 0x80)
-		return isalnum((unsigned char)text[at]);
-	(void)utf8_decode(text + at, n - at, &c);
-	return c > 0xbf && (c & ~0x7fU) != 0x2000 && (c & ~0x3fU) != 0x3000 && c < 0xff00;
 }
 
 /* Is this word the translation of the word that has the byte of the source? */
@@ -522,6 +542,11 @@ static void write_node(struct placing *p, const struct node_place *c, bool is_la
 {
 	const struct markup_node *x = &p->m->nodes[c->node];
 
+	if (p->m->kind == MARKUP_MARKDOWN && x->is_pair && c->hi == c->lo &&
+	    strchr("*_~", *x->open.bytes)) { /* emphasis of nothing: only what is in it */
+		write_children(p, c->node, c->lo, c->hi);
+		return;
+	}
 	if (!x->is_pair) {
 		write_markup_item(p, x, c->lo > 0 && c->lo < p->n_words);
 		return;

@@ -54,8 +54,8 @@ static size_t bytes_up_to(const char *text, size_t n, size_t from, const char *l
 	return found ? (size_t)(found - text) + strlen(last) : 0;
 }
 
-/* Bytes of a tag whose name ends at i: its > stands outside of quotation marks. 0: it never ends. */
-static size_t tag_bytes(const char *text, size_t n, size_t i)
+/* Bytes of a tag whose name ends at i: its > stands outside of quotation marks. 0: it never ends; n + 1: the text ends in it. */
+static size_t find_tag_end(const char *text, size_t n, size_t i)
 {
 	char quote = 0;
 
@@ -68,7 +68,23 @@ static size_t tag_bytes(const char *text, size_t n, size_t i)
 			return i + 1;
 		else if (!quote && text[i] == '<')
 			return 0;
-	return 0;
+	return n + 1;
+}
+
+static size_t tag_bytes(const char *text, size_t n, size_t i)
+{
+	const size_t bytes = find_tag_end(text, n, i);
+
+	return bytes > n ? 0 : bytes;
+}
+
+bool markup_is_unfinished(const char *text, size_t n)
+{
+	const size_t i = 1 + (n > 1 && strchr("/!", text[1]) && text[1]);
+
+	if (n >= 4 && !memcmp(text, "<!--", 4))
+		return !bytes_up_to(text, n, 4, "-->");
+	return i < n && isalpha((unsigned char)text[i]) && find_tag_end(text, n, i) > n;
 }
 
 bool markup_read_tag(const char *text, size_t n, struct markup_tag *tag)
