@@ -8,7 +8,6 @@
 
 #include "data/bilingual/xml_reader.h"
 #include "eval/document/docfile_zip.h"
-#include "share/base/file.h"
 #include "share/base/mem.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
@@ -230,19 +229,6 @@ int docfile_open_bytes(struct docfile *d, const char *path, const char *bytes, s
 	e->code = 0;
 	buf_add(&d->file, bytes, n);
 	if (buf_check(&d->file, e) || open_parts(d, e))
-		return e->code;
-	return find_segments(d, e);
-}
-
-int docfile_open(struct docfile *d, const char *path, const struct docfile_format *format,
-		 const struct protect *symbols, const struct docfile_languages *languages,
-		 struct err *e)
-{
-	*d = (struct docfile){
-		.format = format, .path = path, .symbols = symbols, .languages = *languages
-	};
-	e->code = 0;
-	if (file_read_all(path, DOCFILE_MAX_BYTES, &d->file, e) || open_parts(d, e))
 		return e->code;
 	return find_segments(d, e);
 }

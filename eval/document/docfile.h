@@ -2,7 +2,7 @@
  * docfile.h - documents of several formats: what is to be translated in them, and the same document with translations
  *
  *	struct docfile d;
- *	docfile_open(&d, path, kind, &languages, e);	finds the segments of all parts
+ *	docfile_open_bytes(&d, path, bytes, n, kind, NULL, &languages, e);	finds the segments of all parts
  *	d.segments[i].markup.text …			translate; put the result into d.segments[i].translation
  *	docfile_write(&d, stream, e);
  *	docfile_close(&d);				also after a failure
@@ -85,11 +85,7 @@ extern const struct docfile_format docfile_txt, docfile_html, docfile_markdown, 
 const struct docfile_format *docfile_find_format(const char *name);
 const struct docfile_format *docfile_format_of(const char *path);
 
-/* ERR_DATA: damaged, hostile, too large, or no UTF-8. Borrows path, symbols and languages. */
-int docfile_open(struct docfile *d, const char *path, const struct docfile_format *format,
-		 const struct protect *symbols, const struct docfile_languages *languages,
-		 struct err *e);
-/* The same from n bytes, which are copied. */
+/* Opens n bytes, which are copied. ERR_DATA: damaged, hostile, too large, or no UTF-8. Borrows path, symbols and languages. */
 int docfile_open_bytes(struct docfile *d, const char *path, const char *bytes, size_t n,
 		       const struct docfile_format *format, const struct protect *symbols,
 		       const struct docfile_languages *languages, struct err *e);
