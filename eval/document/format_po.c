@@ -155,7 +155,7 @@ static int add_po_message(struct po_scan *s, const char *id, size_t n, struct er
 }
 
 /* The header declares the encoding. */
-static void read_po_header(struct po_scan *s)
+static void note_po_encoding(struct po_scan *s)
 {
 	const char *at = strstr(buf_text(&s->str), "charset=");
 
@@ -172,7 +172,7 @@ static int end_po_message(struct po_scan *s, struct err *e)
 		return 0;
 	s->has_str = false;
 	if (!id->len && s->str.len)
-		read_po_header(s);
+		note_po_encoding(s);
 	s->d->n_units += id->len > 0;
 	if (!id->len || s->str.len || memchr(id->data, 0, id->len))
 		return 0;

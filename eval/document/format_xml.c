@@ -82,7 +82,7 @@ static bool has_value(const struct xml_scan *s, const char *name, const char *va
 	return found && n == strlen(value) && !strncasecmp(found, value, n);
 }
 
-static bool is_blank_text(const char *text, size_t n)
+static bool is_xml_space(const char *text, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		if (!isspace((unsigned char)text[i]))
@@ -117,7 +117,7 @@ static bool is_blank_element(const char *bytes, const struct xml_element *x)
 			if (!markup_has_name("mrk g ", local, n, false))
 				return false;
 		} else if (is_cdata(at, &tag) &&
-			   !is_blank_text(at + CDATA_BEGIN, tag.n - CDATA_BEGIN - CDATA_END)) {
+			   !is_xml_space(at + CDATA_BEGIN, tag.n - CDATA_BEGIN - CDATA_END)) {
 			return false;
 		}
 		i += tag.n;
@@ -238,8 +238,9 @@ static bool has_other_languages(struct docfile *d, const struct xml_scan *s, str
 }
 
 /* Adds a unit. Its target has the prefix of its source. */
-static int add_unit(struct docfile *d, size_t part, const struct xml_element *source,
-		    const struct xml_element *cut, const struct xml_element *target, struct err *e)
+static int add_xliff_unit(struct docfile *d, size_t part, const struct xml_element *source,
+			  const struct xml_element *cut, const struct xml_element *target,
+			  struct err *e)
 {
 	const struct xml_element *text = cut->exists ? cut : source;
 	const char *name = d->parts[part].bytes + text->from + 1;
@@ -276,7 +277,7 @@ static int find_xliff(struct docfile *d, size_t part, struct err *e)
 		} else if (is_unit && is_xml_tag(&s, "trans-unit segment ", true)) {
 			is_unit = false;
 			d->n_units++;
-			if (s.at >= kept_to && add_unit(d, part, &source, &cut, &target, e))
+			if (s.at >= kept_to && add_xliff_unit(d, part, &source, &cut, &target, e))
 				return e->code;
 		} else if (is_unit &&
 			   is_xml_tag(&s, "source target seg-source alt-trans note matches ",

@@ -55,7 +55,7 @@ struct markup_node {
 	bool is_pair;
 	bool by_length; /* item: at the same share of the length, instead of by alignment */
 	bool breaks;	/* item: separates words, as <br/> */
-	bool is_solid; /* item: a reader sees it, as a placeholder, an address, code: no word joins it */
+	bool is_solid;	/* item: a reader sees it (a placeholder, code): no word joins it */
 	bool blank_before, blank_after;	 /* item: white space touches it */
 	struct markup_bytes open, close; /* close: of a pair */
 	size_t at, end;			 /* bytes of the plain text before it, and up to its end */

@@ -486,7 +486,7 @@ static bool stands_apart(const struct placing *p, const struct markup_node *x)
 }
 
 /* An item between runs, where blanks stand in the text of runs only. */
-static void write_field(struct placing *p, const struct markup_node *x)
+static void write_run_item(struct placing *p, const struct markup_node *x)
 {
 	const size_t i = p->last_word, next = i < p->n_words ? p->words[i].at : p->t->n;
 	const bool has_blank = x->at && p->m->text.data[x->at - 1] == ' ';
@@ -515,7 +515,7 @@ static void write_markup_item(struct placing *p, const struct markup_node *x, bo
 	const bool is_apart = stands_apart(p, x);
 
 	if (p->m->kind == MARKUP_RUNS) {
-		write_field(p, x);
+		write_run_item(p, x);
 		note_item(p, x);
 		return;
 	}
@@ -630,6 +630,7 @@ int markup_write(const struct markup *m, const struct markup_target *t, struct b
 		write_pending(&p);
 		place_children(&p, -1, 0, p.n_words);
 		write_children(&p, -1, 0, p.n_words);
+		p.wants_blank = false; /* no word comes */
 		if (m->kind != MARKUP_RUNS || p.pending_end > p.pending)
 			write_pending(&p);
 		rc = buf_check(out, e);

@@ -138,10 +138,13 @@ static void tell_units(const struct docfile *d)
 		fprintf(stderr, "werkbank: warning: %s: %s\n", d->path, d->remark);
 	if (n_translated)
 		return;
-	fprintf(stderr,
-		"werkbank: warning: %s: 0 of %zu units were translated: they have a "
-		"translation, are marked to stay, or have no words\n",
-		d->path, n);
+	if (!n)
+		fprintf(stderr, "werkbank: warning: %s: has no text to translate\n", d->path);
+	else
+		fprintf(stderr,
+			"werkbank: warning: %s: 0 of %zu units were translated: they have a "
+			"translation, are marked to stay, or have no words\n",
+			d->path, n);
 }
 
 int document_translate(struct passages *p, const struct engine *g,
