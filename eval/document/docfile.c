@@ -318,15 +318,34 @@ static int put_translation(const struct docfile *d, const struct segment *s, str
 	return rc;
 }
 
+/* Has a segment, or another line of its message, a translation? i: its index, the first one of the message. */
+static bool is_message_translated(const struct docfile *d, size_t i)
+{
+	const struct segment *first = &d->segments[i];
+
+	for (; i < d->n && d->segments[i].part == first->part && d->segments[i].to == first->to;
+	     i++)
+		if (d->segments[i].translation.len)
+			return true;
+	return false;
+}
+
 static int write_part(const struct docfile *d, size_t part, struct buf *out, struct err *e)
 {
 	const struct docfile_part *p = &d->parts[part];
 	size_t at = 0;
+	bool is_wanted = false;
 
 	for (size_t i = 0; i < d->n; i++) {
 		const struct segment *s = &d->segments[i];
 
-		if (s->part != part || (!s->translation.len && !s->is_line))
+		if (s->part != part)
+			continue;
+		if (!s->is_line)
+			is_wanted = s->translation.len > 0;
+		else if (!i || s[-1].to != s->to)
+			is_wanted = is_message_translated(d, i);
+		if (!is_wanted)
 			continue;
 		buf_add(out, p->bytes + at, s->from - at);
 		buf_add_str(out, s->before);

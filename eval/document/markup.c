@@ -216,7 +216,7 @@ static size_t cue_break_bytes(const char *text, size_t n)
 		}
 		i = stop;
 	}
-	return end ? end : (size_t)1 + (*text == '\r' && n > 1);
+	return end ? end : (size_t)1 + (*text == '\r' && n > 1 && text[1] == '\n');
 }
 
 /*
