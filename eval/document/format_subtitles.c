@@ -82,9 +82,9 @@ static bool begins_speech(const char *line, size_t n, size_t *n_mark)
 		*n_mark = i + 3;
 		return true;
 	}
-	dash = n - i > 2 && !memcmp(line + i, "\xe2\x80", 2) && strchr("\x93\x94", line[i + 2]) ? 3
-	       : n - i > 1 && line[i] == '-'							? 1
-												: 0;
+	dash = n - i > 1 && line[i] == '-';
+	if (n - i > 2 && !memcmp(line + i, "\xe2\x80", 2) && strchr("\x93\x94", line[i + 2]))
+		dash = 3;
 	if (!dash || n - i <= dash ||
 	    (line[i + dash] != ' ' && (dash == 3 || !isalpha((unsigned char)line[i + 1]))))
 		return false;

@@ -141,10 +141,11 @@ static void tell_units(const struct docfile *d)
 	if (!n)
 		fprintf(stderr, "werkbank: warning: %s: has no text to translate\n", d->path);
 	else
-		fprintf(stderr,
-			"werkbank: warning: %s: 0 of %zu units were translated: they have a "
-			"translation, are marked to stay, or have no words\n",
-			d->path, n);
+		fprintf(stderr, "werkbank: warning: %s: 0 of %zu units were translated%s\n",
+			d->path, n,
+			d->remark ? ""
+				  : ": they have a translation, are marked to stay, or have no "
+				    "words");
 }
 
 int document_translate(struct passages *p, const struct engine *g,
