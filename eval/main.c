@@ -22,6 +22,10 @@
 
 static int translate_command(struct conf *c, struct err *e)
 {
+	if (c->serve && c->document)
+		return err_set(e, ERR_USAGE,
+			       "--serve answers requests, which hold lines: leave out --document, "
+			       "or translate the document without --serve");
 	return c->serve ? serve_run(c, e) : translate_run(c, e);
 }
 

@@ -8,7 +8,6 @@
 
 #include "data/bilingual/xml_reader.h"
 #include "eval/document/docfile_zip.h"
-#include "share/base/file.h"
 #include "share/base/mem.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
@@ -85,6 +84,71 @@ static int check_xml(const char *path, const char *bytes, size_t n, struct err *
 	return got;
 }
 
+/* ---- encodings ---- */
+
+void docfile_note_encoding(struct docfile *d, const char *name, size_t n)
+{
+	static const char *const same[] = { "utf-8", "utf8",
+					    "charset" }; /* CHARSET: of a template */
+
+	for (size_t i = 0; i < ARRAY_LEN(same); i++)
+		if (n == strlen(same[i]) && !strncasecmp(name, same[i], n))
+			return;
+	if (n && !d->encoding[0])
+		snprintf(d->encoding, sizeof(d->encoding), "%.*s", (int)MIN(n, (size_t)23), name);
+}
+
+/* The encoding in the declaration of XML, or in <meta charset=…>. */
+static void read_encoding(struct docfile *d, const struct docfile_part *p)
+{
+	const bool is_declared = p->n > 5 && !memcmp(p->bytes, "<?xml", 5);
+	const char *end = is_declared ? memchr(p->bytes, '>', p->n) : NULL;
+	const char *at = end ? memmem(p->bytes, (size_t)(end - p->bytes), "encoding", 8) : NULL;
+
+	if (!at && !d->format->is_xml) {
+		end = p->bytes + MIN(p->n, (size_t)4096);
+		for (at = p->bytes; (at = memmem(at, (size_t)(end - at), "<meta", 5)) != NULL;
+		     at += 5) {
+			const char *stop = memchr(at, '>', (size_t)(end - at)),
+				   *found = stop ? memmem(at, (size_t)(stop - at), "charset", 7)
+						 : NULL;
+
+			if (found) {
+				at = found;
+				break;
+			}
+		}
+	}
+	if (!at)
+		return;
+	at += strspn(at, "acdeghinorst"); /* encoding, charset */
+	at += strspn(at, "= \"'");
+	docfile_note_encoding(d, at, strcspn(at, " \t\n\"';>?/"));
+}
+
+/* Appends a translation; what the encoding of the document may lack as a reference. */
+static int put_encoded(const struct docfile *d, const char *text, size_t n_text, struct buf *out,
+		       struct err *e)
+{
+	for (size_t i = 0, n; i < n_text; i += n) {
+		uint32_t c = (unsigned char)text[i];
+
+		n = c < 0x80 ? 1 : utf8_decode(text + i, n_text - i, &c);
+		if (c < 0x80)
+			buf_add_char(out, text[i]);
+		else if (d->format->has_references)
+			buf_printf(out, "&#%u;", c);
+		else
+			return err_set(
+				e, ERR_DATA,
+				"%s: declares the encoding %s, and the translation has other "
+				"letters than ASCII: convert it to UTF-8 first, for example "
+				"with msgconv -t UTF-8",
+				d->path, d->encoding);
+	}
+	return 0;
+}
+
 /* ---- opening ---- */
 
 /* Is the name of a member in "word/document.xml word/header* "? */
@@ -147,6 +211,8 @@ static int find_segments(struct docfile *d, struct err *e)
 				d->path, p->name ? p->name : "", p->name ? " " : "");
 		if (d->format->is_xml && check_xml(d->path, p->bytes, p->n, e))
 			return e->code;
+		if (d->format->has_references)
+			read_encoding(d, p);
 		if (d->format->find(d, i, e))
 			return e->code;
 	}
@@ -167,25 +233,13 @@ int docfile_open_bytes(struct docfile *d, const char *path, const char *bytes, s
 	return find_segments(d, e);
 }
 
-int docfile_open(struct docfile *d, const char *path, const struct docfile_format *format,
-		 const struct protect *symbols, const struct docfile_languages *languages,
-		 struct err *e)
-{
-	*d = (struct docfile){
-		.format = format, .path = path, .symbols = symbols, .languages = *languages
-	};
-	e->code = 0;
-	if (file_read_all(path, DOCFILE_MAX_BYTES, &d->file, e) || open_parts(d, e))
-		return e->code;
-	return find_segments(d, e);
-}
-
 void docfile_close(struct docfile *d)
 {
 	for (size_t i = 0; i < d->n; i++) {
 		markup_free(&d->segments[i].markup);
 		buf_free(&d->segments[i].translation);
 		free(d->segments[i].text);
+		free(d->segments[i].around);
 	}
 	for (size_t i = 0; i < d->n_parts; i++) {
 		free(d->parts[i].owned);
@@ -193,7 +247,7 @@ void docfile_close(struct docfile *d)
 	}
 	free(d->segments);
 	free(d->parts);
-	free(d->before_target);
+	free(d->remark);
 	buf_free(&d->file);
 	*d = (struct docfile){ 0 };
 }
@@ -202,6 +256,7 @@ int docfile_add_segment(struct docfile *d, size_t part, size_t from, size_t to,
 			enum markup_kind kind, char *text, struct err *e)
 {
 	const char *bytes = d->parts[part].bytes;
+	const size_t n_text = text ? strlen(text) : 0;
 	struct segment *s;
 
 	if (mem_grow(&d->segments, &d->cap, d->n + 1, sizeof(*d->segments), e)) {
@@ -216,8 +271,12 @@ int docfile_add_segment(struct docfile *d, size_t part, size_t from, size_t to,
 	*s = (struct segment){
 		.part = part, .from = from, .to = to, .text = text, .before = "", .after = ""
 	};
-	if (markup_read(&s->markup, kind, d->symbols, text ? text : bytes + from,
-			text ? strlen(text) : to - from, e) ||
+	while (s->lead < n_text && isspace((unsigned char)text[s->lead]))
+		s->lead++;
+	while (s->trail < n_text - s->lead && isspace((unsigned char)text[n_text - s->trail - 1]))
+		s->trail++;
+	if (markup_read(&s->markup, kind, d->symbols, text ? text + s->lead : bytes + from,
+			text ? n_text - s->lead - s->trail : to - from, e) ||
 	    !s->markup.has_words) {
 		markup_free(&s->markup);
 		free(text);
@@ -234,22 +293,68 @@ struct segment *docfile_last_segment(struct docfile *d, size_t n)
 
 /* ---- writing ---- */
 
+static int put_translation(const struct docfile *d, const struct segment *s, struct buf *out,
+			   struct err *e)
+{
+	const bool has_text = s->translation.len > 0;
+	const char *text = has_text ? s->translation.data : s->text;
+	const size_t n = has_text ? s->translation.len : strlen(s->text);
+	const bool is_same = !s->text && n == s->to - s->from &&
+			     !memcmp(text, d->parts[s->part].bytes + s->from, n);
+	struct buf escaped = { 0 };
+	int rc = 0;
+
+	if (d->format->put) {
+		d->format->put(text, n, &escaped);
+		text = buf_text(&escaped);
+	}
+	if (d->encoding[0] && !is_same)
+		rc = put_encoded(d, text, d->format->put ? escaped.len : n, out, e);
+	else
+		buf_add(out, text, d->format->put ? escaped.len : n);
+	if (!rc)
+		rc = buf_check(&escaped, e);
+	buf_free(&escaped);
+	return rc;
+}
+
+/* Has a segment, or another line of its message, a translation? i: its index, the first one of the message. */
+static bool is_message_translated(const struct docfile *d, size_t i)
+{
+	const struct segment *first = &d->segments[i];
+
+	for (; i < d->n && d->segments[i].part == first->part && d->segments[i].to == first->to;
+	     i++)
+		if (d->segments[i].translation.len)
+			return true;
+	return false;
+}
+
 static int write_part(const struct docfile *d, size_t part, struct buf *out, struct err *e)
 {
 	const struct docfile_part *p = &d->parts[part];
 	size_t at = 0;
+	bool is_wanted = false;
 
 	for (size_t i = 0; i < d->n; i++) {
 		const struct segment *s = &d->segments[i];
 
-		if (s->part != part || !s->translation.len)
+		if (s->part != part)
+			continue;
+		if (!s->is_line)
+			is_wanted = s->translation.len > 0;
+		else if (!i || s[-1].to != s->to)
+			is_wanted = is_message_translated(d, i);
+		if (!is_wanted)
 			continue;
 		buf_add(out, p->bytes + at, s->from - at);
 		buf_add_str(out, s->before);
-		if (d->format->put)
-			d->format->put(s, out);
-		else
-			buf_add(out, s->translation.data, s->translation.len);
+		if (s->text)
+			buf_add(out, s->text, s->lead);
+		if (put_translation(d, s, out, e))
+			return e->code;
+		if (s->text)
+			buf_add_str(out, s->text + strlen(s->text) - s->trail);
 		buf_add_str(out, s->after);
 		at = s->to;
 	}

@@ -2,7 +2,7 @@
  * docfile.h - documents of several formats: what is to be translated in them, and the same document with translations
  *
  *	struct docfile d;
- *	docfile_open(&d, path, kind, &languages, e);	finds the segments of all parts
+ *	docfile_open_bytes(&d, path, bytes, n, kind, NULL, &languages, e);	finds the segments of all parts
  *	d.segments[i].markup.text …			translate; put the result into d.segments[i].translation
  *	docfile_write(&d, stream, e);
  *	docfile_close(&d);				also after a failure
@@ -33,8 +33,11 @@ struct segment {
 	size_t part;
 	size_t from, to;	    /* bytes of the part */
 	const char *before, *after; /* borrowed: written around the translation */
+	char *around;		    /* owned: what before and after point into; NULL: constants */
+	size_t lead, trail;   /* bytes of white space at the ends of `text`, written as they are */
 	char *text;	      /* owned: the segment, if it is not the bytes from … to - 1; NULL */
 	struct markup markup; /* its plain text is m.text */
+	bool is_line; /* of a message: without a translation its text is written all the same */
 	struct buf translation; /* with mark-up; empty: the bytes stay as they are */
 };
 
@@ -57,7 +60,9 @@ struct docfile {
 	size_t n_parts;
 	struct segment *segments; /* (n) owned, by part and place */
 	size_t n, cap;
-	char *before_target; /* owned: what a format writes before a translation */
+	size_t n_units; /* units of XLIFF, TMX and PO, also those that are not translated; else 0 */
+	char encoding[24]; /* that the document declares, if it is not UTF-8; "": UTF-8 */
+	char *remark;	   /* owned: what was left alone, for the user; NULL: nothing */
 };
 
 struct docfile_format {
@@ -66,9 +71,10 @@ struct docfile_format {
 	/* Adds the segments of part number `part` with docfile_add_segment(), in their order. */
 	int (*find)(struct docfile *d, size_t part, struct err *e);
 	/* Appends a translation as the format writes it; NULL: as it is. */
-	void (*put)(const struct segment *s, struct buf *out);
+	void (*put)(const char *text, size_t n, struct buf *out);
 	/* Unpacked members of a ZIP archive, "word/document.xml word/header* "; NULL: one text. */
 	const char *members;
+	bool has_references; /* characters that an encoding lacks are written as &#228; */
 	bool is_xml; /* checked by expat first: well-formed, without declarations of a DTD */
 };
 
@@ -79,11 +85,7 @@ extern const struct docfile_format docfile_txt, docfile_html, docfile_markdown, 
 const struct docfile_format *docfile_find_format(const char *name);
 const struct docfile_format *docfile_format_of(const char *path);
 
-/* ERR_DATA: damaged, hostile, too large, or no UTF-8. Borrows path, symbols and languages. */
-int docfile_open(struct docfile *d, const char *path, const struct docfile_format *format,
-		 const struct protect *symbols, const struct docfile_languages *languages,
-		 struct err *e);
-/* The same from n bytes, which are copied. */
+/* Opens n bytes, which are copied. ERR_DATA: damaged, hostile, too large, or no UTF-8. Borrows path, symbols and languages. */
 int docfile_open_bytes(struct docfile *d, const char *path, const char *bytes, size_t n,
 		       const struct docfile_format *format, const struct protect *symbols,
 		       const struct docfile_languages *languages, struct err *e);
@@ -91,14 +93,17 @@ void docfile_close(struct docfile *d);
 
 /*
  * For formats: add the bytes from … to - 1, trimmed of white space, if they hold text to translate. text: the segment, if it
- * is not these bytes; owned by the document from now on, also after a failure; NULL: the bytes.
+ * is not these bytes; owned by the document from now on, also after a failure, its white space at the ends stays; NULL: the bytes.
  */
 int docfile_add_segment(struct docfile *d, size_t part, size_t from, size_t to,
 			enum markup_kind kind, char *text, struct err *e);
 /* The segment that was added last, if it was added after the document had n segments; NULL: nothing was added. */
 struct segment *docfile_last_segment(struct docfile *d, size_t n);
 
-/* Writes the document with its translations. The caller checks the stream. */
+/* For formats: the document declares this encoding. */
+void docfile_note_encoding(struct docfile *d, const char *name, size_t n);
+
+/* Writes the document with its translations. The caller checks the stream. ERR_DATA: its encoding lacks their letters. */
 int docfile_write(const struct docfile *d, FILE *out, struct err *e);
 
 #endif

@@ -58,6 +58,9 @@ static int find_html(struct docfile *d, size_t part, struct err *e)
 			break;
 		i = (size_t)(at - p->bytes);
 		if (!markup_read_tag(at, p->n - i, &tag)) {
+			if (markup_is_unfinished(at, p->n - i)) /* as a browser reads it */
+				return docfile_add_segment(d, part, s.from, i, MARKUP_HTML, NULL,
+							   e);
 			i++;
 			continue;
 		}
@@ -74,6 +77,6 @@ static int find_html(struct docfile *d, size_t part, struct err *e)
 	return docfile_add_segment(d, part, s.from, p->n, MARKUP_HTML, NULL, e);
 }
 
-const struct docfile_format docfile_html = { .name = "html",
-					     .suffixes = ".html .htm .xhtml ",
-					     .find = find_html };
+const struct docfile_format docfile_html = {
+	.name = "html", .suffixes = ".html .htm .xhtml ", .find = find_html, .has_references = true
+};

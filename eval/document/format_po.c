@@ -1,8 +1,10 @@
 /*
  * format_po.c - messages of gettext: an empty msgstr gets the translation of its msgid or msgid_plural
  *
- * The header, obsolete messages (#~) and messages that have a translation stay.
+ * Each line of a message is a segment. The header, obsolete messages (#~) and messages that have a translation stay.
  */
+#include <ctype.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,45 +18,165 @@ struct po_scan {
 	struct buf id, plural, str; /* unescaped */
 	struct buf *now;	    /* the string that goes on in the next line; NULL: none */
 	size_t from, to;	    /* quoted strings of the msgstr in work */
+	long line;		    /* number of the line in work */
+	bool has_crlf;		    /* of the first line */
 	bool is_plural_form;	    /* msgstr[1] and above */
 	bool has_str;
 };
 
-/* Appends what stands between quotation marks in a line. */
-static void unquote(const char *line, size_t n, struct buf *to)
+/* Appends what stands between quotation marks in a line; to NULL: only checks it. */
+static int unquote(const struct po_scan *s, const char *line, size_t n, struct buf *to,
+		   struct err *e)
 {
 	const char *at = memchr(line, '"', n), *end = line + n;
 
 	for (at = at ? at + 1 : end; at < end && *at != '"'; at++) {
-		if (*at == '\\' && at + 1 < end) {
+		char c = *at;
+
+		if (c == '\\' && at + 1 < end) {
 			at++;
-			buf_add_char(to, *at == 'n'   ? '\n'
-					 : *at == 't' ? '\t'
-					 : *at == 'r' ? '\r'
-						      : *at);
-		} else {
-			buf_add_char(to, *at);
+			c = *at == 'n' ? '\n' : *at == 't' ? '\t' : *at == 'r' ? '\r' : *at;
 		}
+		if (to)
+			buf_add_char(to, c);
 	}
+	if (at >= end)
+		return err_set(e, ERR_DATA, "%s:%ld: the string lacks a quotation mark", s->d->path,
+			       s->line);
+	while (++at < end)
+		if (*at != ' ' && *at != '\t')
+			return err_set(
+				e, ERR_DATA,
+				"%s:%ld: something stands after the string: a quotation mark "
+				"in a string is written \\\"",
+				s->d->path, s->line);
+	return 0;
+}
+
+/* Appends a text as it stands between quotation marks. */
+static void put_po(const char *text, size_t n, struct buf *out)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (strchr("\t\r\"\\", text[i]) && text[i])
+			buf_add_char(out, '\\');
+		buf_add_char(out, text[i] == '\t' ? 't' : text[i] == '\r' ? 'r' : text[i]);
+	}
+}
+
+/* A message in work: its lines are segments, and all between them stands around these. */
+struct po_message {
+	size_t last;	    /* index of the last segment; SIZE_MAX: none */
+	struct buf before;  /* what stands before that segment */
+	struct buf literal; /* what comes after it so far */
+};
+
+static int end_po_segment(struct po_scan *s, struct po_message *m, const char *after, struct err *e)
+{
+	struct segment *x;
+
+	if (m->last == SIZE_MAX)
+		return 0;
+	x = &s->d->segments[m->last];
+	buf_add_char(&m->before, '\0');
+	buf_add_str(&m->before, after);
+	x->around = buf_detach(&m->before, e);
+	if (!x->around)
+		return e->code;
+	x->before = x->around;
+	x->after = x->around + strlen(x->around) + 1;
+	return 0;
+}
+
+/* Adds a line of a message, without its line end: white space at its ends and the mark of a list stay. */
+static int add_po_line(struct po_scan *s, struct po_message *m, const char *line, size_t n,
+		       struct err *e)
+{
+	const bool is_first = m->last == SIZE_MAX;
+	const size_t n_segments = s->d->n;
+	size_t lead = 0;
+	char *text;
+
+	while (lead < n && isspace((unsigned char)line[lead]))
+		lead++;
+	if (lead + 1 < n && strchr("-*", line[lead]) && line[lead + 1] == ' ')
+		lead += 2; /* of a list */
+	put_po(line, lead, &m->literal);
+	line += lead;
+	n -= lead;
+	lead = n;
+	while (n && isspace((unsigned char)line[n - 1]))
+		n--;
+	text = strndup(line, n);
+	if (!text)
+		return err_set(e, ERR_NOMEM, "out of memory");
+	if (docfile_add_segment(s->d, s->part, is_first ? s->from : s->to, s->to, MARKUP_MESSAGE,
+				text, e))
+		return e->code;
+	if (docfile_last_segment(s->d, n_segments)) {
+		if (end_po_segment(s, m, "", e))
+			return e->code;
+		m->last = s->d->n - 1;
+		s->d->segments[m->last].is_line = true;
+		m->before = m->literal;
+		m->literal = (struct buf){ 0 };
+	} else {
+		put_po(line, n, &m->literal);
+	}
+	put_po(line + n, lead - n, &m->literal);
+	return 0;
+}
+
+/* Adds a message: one string of C a line, as gettext writes it. */
+static int add_po_message(struct po_scan *s, const char *id, size_t n, struct err *e)
+{
+	struct po_message m = { .last = SIZE_MAX };
+	const char *line_end = s->has_crlf ? "\r\n" : "\n", *end = id + n;
+	const char *lf = memchr(id, '\n', n);
+	int rc = 0;
+
+	buf_add_char(&m.literal, '"');
+	if (lf && lf + 1 < end)
+		buf_printf(&m.literal, "\"%s\"", line_end);
+	for (; id < end && !rc; id = lf + 1) {
+		lf = memchr(id, '\n', (size_t)(end - id));
+		rc = add_po_line(s, &m, id, (size_t)((lf ? lf : end) - id), e);
+		if (!lf)
+			break;
+		buf_add_str(&m.literal, "\\n");
+		if (lf + 1 < end)
+			buf_printf(&m.literal, "\"%s\"", line_end);
+	}
+	buf_add_char(&m.literal, '"');
+	if (!rc)
+		rc = end_po_segment(s, &m, buf_text(&m.literal), e);
+	buf_free(&m.before);
+	buf_free(&m.literal);
+	return rc;
+}
+
+/* The header declares the encoding. */
+static void note_po_encoding(struct po_scan *s)
+{
+	const char *at = strstr(buf_text(&s->str), "charset=");
+
+	if (at)
+		docfile_note_encoding(s->d, at + 8, strcspn(at + 8, " \t\n;"));
 }
 
 /* The msgstr in work is complete. */
 static int end_po_message(struct po_scan *s, struct err *e)
 {
 	const struct buf *id = s->is_plural_form && s->plural.len ? &s->plural : &s->id;
-	char *text;
 
 	if (!s->has_str)
 		return 0;
 	s->has_str = false;
+	if (!id->len && s->str.len)
+		note_po_encoding(s);
+	s->d->n_units += id->len > 0;
 	if (!id->len || s->str.len || memchr(id->data, 0, id->len))
 		return 0;
-	text = strdup(buf_text(id));
-	if (!text)
-		return err_set(e, ERR_NOMEM, "out of memory");
-	if (docfile_add_segment(s->d, s->part, s->from, s->to, MARKUP_MESSAGE, text, e))
-		return e->code;
-	return 0;
+	return add_po_message(s, id->data, id->len, e);
 }
 
 static bool po_begins(const char *line, size_t n, const char *word)
@@ -67,11 +189,9 @@ static int read_message_line(struct po_scan *s, size_t at, size_t n, struct err 
 	const char *line = s->p->bytes + at;
 
 	if (n && *line == '"') {
-		if (s->now)
-			unquote(line, n, s->now);
 		if (s->now == &s->str)
 			s->to = at + n;
-		return 0;
+		return unquote(s, line, n, s->now, e);
 	}
 	if (end_po_message(s, e))
 		return e->code;
@@ -85,19 +205,15 @@ static int read_message_line(struct po_scan *s, size_t at, size_t n, struct err 
 	} else if (po_begins(line, n, "msgstr")) {
 		const char *quote = memchr(line, '"', n);
 
-		if (!quote)
-			return 0;
 		s->now = &s->str;
 		buf_clear(&s->str);
 		s->has_str = true;
 		s->is_plural_form =
 			po_begins(line, n, "msgstr[") && !po_begins(line, n, "msgstr[0]");
-		s->from = (size_t)(quote - s->p->bytes);
+		s->from = quote ? (size_t)(quote - s->p->bytes) : at + n;
 		s->to = at + n;
 	}
-	if (s->now)
-		unquote(line, n, s->now);
-	return 0;
+	return s->now || po_begins(line, n, "msgctxt") ? unquote(s, line, n, s->now, e) : 0;
 }
 
 static int find_po(struct docfile *d, size_t part, struct err *e)
@@ -110,7 +226,11 @@ static int find_po(struct docfile *d, size_t part, struct err *e)
 		const size_t end = lf ? (size_t)(lf - s.p->bytes) : s.p->n;
 		size_t n = end - at;
 
-		n -= n && s.p->bytes[at + n - 1] == '\r';
+		if (n && s.p->bytes[at + n - 1] == '\r') {
+			n--;
+			s.has_crlf |= s.line == 0;
+		}
+		s.line++;
 		rc = read_message_line(&s, at, n, e);
 		at = end + 1;
 	}
@@ -124,43 +244,6 @@ static int find_po(struct docfile *d, size_t part, struct err *e)
 	buf_free(&s.plural);
 	buf_free(&s.str);
 	return rc;
-}
-
-/* A string of C; one line a line of the message, as gettext writes it. */
-static void put_po(const struct segment *s, struct buf *out)
-{
-	const char *text = s->translation.data, *end = text + s->translation.len;
-	const size_t n_id = strlen(s->text);
-	const char *lf;
-
-	/* msgfmt refuses a line end at one end of a message without one at the same end of the other */
-	if (end > text && end[-1] == '\n' && s->text[n_id - 1] != '\n')
-		end--;
-	if (end > text && *text == '\n' && *s->text != '\n')
-		text++;
-	lf = memchr(text, '\n', (size_t)(end - text));
-
-	buf_add_str(out, lf && lf + 1 < end ? "\"\"\n\"" : "\"");
-	for (; text < end; text++) {
-		switch (*text) {
-		case '\n':
-			buf_add_str(out, text + 1 < end ? "\\n\"\n\"" : "\\n");
-			break;
-		case '\t':
-			buf_add_str(out, "\\t");
-			break;
-		case '\r':
-			buf_add_str(out, "\\r");
-			break;
-		case '"':
-		case '\\':
-			buf_add_char(out, '\\');
-			/* fall through */
-		default:
-			buf_add_char(out, *text);
-		}
-	}
-	buf_add_char(out, '"');
 }
 
 const struct docfile_format docfile_po = {

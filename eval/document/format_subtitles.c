@@ -50,17 +50,86 @@ static bool ends_sentence(const char *text, size_t n)
 	return true;
 }
 
-/* Adds the cue whose text is from … to - 1. */
+static bool is_music(const char *text, size_t n)
+{
+	return n >= 3 && (!memcmp(text, "\xe2\x99\xaa", 3) || !memcmp(text, "\xe2\x99\xab", 3));
+}
+
+/*
+ * Does a speaker or a song begin with this line? *n_mark: bytes before its text: tags, a dash or a note. <v Name> belongs to
+ * the text.
+ */
+static bool begins_speech(const char *line, size_t n, size_t *n_mark)
+{
+	size_t i = 0, dash;
+
+	*n_mark = 0;
+	for (;;) { /* tags and blanks */
+		const char *stop = i < n && line[i] == '<'   ? memchr(line + i, '>', n - i)
+				   : i < n && line[i] == '{' ? memchr(line + i, '}', n - i)
+							     : NULL;
+
+		if (n - i > 2 && !memcmp(line + i, "<v", 2) && strchr(" .", line[i + 2]))
+			return true;
+		if (stop)
+			i = (size_t)(stop + 1 - line);
+		else if (i < n && strchr(" \t", line[i]))
+			i++;
+		else
+			break;
+	}
+	if (is_music(line + i, n - i)) {
+		*n_mark = i + 3;
+		return true;
+	}
+	dash = n - i > 1 && line[i] == '-';
+	if (n - i > 2 && !memcmp(line + i, "\xe2\x80", 2) && strchr("\x93\x94", line[i + 2]))
+		dash = 3;
+	if (!dash || n - i <= dash ||
+	    (line[i + dash] != ' ' && (dash == 3 || !isalpha((unsigned char)line[i + 1]))))
+		return false;
+	*n_mark = i + dash;
+	return true;
+}
+
+/* Adds the cue whose text is from … to - 1; each speaker's lines are a text of their own. */
 static int add_cue(struct cue_scan *s, size_t from, size_t to, struct err *e)
 {
+	const char *bytes = s->p->bytes;
+	const size_t begin = from;
+
 	if (to <= from)
 		return end_cues(s, e);
-	if (!s->n_cues++)
-		s->from = from;
+	s->n_cues++;
+	while (from < to) {
+		const char *lf = memchr(bytes + from, '\n', to - from);
+		const size_t end = lf ? (size_t)(lf - bytes) : to;
+		size_t mark;
+
+		if (begins_speech(bytes + from, end - from, &mark)) {
+			if (end_cues(s, e))
+				return e->code;
+			s->n_cues = 1;
+			from += mark;
+		}
+		if (!s->to)
+			s->from = from;
+		s->to = end;
+		from = end + 1;
+	}
 	s->to = to;
-	if (s->n_cues == MAX_CUES || ends_sentence(s->p->bytes + from, to - from))
+	if (s->n_cues == MAX_CUES || ends_sentence(bytes + begin, to - begin))
 		return end_cues(s, e);
 	return 0;
+}
+
+/* Is the line that begins at `at` the line of times of a cue? */
+static bool is_time_line(const struct docfile_part *p, size_t at)
+{
+	const char *lf = at < p->n ? memchr(p->bytes + at, '\n', p->n - at) : NULL;
+	const size_t end = lf ? (size_t)(lf - p->bytes) : p->n;
+
+	return at < end && memmem(p->bytes + at, end - at, "-->", 3);
 }
 
 static int find_cues(struct docfile *d, size_t part, struct err *e)
@@ -76,8 +145,9 @@ static int find_cues(struct docfile *d, size_t part, struct err *e)
 
 		end = lf ? (size_t)(lf - s.p->bytes) : s.p->n;
 		n = end - at;
-		n -= n && line[n - 1] == '\r';
-		if (memmem(line, n, "-->", 3)) {
+		while (n && isspace((unsigned char)line[n - 1]))
+			n--;
+		if (is_time_line(s.p, at)) {
 			is_cue = true;
 			text = text_end = end + 1;
 		} else if (!n && is_cue) {
@@ -86,9 +156,9 @@ static int find_cues(struct docfile *d, size_t part, struct err *e)
 				return e->code;
 		} else if (is_cue) {
 			text_end = at + n;
-		} else if (n >= 4 && (!memcmp(line, "NOTE", 4) || !memcmp(line, "STYL", 4) ||
-				      !memcmp(line, "REGI", 4))) {
-			if (end_cues(&s, e)) /* no cue continues after it */
+		} else if (n && !is_time_line(s.p, end + 1)) {
+			/* a note, a style, or text after a blank line: no cue continues after it */
+			if (end_cues(&s, e))
 				return e->code;
 		}
 	}

@@ -6,6 +6,7 @@
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "eval/document/docfile.h"
 #include "share/base/text.h"
@@ -62,31 +63,58 @@ static bool begins_with(const struct docfile_part *p, size_t at, const char *wha
 	return p->n - at >= n && !memcmp(p->bytes + at, what, n);
 }
 
-/* Bytes of marks before the text of a line: quotation, list, heading, task; *is_new: a new segment begins. */
+/* Bytes of marks of quotation (> > ) at the begin of a line, with one blank after each. */
+static size_t quote_bytes(const char *line, size_t n)
+{
+	size_t i = 0, done = 0;
+
+	for (;;) {
+		while (i < n && i < done + 4 && line[i] == ' ')
+			i++;
+		if (i >= n || line[i] != '>')
+			return done;
+		done = ++i;
+		if (i < n && line[i] == ' ')
+			done = ++i;
+	}
+}
+
+/* Bytes of the mark of a list at text, with the blank after it; 0: none. */
+static size_t list_mark_bytes(const char *text, size_t n)
+{
+	size_t k = 0;
+
+	if (n > 1 && strchr("-*+", text[0]))
+		return text[1] == ' ' ? 2 : 0;
+	while (k < n && isdigit((unsigned char)text[k]))
+		k++;
+	return k && k + 1 < n && strchr(".)", text[k]) && text[k + 1] == ' ' ? k + 2 : 0;
+}
+
+/* Bytes of "[^1]: " of a footnote; 0: the line is none. */
+static size_t footnote_bytes(const char *line, size_t n)
+{
+	const char *end = n > 4 && !memcmp(line, "[^", 2) ? memmem(line, n, "]:", 2) : NULL;
+
+	return end ? (size_t)(end + 2 - line) : 0;
+}
+
+/* Bytes of marks before the text of a line: quotation, list, heading, task, footnote; *is_new: a new segment begins. */
 static size_t mark_bytes(const char *line, size_t n, bool *is_new)
 {
-	size_t i = 0, k;
+	size_t i = quote_bytes(line, n), k;
 
-	*is_new = false;
+	*is_new = i > 0;
 	for (;;) {
 		while (i < n && line[i] == ' ')
 			i++;
-		k = i;
-		if (i < n && line[i] == '>') {
-			i++;
-			*is_new = true;
-			continue;
-		}
-		while (k < n && line[k] == '#')
+		for (k = i; k < n && line[k] == '#';)
 			k++;
-		if (k == i && i + 1 < n && strchr("-*+", line[i]) && line[i + 1] == ' ')
-			k++;
-		while (k == i && k < n && isdigit((unsigned char)line[k]))
-			for (k++; k < n && isdigit((unsigned char)line[k]);)
-				k++;
-		if (k > i && isdigit((unsigned char)line[k - 1]))
-			k = k < n && strchr(".)", line[k]) ? k + 1 : i;
 		if (k == i || k >= n || line[k] != ' ')
+			k = i + list_mark_bytes(line + i, n - i);
+		if (k == i)
+			k = i + footnote_bytes(line + i, n - i);
+		if (k == i)
 			break;
 		*is_new = true;
 		i = k;
@@ -100,7 +128,7 @@ static size_t mark_bytes(const char *line, size_t n, bool *is_new)
 static bool is_markdown_rule(const char *line, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		if (!strchr("-=*_|: \t\r+", line[i]))
+		if (!strchr("-=*_|: \t\r+>", line[i]))
 			return false;
 	return true;
 }
@@ -122,37 +150,98 @@ static int add_cells(struct markdown_scan *s, size_t at, size_t end, struct err 
 	return 0;
 }
 
-/* The offset after a block that is kept: fenced code, or front matter. `at` itself: there is none. */
-static size_t skip_kept(const struct docfile_part *p, size_t at, size_t end)
+/* The number of equal bytes at the begin of a text. */
+static size_t run_length(const char *text, size_t n)
 {
-	const char *fences[] = { "```", "~~~", "---", "+++", "$$" };
-	size_t text = at;
+	size_t k = 0;
 
-	while (text < end && p->bytes[text] == ' ')
-		text++;
-	for (size_t i = 0; i < ARRAY_LEN(fences); i++) {
-		const bool is_front = i == 2 || i == 3;
-		const char *const fence = fences[i];
+	while (k < n && text[k] == *text)
+		k++;
+	return k;
+}
 
-		if (!begins_with(p, text, fence) || (is_front && at > 3))
+/* The end of a block between two fences, which begins with the n_fence bytes at `text`; lines of a quotation if is_quote. */
+static size_t fence_end(const struct docfile_part *p, size_t text, size_t n_fence, bool is_quote)
+{
+	size_t last = line_end(p, text);
+
+	for (size_t line = last + 1; line < p->n; line = line_end(p, line) + 1) {
+		const size_t end = line_end(p, line),
+			     quote = quote_bytes(p->bytes + line, end - line);
+		size_t k = line + quote;
+
+		if (is_quote && !quote)
+			return last; /* the quotation has ended, and the block with it */
+		last = end;
+		k += strspn(p->bytes + k, " ");
+		if (k < end && p->bytes[k] == p->bytes[text] &&
+		    run_length(p->bytes + k, end - k) >= n_fence)
+			return end;
+	}
+	return p->n;
+}
+
+/* The end of an HTML block that lasts to its end tag, over blank lines. `at` itself: there is none. */
+static size_t html_block_end(const struct docfile_part *p, size_t at, size_t text)
+{
+	static const struct {
+		const char *begin, *end;
+	} blocks[] = { { "<pre", "</pre>" },
+		       { "<script", "</script>" },
+		       { "<style", "</style>" },
+		       { "<textarea", "</textarea>" },
+		       { "<!--", "-->" } };
+
+	for (size_t i = 0; i < ARRAY_LEN(blocks); i++) {
+		const size_t n = strlen(blocks[i].begin), n_end = strlen(blocks[i].end);
+
+		if (p->n - text <= n || strncasecmp(p->bytes + text, blocks[i].begin, n) ||
+		    (blocks[i].end[0] == '<' && isalnum((unsigned char)p->bytes[text + n])))
 			continue;
-		for (size_t line = end + 1; line < p->n; line = line_end(p, line) + 1) {
-			size_t k = line;
-
-			while (k < p->n && p->bytes[k] == ' ')
-				k++;
-			if (begins_with(p, k, fence))
-				return line_end(p, line);
-		}
-		return is_front ? at : p->n;
+		for (size_t k = text + n; k + n_end <= p->n; k++)
+			if (!strncasecmp(p->bytes + k, blocks[i].end, n_end))
+				return line_end(p, k);
+		return p->n;
 	}
 	return at;
+}
+
+/* The offset after a block that is kept: code, formulas, HTML, or front matter. `at` itself: there is none. */
+static size_t skip_kept(const struct docfile_part *p, size_t at, size_t end)
+{
+	const char *line = p->bytes + at;
+	const size_t n = end - at;
+	size_t i = quote_bytes(line, n), fence, mark;
+	const bool is_quote = i > 0;
+
+	if (at <= 3 && (begins_with(p, at, "---") || begins_with(p, at, "+++"))) {
+		const size_t front = fence_end(p, at, 3, false);
+
+		return front == p->n ? at : front;
+	}
+	for (;;) { /* code may begin in an item of a list */
+		i += strspn(line + i, " ");
+		mark = i < n ? list_mark_bytes(line + i, n - i) : 0;
+		if (!mark)
+			break;
+		i += mark;
+		if (n - i > 4 && !memcmp(line + i, "    ", 4))
+			return end;
+	}
+	if (i >= n)
+		return at;
+	fence = run_length(line + i, n - i);
+	if ((strchr("`~", line[i]) && fence >= 3 &&
+	     (line[i] == '~' || !memchr(line + i + fence, '`', n - i - fence))) ||
+	    (line[i] == '$' && fence == 2 && !memmem(line + i + 2, n - i - 2, "$$", 2)))
+		return fence_end(p, at + i, fence, is_quote);
+	return html_block_end(p, at, at + i);
 }
 
 static int read_markdown_line(struct markdown_scan *s, size_t at, size_t end, struct err *e)
 {
 	const char *line = s->p->bytes + at;
-	const size_t n = end - at;
+	const size_t n = end - at, quote = quote_bytes(line, n);
 	bool is_new;
 	size_t marks;
 
@@ -160,10 +249,11 @@ static int read_markdown_line(struct markdown_scan *s, size_t at, size_t end, st
 		s->was_blank = true;
 		return end_paragraph(s, e);
 	}
-	if ((line[0] == '\t' || (n > 4 && !memcmp(line, "    ", 4))) && s->was_blank)
+	if ((line[quote] == '\t' || (n - quote > 4 && !memcmp(line + quote, "    ", 4))) &&
+	    s->was_blank)
 		return end_paragraph(s, e); /* indented code */
 	s->was_blank = false;
-	if (line[0] == '[' && memmem(line, n, "]:", 2))
+	if (line[0] == '[' && memmem(line, n, "]:", 2) && !footnote_bytes(line, n))
 		return end_paragraph(s, e); /* definition of a link */
 	marks = mark_bytes(line, n, &is_new);
 	if (line[marks] == '|')

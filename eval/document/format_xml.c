@@ -11,6 +11,7 @@
 #include "eval/document/docfile.h"
 #include "eval/document/markup_internal.h"
 #include "share/base/buf.h"
+#include "share/base/util.h"
 
 /* A place in a part. */
 struct xml_scan {
@@ -42,7 +43,12 @@ static bool next_tag(struct xml_scan *s)
 
 static bool is_xml_tag(const struct xml_scan *s, const char *names, bool is_end)
 {
-	return s->tag.is_end == is_end && markup_has_name(names, s->tag.name, s->tag.n_name, false);
+	size_t n;
+	const char *local = markup_local_name(&s->tag, &n);
+
+	return s->tag.is_end == is_end &&
+	       (markup_has_name(names, s->tag.name, s->tag.n_name, false) ||
+		markup_has_name(names, local, n, false));
 }
 
 /* An element: its bytes from … to, and its content. */
@@ -76,18 +82,87 @@ static bool has_value(const struct xml_scan *s, const char *name, const char *va
 	return found && n == strlen(value) && !strncasecmp(found, value, n);
 }
 
-static bool is_blank_element(const char *bytes, const struct xml_element *x)
+static bool is_xml_space(const char *text, size_t n)
 {
-	for (size_t i = x->inner; i < x->inner_end; i++)
-		if (!isspace((unsigned char)bytes[i]))
+	for (size_t i = 0; i < n; i++)
+		if (!isspace((unsigned char)text[i]))
 			return false;
 	return true;
 }
 
-/* Adds the text of `source`, whose translation goes into `target`, or at `place` if there is no target. */
+#define CDATA_BEGIN 9 /* bytes of <![CDATA[ */
+#define CDATA_END   3 /* bytes of ]]> */
+
+static bool is_cdata(const char *at, const struct markup_tag *tag)
+{
+	return tag->n >= CDATA_BEGIN + CDATA_END && at[1] == '!' && at[2] == '[';
+}
+
+/* White space, empty CDATA sections, and marks and groups that hold nothing else. */
+static bool is_blank_element(const char *bytes, const struct xml_element *x)
+{
+	for (size_t i = x->inner; i < x->inner_end;) {
+		const char *at = bytes + i, *local;
+		struct markup_tag tag;
+		size_t n;
+
+		if (isspace((unsigned char)*at)) {
+			i++;
+			continue;
+		}
+		if (*at != '<' || !markup_read_tag(at, x->inner_end - i, &tag))
+			return false;
+		if (tag.has_name) {
+			local = markup_local_name(&tag, &n);
+			if (!markup_has_name("mrk g ", local, n, false))
+				return false;
+		} else if (is_cdata(at, &tag) &&
+			   !is_xml_space(at + CDATA_BEGIN, tag.n - CDATA_BEGIN - CDATA_END)) {
+			return false;
+		}
+		i += tag.n;
+	}
+	return true;
+}
+
+/* The content of an element, with CDATA sections as escaped text. The caller owns it; NULL: no memory. */
+static char *copy_content(const char *bytes, const struct xml_element *x, struct err *e)
+{
+	struct buf text = { 0 };
+
+	for (size_t i = x->inner; i < x->inner_end;) {
+		const char *at = bytes + i;
+		struct markup_tag tag;
+
+		if (*at != '<' || !markup_read_tag(at, x->inner_end - i, &tag)) {
+			buf_add_char(&text, *at);
+			i++;
+			continue;
+		}
+		i += tag.n;
+		if (!is_cdata(at, &tag)) {
+			buf_add(&text, at, tag.n);
+			continue;
+		}
+		for (size_t k = CDATA_BEGIN; k < tag.n - CDATA_END; k++)
+			if (at[k] == '&' || at[k] == '<' || at[k] == '>')
+				buf_add_str(&text, at[k] == '&'	  ? "&amp;"
+						   : at[k] == '<' ? "&lt;"
+								  : "&gt;");
+			else
+				buf_add_char(&text, at[k]);
+	}
+	buf_add(&text, "", 0);
+	return buf_detach(&text, e);
+}
+
+/*
+ * Adds the text of `source`, whose translation goes into `target`, or at `place` if there is no target. around: what is written
+ * before a new target, a zero byte, and what is written after it; taken from the caller.
+ */
 static int add_target(struct docfile *d, size_t part, const struct xml_element *source,
-		      const struct xml_element *target, size_t place, const char *before,
-		      const char *after, struct err *e)
+		      const struct xml_element *target, size_t place, struct buf *around,
+		      struct err *e)
 {
 	const char *bytes = d->parts[part].bytes;
 	const size_t n = d->n;
@@ -96,16 +171,19 @@ static int add_target(struct docfile *d, size_t part, const struct xml_element *
 
 	if (!source->exists || (target->exists && !is_blank_element(bytes, target)))
 		return 0;
-	text = strndup(bytes + source->inner, source->inner_end - source->inner);
+	text = copy_content(bytes, source, e);
 	if (!text)
-		return err_set(e, ERR_NOMEM, "out of memory");
+		return e->code;
 	if (docfile_add_segment(d, part, place, place, MARKUP_XML, text, e))
 		return e->code;
 	s = docfile_last_segment(d, n);
 	if (!s)
 		return 0;
-	s->before = before;
-	s->after = after;
+	s->around = buf_detach(around, e);
+	if (!s->around)
+		return e->code;
+	s->before = s->around;
+	s->after = s->around + strlen(s->around) + 1;
 	if (target->exists && target->inner > target->from && bytes[target->inner - 2] != '/') {
 		s->from = target->inner;
 		s->to = target->inner_end;
@@ -119,29 +197,87 @@ static int add_target(struct docfile *d, size_t part, const struct xml_element *
 
 /* ---- XLIFF: a trans-unit of 1.2, a segment of 2 ---- */
 
+/* Is the value of an attribute this language, or a kind of it ("de-AT" of "de"), or the other way round? */
+static bool is_same_language(const char *found, size_t n, const char *language)
+{
+	const size_t n_language = strlen(language), least = MIN(n, n_language);
+	const char *longer = n > n_language ? found : language;
+
+	return !strncasecmp(found, language, least) &&
+	       (n == n_language || strchr("-_", longer[least]));
+}
+
+/* Does this file element say that it is in other languages than the model? The first such one is remembered. */
+static bool has_other_languages(struct docfile *d, const struct xml_scan *s, struct err *e)
+{
+	static const char *const names[][2] = { { "source-language", "target-language" },
+						{ "srcLang", "trgLang" } };
+	const bool is_second = is_xml_tag(s, "xliff ", false);
+	const char *models[] = { d->languages.source, d->languages.target };
+	struct buf remark = { 0 };
+
+	if (!is_second && !is_xml_tag(s, "file ", false))
+		return false;
+	for (size_t i = 0; i < 2; i++) {
+		size_t n;
+		const char *name = names[is_second][i],
+			   *found = markup_tag_value(s->bytes + s->at, s->tag.n, name, &n);
+
+		if (!found || is_same_language(found, n, models[i]))
+			continue;
+		if (!d->remark) {
+			buf_printf(&remark,
+				   "units stay, since their file has the %s %.*s, and the "
+				   "model translates from %s to %s",
+				   name, (int)MIN(n, (size_t)40), found, models[0], models[1]);
+			d->remark = buf_detach(&remark, e);
+		}
+		return true;
+	}
+	return false;
+}
+
+/* Adds a unit. Its target has the prefix of its source. */
+static int add_xliff_unit(struct docfile *d, size_t part, const struct xml_element *source,
+			  const struct xml_element *cut, const struct xml_element *target,
+			  struct err *e)
+{
+	const struct xml_element *text = cut->exists ? cut : source;
+	const char *name = d->parts[part].bytes + text->from + 1;
+	const int prefix = (int)strcspn(name, ": \t\r\n/>");
+	const int n = name[prefix] == ':' ? prefix + 1 : 0;
+	struct buf around = { 0 };
+	int rc;
+
+	if (!text->exists)
+		return 0;
+	buf_printf(&around, "<%.*starget>", n, name);
+	buf_add_char(&around, '\0');
+	buf_printf(&around, "</%.*starget>", n, name);
+	rc = add_target(d, part, text, target, text->to, &around, e);
+	buf_free(&around);
+	return rc;
+}
+
 static int find_xliff(struct docfile *d, size_t part, struct err *e)
 {
 	struct xml_scan s = { d->parts[part].bytes, d->parts[part].n, 0, { 0 } };
 	struct xml_element source = { 0 }, target = { 0 }, cut = { 0 };
+	size_t kept_to = 0; /* units before this byte stay */
 	bool is_unit = false;
 
-	for (; next_tag(&s); s.at += s.tag.n) {
-		if (is_xml_tag(&s, "trans-unit group unit file ", false) &&
-		    has_value(&s, "translate", "no")) {
-			const struct xml_element x = element_here(&s);
-
-			s.at = x.exists ? x.to - s.tag.n : s.at;
-			continue;
-		}
+	for (; next_tag(&s) && !e->code; s.at += s.tag.n) {
+		if (s.at >= kept_to && ((is_xml_tag(&s, "trans-unit group unit file ", false) &&
+					 has_value(&s, "translate", "no")) ||
+					has_other_languages(d, &s, e)))
+			kept_to = element_here(&s).to;
 		if (is_xml_tag(&s, "trans-unit segment ", false) && !s.tag.is_empty) {
 			source = target = cut = (struct xml_element){ 0 };
 			is_unit = true;
 		} else if (is_unit && is_xml_tag(&s, "trans-unit segment ", true)) {
-			const struct xml_element *text = cut.exists ? &cut : &source;
-
 			is_unit = false;
-			if (add_target(d, part, text, &target, text->to, "<target>", "</target>",
-				       e))
+			d->n_units++;
+			if (s.at >= kept_to && add_xliff_unit(d, part, &source, &cut, &target, e))
 				return e->code;
 		} else if (is_unit &&
 			   is_xml_tag(&s, "source target seg-source alt-trans note matches ",
@@ -157,12 +293,14 @@ static int find_xliff(struct docfile *d, size_t part, struct err *e)
 			s.at = x.exists ? x.to - s.tag.n : s.at;
 		}
 	}
-	return 0;
+	return e->code;
 }
 
-const struct docfile_format docfile_xliff = {
-	.name = "xliff", .suffixes = ".xliff .xlf .sdlxliff ", .find = find_xliff, .is_xml = true
-};
+const struct docfile_format docfile_xliff = { .name = "xliff",
+					      .suffixes = ".xliff .xlf .sdlxliff ",
+					      .find = find_xliff,
+					      .has_references = true,
+					      .is_xml = true };
 
 /* ---- TMX: a tu without a tuv of the target language ---- */
 
@@ -181,13 +319,9 @@ static int find_tmx(struct docfile *d, size_t part, struct err *e)
 {
 	struct xml_scan s = { d->parts[part].bytes, d->parts[part].n, 0, { 0 } };
 	struct xml_element source = { 0 }, target = { 0 }, *now = NULL;
-	struct buf before = { 0 };
+	struct buf around = { 0 };
 	size_t place = 0;
 
-	buf_printf(&before, "<tuv xml:lang=\"%s\"><seg>", d->languages.target);
-	d->before_target = buf_detach(&before, e);
-	if (!d->before_target)
-		return e->code;
 	for (; next_tag(&s); s.at += s.tag.n) {
 		if (is_xml_tag(&s, "tu ", false)) {
 			source = target = (struct xml_element){ 0 };
@@ -201,17 +335,21 @@ static int find_tmx(struct docfile *d, size_t part, struct err *e)
 		} else if (is_xml_tag(&s, "seg ", false) && now && !now->exists) {
 			*now = element_here(&s);
 			s.at = now->exists ? now->to - s.tag.n : s.at;
-		} else if (is_xml_tag(&s, "tu ", true) &&
-			   add_target(d, part, &source, &target, place, d->before_target,
-				      "</seg></tuv>", e)) {
-			return e->code;
+		} else if (is_xml_tag(&s, "tu ", true)) {
+			d->n_units++;
+			buf_printf(&around, "<tuv xml:lang=\"%s\"><seg>", d->languages.target);
+			buf_add(&around, "\0</seg></tuv>", 13);
+			(void)add_target(d, part, &source, &target, place, &around, e);
+			buf_free(&around);
+			if (e->code)
+				return e->code;
 		}
 	}
 	return 0;
 }
 
 const struct docfile_format docfile_tmx = {
-	.name = "tmx", .suffixes = ".tmx ", .find = find_tmx, .is_xml = true
+	.name = "tmx", .suffixes = ".tmx ", .find = find_tmx, .has_references = true, .is_xml = true
 };
 
 /* ---- paragraphs of office documents ---- */
@@ -252,6 +390,7 @@ const struct docfile_format docfile_docx = {
 	.find = find_docx,
 	.members =
 		"word/document.xml word/header* word/footer* word/footnotes.xml word/endnotes.xml ",
+	.has_references = true,
 	.is_xml = true
 };
 
@@ -264,4 +403,5 @@ const struct docfile_format docfile_odt = { .name = "odt",
 					    .suffixes = ".odt ",
 					    .find = find_odt,
 					    .members = "content.xml styles.xml ",
+					    .has_references = true,
 					    .is_xml = true };

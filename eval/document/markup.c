@@ -18,6 +18,7 @@ struct open_pair {
 	const char *name; /* (n_name) what its end must be called */
 	size_t n_name;
 	bool by_number; /* name is an id (<bpt id="1">) */
+	bool is_text;	/* &lt;b&gt; */
 };
 
 struct markup_reader {
@@ -104,6 +105,15 @@ static int add_markup_item(struct markup_reader *r, size_t n, bool breaks, struc
 	return 0;
 }
 
+/* An item that a reader sees. */
+static int add_solid_item(struct markup_reader *r, size_t n, struct err *e)
+{
+	if (add_markup_item(r, n, false, e))
+		return e->code;
+	r->m->nodes[r->m->n - 1].is_solid = true;
+	return 0;
+}
+
 /* A start tag: the pair is one when its end comes. */
 static int open_node(struct markup_reader *r, size_t n, const struct open_pair *name, struct err *e)
 {
@@ -119,7 +129,7 @@ static int open_node(struct markup_reader *r, size_t n, const struct open_pair *
 static bool names_match(const struct markup_reader *r, const struct open_pair *a,
 			const struct open_pair *b)
 {
-	if (a->n_name != b->n_name || a->by_number != b->by_number)
+	if (a->n_name != b->n_name || a->by_number != b->by_number || a->is_text != b->is_text)
 		return false;
 	return markup_folds_case(r->m->kind) ? !strncasecmp(a->name, b->name, a->n_name)
 					     : !memcmp(a->name, b->name, a->n_name);
@@ -182,6 +192,8 @@ static int read_tag_node(struct markup_reader *r, const struct markup_tag *tag, 
 	case ROLE_FINISH:
 		return close_pair(r, n, &number, e);
 	default:
+		if (markup_is_solid(r->m->kind, role, tag))
+			return add_solid_item(r, n, e);
 		return add_markup_item(r, n, role == ROLE_BREAK, e);
 	}
 }
@@ -204,7 +216,45 @@ static size_t cue_break_bytes(const char *text, size_t n)
 		}
 		i = stop;
 	}
-	return end ? end : (size_t)1 + (*text == '\r' && n > 1);
+	return end ? end : (size_t)1 + (*text == '\r' && n > 1 && text[1] == '\n');
+}
+
+/*
+ * A tag of HTML that stands in XML as text: &lt;b&gt;, also from CDATA. Bytes of it, and of its name; 0: this is none. What is
+ * no name, end or attribute is text: a &lt;b and c&gt; d.
+ */
+static size_t escaped_tag(const char *text, size_t n, size_t *n_name)
+{
+	const char *end = n > 8 && !memcmp(text, "&lt;", 4)
+				  ? memmem(text, MIN(n, (size_t)1000), "&gt;", 4)
+				  : NULL;
+	size_t i = 4 + (n > 8 && text[4] == '/'), from = i, stop;
+
+	if (!end || !isalpha((unsigned char)text[i]))
+		return 0;
+	stop = (size_t)(end - text);
+	while (i < stop && isalnum((unsigned char)text[i]))
+		i++;
+	*n_name = i - from;
+	if (i < stop && text[i] != '/' &&
+	    !(isspace((unsigned char)text[i]) &&
+	      (text[stop - 1] == '/' || memchr(text + i, '=', stop - i))))
+		return 0;
+	return stop + 4;
+}
+
+static int read_escaped_tag(struct markup_reader *r, size_t n, size_t n_name, struct err *e)
+{
+	const bool is_end = r->at[4] == '/';
+	const struct open_pair name = { .name = r->at + 4 + is_end,
+					.n_name = n_name,
+					.is_text = true };
+
+	/* it must not cross a tag, which would lose its partner then */
+	if (r->at[n - 5] == '/' ||
+	    (is_end && !(r->depth && names_match(r, &r->stack[r->depth - 1], &name))))
+		return add_markup_item(r, n, false, e);
+	return is_end ? close_pair(r, n, &name, e) : open_node(r, n, &name, e);
 }
 
 static int read_amp(struct markup_reader *r, struct err *e)
@@ -215,8 +265,12 @@ static int read_amp(struct markup_reader *r, struct err *e)
 					r->m->kind == MARKUP_XML || r->m->kind == MARKUP_ODT ||
 						r->m->kind == MARKUP_RUNS,
 					&c);
-	size_t name = 1;
+	size_t name = 1, tag;
 	char bytes[4];
+
+	if (r->m->kind == MARKUP_XML && (tag = escaped_tag(r->at, left, &name)) != 0)
+		return read_escaped_tag(r, tag, name, e);
+	name = 1;
 
 	if (!n) { /* a reference that is unknown stays as it is */
 		while (name < left && name < 32 && isalnum((unsigned char)r->at[name]))
@@ -293,6 +347,8 @@ static int read_markdown(struct markup_reader *r, bool *is_read, struct err *e)
 	*is_read = true;
 	switch (mark.role) {
 	case MARKDOWN_ITEM:
+		return add_solid_item(r, mark.n, e);
+	case MARKDOWN_NOTE:
 		return add_markup_item(r, mark.n, false, e);
 	case MARKDOWN_OPEN:
 		return open_node(r, mark.n, &name, e);
@@ -344,7 +400,7 @@ static int read_markup_next(struct markup_reader *r, struct err *e)
 	if (strchr("hfw", c) &&
 	    (r->at == r->m->source.bytes || !isalnum((unsigned char)r->at[-1])) &&
 	    (n = markup_url(r->at, left)))
-		return add_markup_item(r, n, false, e);
+		return add_solid_item(r, n, e);
 	if (r->m->kind == MARKUP_NONE)
 		return read_plain(r, e);
 	if (r->m->kind == MARKUP_MARKDOWN && (read_markdown(r, &is_read, e) || is_read))
@@ -355,6 +411,8 @@ static int read_markup_next(struct markup_reader *r, struct err *e)
 		return read_amp(r, e);
 	if (r->m->kind == MARKUP_MESSAGE && (c == '%' || c == '{') &&
 	    (n = markup_placeholder(r->at, left)))
+		return add_solid_item(r, n, e);
+	if (r->m->kind == MARKUP_CUES && (n = markup_cue_tag(r->at, left)))
 		return add_markup_item(r, n, false, e);
 	return read_plain(r, e);
 }

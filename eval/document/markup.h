@@ -13,7 +13,8 @@
  * Placing: each target word has the place of the source word it is aligned to, so the innermost pair there. A pair gets
  * the run of target words that has the most of its own words and the fewest of others; small pairs choose first, since
  * a large one has more to choose from. A pair around all text of its parent gets all words of the parent. An item
- * stands before the target word whose source comes next after it, or after the word that it touched. A pair without target
+ * stands before the target word whose source comes next after it, or after the word that it touched; a blank parts it from a
+ * word that it did not touch. A pair without target
  * words is placed like an item, so it is never lost. A target word equal to its source word is cut where the source
  * has tags inside it (H<sub>2</sub>O).
  */
@@ -54,6 +55,7 @@ struct markup_node {
 	bool is_pair;
 	bool by_length; /* item: at the same share of the length, instead of by alignment */
 	bool breaks;	/* item: separates words, as <br/> */
+	bool is_solid;	/* item: a reader sees it (a placeholder, code): no word joins it */
 	bool blank_before, blank_after;	 /* item: white space touches it */
 	struct markup_bytes open, close; /* close: of a pair */
 	size_t at, end;			 /* bytes of the plain text before it, and up to its end */

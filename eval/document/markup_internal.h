@@ -29,8 +29,13 @@ struct markup_tag {
 	bool is_end, is_empty, has_name;
 };
 
+/* The name of a tag without its prefix (x:source): its bytes in *n. */
+const char *markup_local_name(const struct markup_tag *tag, size_t *n);
+
 /* The tag, comment, declaration or processing instruction at text, which begins with <. false: it is none. */
 bool markup_read_tag(const char *text, size_t n, struct markup_tag *tag);
+/* Does a tag or a comment begin at text, that lasts to the end of the text without its own end? */
+bool markup_is_unfinished(const char *text, size_t n);
 /* The value of an attribute of a tag; NULL: none. */
 const char *markup_tag_value(const char *tag, size_t n, const char *name, size_t *n_value);
 enum markup_role markup_role_of(enum markup_kind kind, const char *bytes,
@@ -39,8 +44,13 @@ bool markup_folds_case(enum markup_kind kind);
 /* Bytes of the element that begins with this start tag; to the end of the text if it has no end tag. */
 size_t markup_element_bytes(enum markup_kind kind, const char *text, size_t n,
 			    const struct markup_tag *tag);
-/* Bytes of a placeholder (%1$s, %(name)s, {name}) at text; 0: none. */
+/* Does a reader see an item of this tag: code, a placeholder? */
+bool markup_is_solid(enum markup_kind kind, enum markup_role role, const struct markup_tag *tag);
+/* Bytes of a placeholder (%1$s, %(name)s, {name}, %%) at text, or of several with signs between; 0: none. */
 size_t markup_placeholder(const char *text, size_t n);
+
+/* Bytes of a time in a cue (<00:01.500>), a code of its format ({\an8}) or a note of music at text; 0: none. */
+size_t markup_cue_tag(const char *text, size_t n);
 
 /* Bytes of an address (http://…, www.…) at text; 0: none. */
 size_t markup_url(const char *text, size_t n);
@@ -49,6 +59,7 @@ size_t markup_url(const char *text, size_t n);
 enum markdown_role {
 	MARKDOWN_TEXT,
 	MARKDOWN_ITEM,	 /* n bytes */
+	MARKDOWN_NOTE,	 /* n bytes that refer to a footnote */
 	MARKDOWN_OPEN,	 /* n bytes begin a pair named by n_name bytes */
 	MARKDOWN_TOGGLE, /* n bytes end the pair of this name, or begin it */
 	MARKDOWN_CLOSE,	 /* n bytes end the pair named [ */

@@ -63,6 +63,10 @@ static struct markdown_mark bracket_mark(const char *at, const char *end)
 	const char *close = closing_bracket(at + is_image, end);
 	const size_t n = close ? link_end(close, end) : 0;
 
+	if (close && !n && !is_image && at[1] == '^')
+		return (struct markdown_mark){ .role = MARKDOWN_NOTE,
+					       .n = (size_t)(close + 1 - at) };
+
 	if (!n)
 		return (struct markdown_mark){ .role = MARKDOWN_TEXT };
 	if (is_image)
@@ -101,6 +105,14 @@ struct markdown_mark markup_read_markdown(const char *begin, const char *at, con
 		break;
 	case '`':
 		return code_mark(at, end);
+	case '$': /* $$x = 1$$ */
+		stop = end - at > 4 && at[1] == '$'
+			       ? memmem(at + 2, (size_t)(end - at - 2), "$$", 2)
+			       : NULL;
+		if (stop)
+			return (struct markdown_mark){ .role = MARKDOWN_ITEM,
+						       .n = (size_t)(stop + 2 - at) };
+		break;
 	case '!':
 		if (at + 1 < end && at[1] == '[')
 			return bracket_mark(at, end);

@@ -6,6 +6,7 @@
 
 #include "eval/document/markup.h"
 #include "share/base/mem.h"
+#include "share/base/text.h"
 #include "share/base/util.h"
 
 /* Where a node stands: target words lo … hi - 1; an item or an empty pair: lo == hi, before word lo. */
@@ -35,6 +36,8 @@ struct placing {
 	struct buf *out;
 	size_t pending, pending_end; /* blanks of the translation that are not written yet */
 	bool wants_blank;
+	const struct markup_node *solid; /* item after which no word stands yet; NULL: none */
+	size_t last_word;		 /* 1 + the word that was written last; 0: none */
 };
 
 /* ---- words ---- */
@@ -45,6 +48,19 @@ static bool is_blank_range(const char *text, size_t n)
 		if (!isspace((unsigned char)text[i]))
 			return false;
 	return true;
+}
+
+/* Does a word begin or end with this byte of a text: a letter or a digit? */
+static bool is_word_part(const char *text, size_t n, size_t at, bool is_end)
+{
+	uint32_t c = 0;
+
+	while (is_end && at && ((unsigned char)text[at] & 0xc0) == 0x80)
+		at--;
+	if ((unsigned char)text[at] < 0x80)
+		return isalnum((unsigned char)text[at]);
+	(void)utf8_decode(text + at, n - at, &c);
+	return c > 0xbf && (c & ~0x7fU) != 0x2000 && (c & ~0x3fU) != 0x3000 && c < 0xff00;
 }
 
 /* The innermost pair of a source word; of several the deepest. */
@@ -348,6 +364,24 @@ static size_t find_gap(const struct placing *p, const struct markup_node *x, siz
 	return gap;
 }
 
+/* Marks around nothing are text in Markdown: a pair without words gets the nearest word that is free. */
+static void take_nearest_word(struct placing *p, struct node_place *c, size_t lo, size_t hi)
+{
+	const size_t gap = c->lo;
+
+	for (size_t k = 0; k < 2; k++) {
+		const size_t i = gap - k;
+
+		if (gap < lo + k || i >= hi || p->words[i].taken >= 0 ||
+		    !is_word_part(p->t->text, p->t->n, p->words[i].at, false))
+			continue;
+		p->words[i].taken = c->node;
+		c->lo = i;
+		c->hi = i + 1;
+		return;
+	}
+}
+
 static void place_children(struct placing *p, int32_t node, size_t lo, size_t hi)
 {
 	size_t n;
@@ -364,6 +398,8 @@ static void place_children(struct placing *p, int32_t node, size_t lo, size_t hi
 			sort_by_source(p, lo, hi);
 		is_sorted = true;
 		c[i].lo = c[i].hi = find_gap(p, &p->m->nodes[c[i].node], lo, hi);
+		if (p->m->kind == MARKUP_MARKDOWN && p->m->nodes[c[i].node].is_pair)
+			take_nearest_word(p, &c[i], lo, hi);
 	}
 	for (size_t i = 0; i < n; i++)
 		if (p->m->nodes[c[i].node].is_pair)
@@ -411,21 +447,85 @@ static void write_open(struct placing *p, const struct markup_node *x)
 	}
 }
 
+/* Is this word the translation of the word that has the byte of the source? */
+static bool is_word_of(const struct placing *p, const struct placed_word *w, size_t at)
+{
+	const struct markup *m = p->m;
+
+	return is_word_part(m->text.data, m->text.len, at, false) && w->source <= at &&
+	       at < w->source_end;
+}
+
+/* Before word i: a blank parts it from an item that did not touch it in the source. */
+static void part_from_item(struct placing *p, size_t i)
+{
+	const struct markup_node *x = p->solid;
+	const struct placed_word *w = &p->words[i];
+	const struct buf *text = &p->m->text;
+	size_t at = x ? x->at : 0;
+
+	p->solid = NULL;
+	if (x && x->blank_before && !x->blank_after && at < text->len && text->data[at] == ' ')
+		at++; /* the blank before the item */
+	if (x && p->pending_end == p->pending && is_word_part(p->t->text, p->t->n, w->at, false) &&
+	    !(at < text->len && is_word_of(p, w, at)))
+		p->wants_blank = true;
+}
+
+/* Must a blank stand between the last word and this item? */
+static bool stands_apart(const struct placing *p, const struct markup_node *x)
+{
+	const struct placed_word *w = &p->words[p->last_word - (p->last_word > 0)];
+	size_t at = x->at;
+
+	if (!x->is_solid || !p->last_word || !is_word_part(p->t->text, p->t->n, w->end - 1, true))
+		return false;
+	while (at && ((unsigned char)p->m->text.data[at - 1] & 0xc0) == 0x80)
+		at--;
+	return !at || !is_word_of(p, w, at - 1);
+}
+
+/* An item between runs, where blanks stand in the text of runs only. */
+static void write_run_item(struct placing *p, const struct markup_node *x)
+{
+	const size_t i = p->last_word, next = i < p->n_words ? p->words[i].at : p->t->n;
+	const bool has_blank = x->at && p->m->text.data[x->at - 1] == ' ';
+
+	if (x->is_solid &&
+	    (p->solid ? has_blank : stands_apart(p, x) && p->words[i - 1].end == next))
+		buf_add_str(p->out, "<w:r><w:t xml:space=\"preserve\"> </w:t></w:r>");
+	write_open(p, x);
+}
+
+/* After an item: no word joins what a reader sees of it. */
+static void note_item(struct placing *p, const struct markup_node *x)
+{
+	if (x->is_solid)
+		p->solid = x;
+	if (x->is_solid || x->breaks)
+		p->last_word = 0;
+}
+
 /* Writes an item with the blanks that it had in the source. is_inner: words stand before and after it. */
 static void write_markup_item(struct placing *p, const struct markup_node *x, bool is_inner)
 {
 	const bool is_blank = is_blank_range(p->t->text + p->pending, p->pending_end - p->pending);
 	const bool has_gap = p->pending_end > p->pending || p->wants_blank;
 
+	const bool is_apart = stands_apart(p, x);
+
 	if (p->m->kind == MARKUP_RUNS) {
-		write_open(p, x);
+		write_run_item(p, x);
+		note_item(p, x);
 		return;
 	}
-	if (x->blank_before || !is_blank || (has_gap && !x->blank_after && !x->breaks)) {
-		if (!has_gap && x->blank_before && !ends_with_blank(p->out))
+	if (x->blank_before || !is_blank || is_apart ||
+	    (has_gap && !x->blank_after && !x->breaks)) {
+		if (!has_gap && (x->blank_before || is_apart) && !ends_with_blank(p->out))
 			buf_add_char(p->out, ' ');
 		write_pending(p);
 	}
+	note_item(p, x);
 	buf_add(p->out, x->open.bytes, x->open.n);
 	if (x->breaks && !x->blank_after) {
 		p->pending = p->pending_end = 0;
@@ -442,12 +542,19 @@ static void write_node(struct placing *p, const struct node_place *c, bool is_la
 {
 	const struct markup_node *x = &p->m->nodes[c->node];
 
+	if (p->m->kind == MARKUP_MARKDOWN && x->is_pair && c->hi == c->lo &&
+	    strchr("*_~", *x->open.bytes)) { /* emphasis of nothing: only what is in it */
+		write_children(p, c->node, c->lo, c->hi);
+		return;
+	}
 	if (!x->is_pair) {
 		write_markup_item(p, x, c->lo > 0 && c->lo < p->n_words);
 		return;
 	}
-	if (c->hi > c->lo || !is_last) /* an empty pair at the end stands before the blank */
-		write_pending(p);
+	if (c->hi > c->lo && p->m->kind != MARKUP_RUNS)
+		part_from_item(p, c->lo);
+	if ((c->hi > c->lo || !is_last) && p->m->kind != MARKUP_RUNS)
+		write_pending(p); /* an empty pair at the end stands before the blank */
 	write_open(p, x);
 	write_children(p, c->node, c->lo, c->hi);
 	buf_add(p->out, x->close.bytes, x->close.n);
@@ -458,8 +565,10 @@ static void write_word(struct placing *p, size_t i)
 	const struct placed_word *w = &p->words[i];
 	const size_t next = i + 1 < p->n_words ? p->words[i + 1].at : p->t->n;
 
+	part_from_item(p, i);
 	write_pending(p);
 	write_plain(p, w->at, w->end);
+	p->last_word = i + 1;
 	p->pending = w->end;
 	p->pending_end = next;
 	if (p->m->kind == MARKUP_RUNS || !is_blank_range(p->t->text + w->end, next - w->end))
@@ -521,6 +630,7 @@ int markup_write(const struct markup *m, const struct markup_target *t, struct b
 		write_pending(&p);
 		place_children(&p, -1, 0, p.n_words);
 		write_children(&p, -1, 0, p.n_words);
+		p.wants_blank = false; /* no word comes */
 		if (m->kind != MARKUP_RUNS || p.pending_end > p.pending)
 			write_pending(&p);
 		rc = buf_check(out, e);

@@ -54,8 +54,8 @@ static size_t bytes_up_to(const char *text, size_t n, size_t from, const char *l
 	return found ? (size_t)(found - text) + strlen(last) : 0;
 }
 
-/* Bytes of a tag whose name ends at i: its > stands outside of quotation marks. 0: it never ends. */
-static size_t tag_bytes(const char *text, size_t n, size_t i)
+/* Bytes of a tag whose name ends at i: its > stands outside of quotation marks. 0: it never ends; n + 1: the text ends in it. */
+static size_t find_tag_end(const char *text, size_t n, size_t i)
 {
 	char quote = 0;
 
@@ -68,7 +68,23 @@ static size_t tag_bytes(const char *text, size_t n, size_t i)
 			return i + 1;
 		else if (!quote && text[i] == '<')
 			return 0;
-	return 0;
+	return n + 1;
+}
+
+static size_t tag_bytes(const char *text, size_t n, size_t i)
+{
+	const size_t bytes = find_tag_end(text, n, i);
+
+	return bytes > n ? 0 : bytes;
+}
+
+bool markup_is_unfinished(const char *text, size_t n)
+{
+	const size_t i = 1 + (n > 1 && strchr("/!", text[1]) && text[1]);
+
+	if (n >= 4 && !memcmp(text, "<!--", 4))
+		return !bytes_up_to(text, n, 4, "-->");
+	return i < n && isalpha((unsigned char)text[i]) && find_tag_end(text, n, i) > n;
 }
 
 bool markup_read_tag(const char *text, size_t n, struct markup_tag *tag)
@@ -140,14 +156,26 @@ const char *markup_tag_value(const char *tag, size_t n, const char *name, size_t
 	return NULL;
 }
 
-/* translate="no", or class="notranslate" of machine translation on the web. */
-static bool is_untranslated(const char *bytes, const struct markup_tag *tag)
+const char *markup_local_name(const struct markup_tag *tag, size_t *n)
+{
+	const char *colon = memchr(tag->name, ':', tag->n_name);
+
+	*n = tag->n_name - (colon ? (size_t)(colon + 1 - tag->name) : 0);
+	return colon ? colon + 1 : tag->name;
+}
+
+/* translate="no", class="notranslate" of machine translation on the web, or mtype="protected" of XLIFF. */
+static bool is_untranslated(enum markup_kind kind, const char *bytes, const struct markup_tag *tag)
 {
 	size_t n;
 	const char *value = markup_tag_value(bytes, tag->n, "translate", &n);
 
 	if (value && n == 2 && !strncasecmp(value, "no", 2))
 		return true;
+	if (kind == MARKUP_XML) {
+		value = markup_tag_value(bytes, tag->n, "mtype", &n);
+		return value && n == 9 && !memcmp(value, "protected", 9);
+	}
 	value = markup_tag_value(bytes, tag->n, "class", &n);
 	return value && memmem(value, n, "notranslate", 11);
 }
@@ -165,16 +193,20 @@ enum markup_role markup_role_of(enum markup_kind kind, const char *bytes,
 		      { r->begin, ROLE_BEGIN },
 		      { r->finish, ROLE_FINISH } };
 
+	const char *name = tag->name;
+	size_t n = tag->n_name;
+
 	if (!tag->has_name)
 		return ROLE_EMPTY;
+	if (kind == MARKUP_XML)
+		name = markup_local_name(tag, &n);
 	for (size_t i = 0; i < ARRAY_LEN(lists); i++)
-		if (lists[i].list &&
-		    markup_has_name(lists[i].list, tag->name, tag->n_name, r->folds_case))
+		if (lists[i].list && markup_has_name(lists[i].list, name, n, r->folds_case))
 			return tag->is_empty && lists[i].role != ROLE_BREAK ? ROLE_EMPTY
 									    : lists[i].role;
 	if (tag->is_empty)
 		return ROLE_EMPTY;
-	return !tag->is_end && is_untranslated(bytes, tag) ? ROLE_OPAQUE : ROLE_PAIR;
+	return !tag->is_end && is_untranslated(kind, bytes, tag) ? ROLE_OPAQUE : ROLE_PAIR;
 }
 
 static bool is_same_name(const struct markup_tag *a, const struct markup_tag *b, bool folds_case)
@@ -232,17 +264,63 @@ static size_t format_bytes(const char *text, size_t n)
 	return i < n && strchr("diouxXeEfFgGcsSp@", text[i]) ? i + 1 : 0;
 }
 
-size_t markup_placeholder(const char *text, size_t n)
+static size_t one_placeholder(const char *text, size_t n)
 {
 	size_t i = 1;
 
 	if (*text == '%')
-		return format_bytes(text, n);
+		return n > 1 && text[1] == '%' ? 2 : format_bytes(text, n);
 	if (*text != '{')
 		return 0;
 	while (i < n && i < 64 && (is_name_byte(text[i]) || strchr("[]!", text[i])))
 		i++;
 	return i < n && text[i] == '}' ? i + 1 : 0;
+}
+
+size_t markup_placeholder(const char *text, size_t n)
+{
+	size_t i = one_placeholder(text, n), k = i, more;
+
+	while (i && k < n && k < i + 8) {
+		more = strchr("%{", text[k]) ? one_placeholder(text + k, n - k) : 0;
+		if (more)
+			i = k = k + more;
+		else if (ispunct((unsigned char)text[k]) && !strchr("<&", text[k]))
+			k++;
+		else
+			break;
+	}
+	return i;
+}
+
+bool markup_is_solid(enum markup_kind kind, enum markup_role role, const struct markup_tag *tag)
+{
+	size_t n;
+	const char *name = tag->name;
+
+	if (!tag->has_name)
+		return false;
+	if (kind == MARKUP_XML) {
+		name = markup_local_name(tag, &n);
+		return markup_has_name("x ph mrk ", name, n, false);
+	}
+	return role == ROLE_OPAQUE &&
+	       !markup_has_name("script style text:note office:annotation draw:frame "
+				"draw:custom-shape text:ruby-text ",
+				name, tag->n_name, true);
+}
+
+size_t markup_cue_tag(const char *text, size_t n)
+{
+	const char *stop = NULL;
+
+	if (n > 2 && *text == '<' && isdigit((unsigned char)text[1]))
+		stop = memchr(text, '>', n < 20 ? n : 20);
+	else if (n > 2 && *text == '{' && text[1] == '\\')
+		stop = memchr(text, '}', n);
+	else if (n > 2 && (!memcmp(text, "\xe2\x99\xaa", 3) || !memcmp(text, "\xe2\x99\xab", 3)))
+		return 3;
+	return stop ? (size_t)(stop + 1 - text) : 0;
 }
 
 size_t markup_url(const char *text, size_t n)

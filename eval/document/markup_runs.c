@@ -65,6 +65,8 @@ static int add_run_item(struct run_reader *r, const char *bytes, size_t n, int32
 	if (!x)
 		return e->code;
 	x->breaks = breaks;
+	x->is_solid = !breaks && n > 1 && bytes[1] != '/' &&
+		      find_run_text(bytes, bytes + n, &(size_t){ 0 }) != NULL;
 	if (!breaks || !m->text.len || m->text.data[m->text.len - 1] == ' ')
 		return 0;
 	if (mem_grow(&m->inside, &m->cap_inside, m->text.len + 1, sizeof(*m->inside), e))

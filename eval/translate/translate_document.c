@@ -7,7 +7,9 @@
 
 #include "data/pipeline/pipeline.h"
 #include "eval/translate/word_spans.h"
+#include "share/base/file.h"
 #include "share/base/mem.h"
+#include "share/base/text.h"
 
 #define READ_BYTES     ((size_t)1 << 16)
 #define BATCH_SEGMENTS 1024 /* translated together */
@@ -25,6 +27,16 @@ int document_format_wanted(const struct conf *c, const struct docfile_format **f
 		*format = docfile_format_of(path);
 		if (*format == &docfile_txt) /* lines, as ever */
 			*format = NULL;
+	}
+	if (!*format && !c->quiet && !c->markup && strcmp(path, "-")) {
+		const struct docfile_format *looks = docfile_format_of(path);
+
+		if (looks && looks != &docfile_txt)
+			fprintf(stderr,
+				"werkbank: %s looks like a document, and is translated line by "
+				"line with its mark-up: give --output FILE or --document %s to "
+				"translate it as one\n",
+				path, looks->name);
 	}
 	if (*format && (c->n_best > 1 || c->scores || c->alignments || c->prefix || c->markup))
 		return err_set(e, ERR_USAGE,
@@ -66,37 +78,74 @@ static int translate_segments(struct passages *p, const struct engine *g,
 	return rc;
 }
 
-/* Opens the document; path NULL: standard input. */
+/* Reads the bytes of a document; path NULL: standard input. */
+static int read_document(const char *path, struct buf *bytes, struct err *e)
+{
+	if (path)
+		return file_read_all(path, DOCFILE_MAX_BYTES, bytes, e);
+	while (bytes->len <= DOCFILE_MAX_BYTES && buf_reserve(bytes, READ_BYTES)) {
+		const size_t got = fread(bytes->data + bytes->len, 1, READ_BYTES, stdin);
+
+		bytes->len += got;
+		if (!got)
+			break;
+	}
+	if (ferror(stdin))
+		return err_set_errno(e, ERR_IO, "standard input cannot be read");
+	if (bytes->len > DOCFILE_MAX_BYTES)
+		return err_set(e, ERR_DATA, "standard input has more than %zu MiB",
+			       DOCFILE_MAX_BYTES >> 20);
+	return buf_check(bytes, e);
+}
+
+/* Opens the document; path NULL: standard input. With --repair, letters that are no UTF-8 become U+FFFD, but not in archives. */
 static int open_document(struct docfile *d, const struct engine *g,
 			 const struct docfile_format *format, const char *path, struct err *e)
 {
 	const struct docfile_languages languages = { g->conf->source_language,
 						     g->conf->target_language };
 	const struct protect *symbols = pipeline_protect(g->pipeline);
-	struct buf bytes = { 0 };
-	int rc = 0;
+	const char *name = path ? path : "standard input";
+	struct buf bytes = { 0 }, repaired = { 0 };
+	int rc = read_document(path, &bytes, e);
 
-	if (path)
-		return docfile_open(d, path, format, symbols, &languages, e);
-	while (bytes.len <= DOCFILE_MAX_BYTES && buf_reserve(&bytes, READ_BYTES)) {
-		const size_t got = fread(bytes.data + bytes.len, 1, READ_BYTES, stdin);
-
-		bytes.len += got;
-		if (!got)
-			break;
+	if (!rc && g->conf->repair && !format->members && !utf8_valid(bytes.data, bytes.len)) {
+		utf8_repair(&repaired, bytes.data, bytes.len);
+		rc = buf_check(&repaired, e);
+		buf_free(&bytes);
+		bytes = repaired;
+		if (!rc && !g->conf->quiet)
+			fprintf(stderr,
+				"werkbank: warning: %s: bytes that are not UTF-8 became U+FFFD\n",
+				name);
 	}
-	if (ferror(stdin))
-		rc = err_set_errno(e, ERR_IO, "standard input cannot be read");
-	else if (bytes.len > DOCFILE_MAX_BYTES)
-		rc = err_set(e, ERR_DATA, "standard input has more than %zu MiB",
-			     DOCFILE_MAX_BYTES >> 20);
-	else
-		rc = buf_check(&bytes, e);
 	if (!rc)
-		rc = docfile_open_bytes(d, "standard input", buf_text(&bytes), bytes.len, format,
-					symbols, &languages, e);
+		rc = docfile_open_bytes(d, name, buf_text(&bytes), bytes.len, format, symbols,
+					&languages, e);
 	buf_free(&bytes);
 	return rc;
+}
+
+/* Says what was left alone, and when nothing was translated. */
+static void tell_units(const struct docfile *d)
+{
+	const size_t n = d->n_units ? d->n_units : d->n;
+	size_t n_translated = 0;
+
+	for (size_t i = 0; i < d->n; i++)
+		n_translated += d->segments[i].translation.len > 0;
+	if (d->remark)
+		fprintf(stderr, "werkbank: warning: %s: %s\n", d->path, d->remark);
+	if (n_translated)
+		return;
+	if (!n)
+		fprintf(stderr, "werkbank: warning: %s: has no text to translate\n", d->path);
+	else
+		fprintf(stderr, "werkbank: warning: %s: 0 of %zu units were translated%s\n",
+			d->path, n,
+			d->remark ? ""
+				  : ": they have a translation, are marked to stay, or have no "
+				    "words");
 }
 
 int document_translate(struct passages *p, const struct engine *g,
@@ -121,6 +170,8 @@ int document_translate(struct passages *p, const struct engine *g,
 			(long long)n_cut);
 	if (!rc)
 		rc = docfile_write(&d, out, e);
+	if (!rc && !g->conf->quiet)
+		tell_units(&d);
 	docfile_close(&d);
 	return rc;
 }

@@ -65,6 +65,15 @@ for bad in dtd.xlf bad.docx bad.html; do
 done
 translate --document pdf "$tmp/in.html" -o "$tmp/refused"
 same "an unknown kind" "$? $(grep -c 'not one of html, md' "$tmp/err")" "64 1"
+translate --document html --serve <"$tmp/in.html" >/dev/null
+same "a document has no place in --serve" "$? $(grep -c 'leave out --document' "$tmp/err")" "64 1"
+./werkbank translate -m "$model" --threads 1 --repair "$tmp/bad.html" -o "$tmp/repaired" 2>"$tmp/err"
+same "--repair: letters that are not UTF-8" "$? $(grep -c 'became U+FFFD' "$tmp/err")" "0 1"
+./werkbank translate -m "$model" --threads 1 "$tmp/in.html" 2>"$tmp/err" >/dev/null
+same "without --output a document is named" "$(grep -c 'looks like a document.*--document html' "$tmp/err")" 1
+printf '<xliff><unit><segment><source>a</source><target>b</target></segment></unit></xliff>' >"$tmp/done.xlf"
+./werkbank translate -m "$model" --threads 1 "$tmp/done.xlf" -o "$tmp/done.out" 2>"$tmp/err"
+same "nothing to translate: the number of units" "$? $(grep -c '0 of 1 units' "$tmp/err")" "0 1"
 translate --document html --n-best 2 "$tmp/in.html" -o "$tmp/refused"
 same "columns have no place in a document" "$?" 64
 tally

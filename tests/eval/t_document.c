@@ -184,3 +184,29 @@ TEST(document_hostile)
 	free(zip);
 	buf_free(&deep);
 }
+
+/* A PO document whose header declares another encoding has no place for other letters. */
+TEST(document_encoding_refused)
+{
+	static const char bytes[] =
+		"msgid \"\"\nmsgstr \"Content-Type: text/plain; charset=ISO-8859-1\\n\"\n\n"
+		"msgid \"one\"\nmsgstr \"\"\n";
+	struct docfile d;
+	struct err e = { 0 };
+	char *out = NULL;
+	size_t n;
+	FILE *stream = open_memstream(&out, &n);
+
+	check_int(docfile_open_bytes(&d, "x.po", bytes, sizeof(bytes) - 1, &docfile_po, NULL,
+				     &languages, &e),
+		  0);
+	if (check(d.n == 1)) {
+		buf_add_str(&d.segments[0].translation, "Stra\xc3\x9f"
+							"e");
+		check_err(docfile_write(&d, stream, &e), ERR_DATA);
+		check(strstr(e.text, "x.po: declares the encoding ISO-8859-1") != NULL);
+	}
+	fclose(stream);
+	free(out);
+	docfile_close(&d);
+}
