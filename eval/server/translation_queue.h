@@ -27,7 +27,7 @@
 #define QUEUE_FLIGHT_TEXTS  64	 /* texts that a decoder has … */
 #define QUEUE_JOB_TEXTS	    16	 /* … those of one request: steps of a full decoder are slow */
 #define QUEUE_FLIGHT_CHARS  8192 /* … and their characters */
-#define QUEUE_TEXT_CHARS    4096 /* … a longer text counts as so many */
+#define QUEUE_TEXT_CHARS    4096 /* … a longer text counts as this many */
 #define QUEUE_SHORT_CHARS   1024 /* … longer texts leave room for a text of this length */
 #define QUEUE_MAX_BEST	    64	 /* translations of a text */
 #define QUEUE_GLOSSARY_NAME 64	 /* bytes, with the NUL */

@@ -34,7 +34,7 @@ struct lines {
 	bool repair;	   /* replace invalid UTF-8 instead of failing; set after open */
 	bool was_repaired; /* the current line had invalid UTF-8 */
 	bool has_encoding; /* the command takes --encoding: messages offer it */
-	bool drops_mark;   /* a byte order mark before line 1 is no text; set after open */
+	bool drops_mark;   /* a byte order mark before line 1 is not a part of it; set after open */
 	bool skip_long;	   /* lines_next() skips a line that is too long instead of failing */
 	/* private */
 	char *name;	  /* owned: for messages */
