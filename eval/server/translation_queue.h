@@ -9,9 +9,10 @@
  *
  * A decoder gets a text as soon as one of its texts has ended, and lets it join the sentences that it decodes.
  *
- * Order: clients take turns, weighted by characters. The client whose texts of the past have the fewest characters is
- * next, and of this client the request with the fewest. So a text waits for one text of a long document, at most. A client
- * that comes (back) begins with the least count of the clients that wait, so an idle time gives no credit.
+ * Order: clients take turns, weighted by characters. Next is the text after which its client has been served the fewest, so
+ * short texts come before long ones; a request that waits moves forward with time. Of a client, the request that was served
+ * least is next. A client that comes (back) begins with the least count of the clients that wait, so an idle time gives
+ * no credit.
  */
 #ifndef WERKBANK_EVAL_SERVER_TRANSLATION_QUEUE_H
 #define WERKBANK_EVAL_SERVER_TRANSLATION_QUEUE_H
