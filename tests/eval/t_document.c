@@ -1,4 +1,6 @@
 /* t_document.c - documents: what is found in each format, and what is written back */
+#include "config.h"
+
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +14,17 @@
 #define MAX_WORDS 100
 
 static const struct docfile_languages languages = { "en", "de" };
+
+/* Does this build read the format? Without expat it reads no XML. */
+static bool is_read_here(const char *format)
+{
+#ifdef HAVE_EXPAT
+	(void)format;
+	return true;
+#else
+	return !docfile_find_format(format)->is_xml;
+#endif
+}
 
 /* The "translation" is the text in capital letters. */
 static void translate_segment(struct segment *s)
@@ -84,9 +97,12 @@ TEST(document_formats)
 	for (size_t i = 0; i < ARRAY_LEN(documents); i++) {
 		size_t n;
 		const size_t n_source = strlen(documents[i].source);
-		char *out = translate_bytes(documents[i].format, documents[i].source, n_source,
-					    false, &n);
+		char *out;
 
+		if (!is_read_here(documents[i].format))
+			continue;
+		out = translate_bytes(documents[i].format, documents[i].source, n_source, false,
+				      &n);
 		check_str(out, documents[i].expected);
 		free(out);
 		/* equal texts: equal bytes; in XLIFF, TMX and PO a target is added */
@@ -122,7 +138,7 @@ static const struct {
 
 TEST(document_archives)
 {
-	for (size_t i = 0; i < ARRAY_LEN(packed); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(packed) && is_read_here(packed[i].format); i++) {
 		size_t n, n_out;
 		char *zip = make_zip(packed[i].member, packed[i].source, &n);
 		char *out = translate_bytes(packed[i].format, zip, n, false, &n_out);
@@ -160,6 +176,8 @@ TEST(document_hostile)
 	char *zip;
 
 	for (size_t i = 0; i < ARRAY_LEN(hostile); i++) {
+		if (!is_read_here(hostile[i].format))
+			continue;
 		e = (struct err){ 0 };
 		check_err(docfile_open_bytes(&d, "x", hostile[i].bytes, strlen(hostile[i].bytes),
 					     docfile_find_format(hostile[i].format), NULL,
