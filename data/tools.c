@@ -40,9 +40,7 @@ static int tool_sink_open(struct tool_sink *s, const struct conf *c, struct err 
 /* rc: result of the work. Commits the output file if rc is 0, else discards it. */
 static int tool_sink_close(struct tool_sink *s, int rc, struct err *e)
 {
-	if (s->file.stream && rc == 0)
-		return outfile_commit(&s->file, e);
-	outfile_abandon(&s->file);
+	rc = outfile_finish(&s->file, rc, e);
 	return rc == 0 && s->stream == stdout ? file_flush_stdout(e) : rc;
 }
 

@@ -55,7 +55,7 @@ struct decode_options {
 	int32_t top_k;	       /* 0: all */
 	double top_p;	       /* > 0, 1: all */
 	uint64_t seed;
-	double repetition_penalty; /* of tokens that came already; 1 or 0: none */
+	double repetition_penalty; /* for tokens that the translation has already; 1 or 0: none */
 	int32_t no_repeat_ngram;   /* no n-gram of tokens comes twice; 0: no such rule */
 	int32_t min_length;	   /* tokens without </s>; the greatest length is not below */
 	int32_t mbr_keep;	   /* hypotheses that mbr.h keeps of n_best; 0: all */

@@ -121,10 +121,7 @@ static int record_output_close(struct record_output *s, struct buf *b, int rc, s
 	buf_free(b);
 	if (!s->is_file)
 		return rc ? rc : file_flush_stdout(e);
-	if (!rc)
-		return outfile_commit(&s->file, e);
-	outfile_abandon(&s->file);
-	return rc;
+	return outfile_finish(&s->file, rc, e);
 }
 
 static int write_jsonl(struct records *r, struct err *e)

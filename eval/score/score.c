@@ -273,20 +273,11 @@ static void warn_unscored(const struct score *s)
 static int run_scores(struct score *s, struct conf *c, struct err *e)
 {
 	struct outfile file = { 0 };
-	int rc;
 
-	s->out = stdout;
 	if (c->output && outfile_open(&file, c->output, e))
 		return e->code;
-	if (c->output)
-		s->out = file.stream;
-	rc = score_pairs(s, e);
-	if (!c->output)
-		return rc;
-	if (!rc)
-		return outfile_commit(&file, e);
-	outfile_abandon(&file);
-	return rc;
+	s->out = c->output ? file.stream : stdout;
+	return outfile_finish(&file, score_pairs(s, e), e);
 }
 
 int score_run(struct conf *c, struct err *e)

@@ -299,7 +299,6 @@ static int run_translation(struct translate *t, struct conf *c, struct err *e)
 	struct lines in;
 	int rc;
 
-	t->out = stdout;
 	if (lines_open(&in, path, e))
 		return e->code;
 	in.repair = c->repair;
@@ -308,16 +307,10 @@ static int run_translation(struct translate *t, struct conf *c, struct err *e)
 		lines_close(&in);
 		return e->code;
 	}
-	if (c->output)
-		t->out = file.stream;
+	t->out = c->output ? file.stream : stdout;
 	rc = translate_lines(t, &in, interactive, e);
 	lines_close(&in);
-	if (!c->output)
-		return rc;
-	if (!rc)
-		return outfile_commit(&file, e);
-	outfile_abandon(&file);
-	return rc;
+	return outfile_finish(&file, rc, e);
 }
 
 /* A document goes to --output, or to standard output. */
@@ -335,12 +328,7 @@ static int run_document(struct translate *t, const struct docfile_format *format
 				strcmp(path, "-") ? path : NULL, t->out, e);
 	if (!rc && (fflush(t->out) || ferror(t->out)))
 		rc = cannot_write_translation(t, e);
-	if (!c->output)
-		return rc;
-	if (!rc)
-		return outfile_commit(&file, e);
-	outfile_abandon(&file);
-	return rc;
+	return outfile_finish(&file, rc, e);
 }
 
 int translate_run(struct conf *c, struct err *e)

@@ -60,6 +60,11 @@ int outfile_open(struct outfile *o, const char *path, struct err *e);
 int outfile_commit(struct outfile *o, struct err *e);
 /* Close and remove the temporary. Safe on a zeroed or already finished struct. */
 void outfile_abandon(struct outfile *o);
+/*
+ * The end of a command's output, whose work had the result rc: commits if rc is 0, else abandons. A zeroed struct,
+ * because the output is standard output, changes nothing. Returns rc, or the failure of the commit.
+ */
+int outfile_finish(struct outfile *o, int rc, struct err *e);
 
 /* Replace path by these bytes, atomically. */
 int file_write_all(const char *path, const void *bytes, size_t n, struct err *e);

@@ -349,6 +349,14 @@ void outfile_abandon(struct outfile *o)
 	*o = (struct outfile){ .folder = -1 };
 }
 
+int outfile_finish(struct outfile *o, int rc, struct err *e)
+{
+	if (o->stream && !rc)
+		return outfile_commit(o, e);
+	outfile_abandon(o);
+	return rc;
+}
+
 /* ---- whole files ---- */
 
 /* Write to an open outfile and commit it. */
