@@ -50,6 +50,7 @@
 #define BLOCK_K	      512
 #define ROW_PITCH     (BLOCK_K + 16) /* floats; no power of two: rows use different cache sets */
 #define BLOCK_PANELS  8		     /* greatest number of panels of a block */
+#define SHORT_K	      256	     /* at most so many units along k: see col_block() */
 #define PREFETCH_ROWS 32	     /* prefetch distance of packing, in rows of memory */
 #define TILES_BLOCK_K 1024	/* BLOCK_K of tiles: two panels of 128 KiB fit into the L2 cache */
 #define STREAM_BYTES  (2 << 20) /* larger results go past the caches: an L2 cache holds as much */
@@ -73,11 +74,29 @@ struct tile_output {
 
 typedef void tile_function(const struct tile_output *at, const struct panels *p);
 
+#define UNROLLED_STEPS	 8 /* steps along k of an unrolled loop */
+#define TILE_JOIN_(a, b) a##b
+#define TILE_JOIN(a, b)	 TILE_JOIN_(a, b)
+
+/*
+ * sum + x y. With the registers of AVX2 all used, gcc 12 moves sums from register to register, or to
+ * memory, unless the instruction that adds in place is named.
+ */
+VEC_INLINE vec multiply_add(vec sum, vec x, vec y)
+{
+#if defined(__FMA__) && !defined(__AVX512F__)
+	__asm__("vfmadd231ps %2, %1, %0" : "+x"(sum) : "x"(x), "x"(y));
+	return sum;
+#else
+	return sum + x * y;
+#endif
+}
+
 #define TILE_NAME tile_floats
 #define TILE_TARGET
 #define TILE_VEC		 vec
 #define TILE_UNIT		 float
-#define TILE_MULTIPLY(sum, x, y) ((sum) + (x) * (y))
+#define TILE_MULTIPLY(sum, x, y) multiply_add(sum, x, y)
 #define TILE_STORE_HALVES(p, x)	 vec_store_halves(p, x)
 #include "kernels/cpu/cpu_gemm_tile.h"
 
@@ -350,11 +369,16 @@ static void col_block(const struct product *p, float *packed, int64_t i, const s
 		      last = MIN(first + p->block_panels, CEIL_DIV(p->out.cols, p->n_cols));
 	const int64_t n_panels = last - first, n_rows = CEIL_DIV(p->out.rows, p->n_rows);
 
+	/*
+	 * Each panel of a meets all panels of b at once where the block of b stays in the L2 cache, and
+	 * for tiles, which multiply faster than a comes from memory. Else b changes seldom.
+	 */
+	const bool a_once = p->tiles || pass->n_k <= SHORT_K;
+
 	pack_b(p, packed, first, n_panels, pass->k, pass->n_k);
 	for (int64_t t = 0; t < n_panels * n_rows; t++) {
-		/* tiles multiply faster than a comes from memory: each row meets all panels at once */
-		const int64_t panel = p->tiles ? t % n_panels : t / n_rows,
-			      row = p->tiles ? t / n_panels : t % n_rows;
+		const int64_t panel = a_once ? t % n_panels : t / n_rows,
+			      row = a_once ? t / n_panels : t % n_rows;
 
 		one_tile(p, p->whole + row * p->a_panel, packed + panel * p->b_panel, pass,
 			 row * p->n_rows, (first + panel) * p->n_cols);

@@ -216,22 +216,23 @@ VEC_INLINE const void *place_along(const struct operand *x, int64_t i, int64_t k
  */
 VEC_INLINE void along_units(float *to, int64_t size, const struct operand *x, int64_t first,
 			    int64_t n_panels, int64_t k, int64_t n_k, const int panel,
-			    const bool half)
+			    const bool half, const bool round)
 {
+	const int width = CEIL_DIV(panel, VEC_LANES) * VEC_LANES;
+	const int64_t n = MIN(x->n - first, n_panels * panel),
+		      n_full = MIN(n_panels, (x->n - first + panel - width) / panel);
+
 	for (int64_t kk = 0; kk < n_k; kk++, to += panel) {
 		const void *row = place_along(x, first, k + kk, half);
-		int64_t n = x->n - first;
 
-		prefetch_operand(row, PREFETCH_ROWS, x->inner, 1, MIN(n, n_panels * panel), half);
-		for (int64_t p = 0; p < n_panels; p++, n -= panel) {
-			for (int64_t i = 0; i < panel; i += VEC_LANES) {
-				int64_t part = n - i;
-				vec y = part > 0 ? vec_get(row, p * panel + i, part, 0, half)
-						 : vec_set(0);
+		prefetch_operand(row, PREFETCH_ROWS, x->inner, 1, n, half);
+		for (int64_t p = 0; p < n_panels; p++)
+			VEC_UNROLL
+		for (int i = 0; i < width; i += VEC_LANES) {
+			const int64_t at = p * panel + i, part = p < n_full ? VEC_LANES : n - at;
+			const vec y = part > 0 ? vec_get(row, at, part, 0, half) : vec_set(0);
 
-				vec_store(to + p * size + i,
-					  x->round && !half ? (vec)vec_round_bits(y) : y);
-			}
+			vec_store(to + p * size + i, round ? (vec)vec_round_bits(y) : y);
 		}
 	}
 }
@@ -274,9 +275,11 @@ pack_along(float *to, int64_t size, const struct operand *x, int64_t first, int6
 	else if (x->pairs)
 		along_pairs(to, size, x, first, n_panels, k, n_k, panel, false);
 	else if (x->dtype == DTYPE_BF16)
-		along_units(to, size, x, first, n_panels, k, n_k, panel, true);
+		along_units(to, size, x, first, n_panels, k, n_k, panel, true, false);
+	else if (x->round)
+		along_units(to, size, x, first, n_panels, k, n_k, panel, false, true);
 	else
-		along_units(to, size, x, first, n_panels, k, n_k, panel, false);
+		along_units(to, size, x, first, n_panels, k, n_k, panel, false, false);
 }
 
 PAIRS_TARGET static void pack_along_a(float *to, int64_t size, const struct operand *x,
