@@ -45,6 +45,8 @@
 /* Rows of a tile of `vecs` vectors of columns: as many sums as registers can hold. */
 #if VEC_LANES == 16
 #define TILE_ROWS(vecs) ((vecs) == 1 ? 12 : (vecs) == 2 ? 8 : (vecs) == 3 ? 6 : 4)
+#elif VEC_LANES == 8
+#define TILE_ROWS(vecs) ((vecs) == 1 ? 12 : 6)
 #else
 #define TILE_ROWS(vecs) ((vecs) == 1 ? 8 : 4)
 #endif
@@ -64,6 +66,22 @@ struct small {
 	bool accumulate;
 };
 
+/* One k: sum += a (rows, `a_row` apart) x b. */
+VEC_INLINE void small_product_step(vec sum[MAX_ROWS][MAX_VECS], const float *a, int64_t a_row,
+				   const float *b, const int rows, const int vecs)
+{
+	vec y[MAX_VECS];
+
+	VEC_UNROLL
+	for (int v = 0; v < vecs; v++)
+		y[v] = vec_load(b + v * VEC_LANES);
+	VEC_UNROLL
+	for (int r = 0; r < rows; r++)
+		VEC_UNROLL
+	for (int v = 0; v < vecs; v++)
+		sum[r][v] = vec_multiply_add(sum[r][v], vec_set(a[r * a_row]), y[v]);
+}
+
 VEC_INLINE void small_product_tile(const struct small *s, int64_t i, int64_t j, const int rows,
 				   const int vecs)
 {
@@ -75,18 +93,8 @@ VEC_INLINE void small_product_tile(const struct small *s, int64_t i, int64_t j, 
 		VEC_UNROLL
 	for (int v = 0; v < vecs; v++)
 		sum[r][v] = vec_set(0);
-	for (int64_t k = 0; k < s->k; k++, a += s->a_col, b += s->b_stride) {
-		vec y[MAX_VECS];
-
-		VEC_UNROLL
-		for (int v = 0; v < vecs; v++)
-			y[v] = vec_load(b + v * VEC_LANES);
-		VEC_UNROLL
-		for (int r = 0; r < rows; r++)
-			VEC_UNROLL
-		for (int v = 0; v < vecs; v++)
-			sum[r][v] += vec_set(a[r * s->a_row]) * y[v];
-	}
+	for (int64_t k = 0; k < s->k; k++, a += s->a_col, b += s->b_stride)
+		small_product_step(sum, a, s->a_row, b, rows, vecs);
 	VEC_UNROLL
 	for (int r = 0; r < rows; r++) {
 		VEC_UNROLL
@@ -173,12 +181,16 @@ static void copy_in(float *to, int64_t stride, struct tensor from)
 	}
 }
 
-/* x with rows readable to the end of the last vector: itself, or a copy (rows, WHOLE(cols)). */
-static struct view view_padded_rows(struct tensor x, float *copy)
+/*
+ * x with rows readable to the end of the last vector: itself, or a copy (rows, WHOLE(cols)). Rows that
+ * are read several times are copied: those of a tensor are often a power of two apart and evict each
+ * other from the L1 cache.
+ */
+static struct view view_padded_rows(struct tensor x, float *copy, bool several_times)
 {
 	int64_t stride = WHOLE(x.cols);
 
-	if (!cpu_is_half(x) && x.cols % VEC_LANES == 0)
+	if (!several_times && !cpu_is_half(x) && x.cols % VEC_LANES == 0)
 		return (struct view){ x.data, x.stride };
 	copy_in(copy, stride, x);
 	return (struct view){ copy, stride };
@@ -415,15 +427,15 @@ struct forward {
 static void attend_sentence_head(const struct forward *f, const struct head *h,
 				 const struct head_buffers *buf)
 {
-	struct view k = view_padded_rows(keys_of(f->k, h), buf->k),
-		    v = view_padded_rows(keys_of(f->v, h), buf->v);
+	struct view k = view_padded_rows(keys_of(f->k, h), buf->k, false),
+		    v = view_padded_rows(keys_of(f->v, h), buf->v, false);
 
 	transpose_padded(buf->k_transposed, h->stride, k, h->n_k, h->n_cols);
 	for (int64_t first = 0; first < h->n_q; first += BLOCK_Q) {
 		int64_t n = MIN(BLOCK_Q, h->n_q - first),
 			n_k = count_visible_keys(h, first + n - 1);
 		struct tensor to = queries_of(f->out, h, first, n);
-		struct view q = view_padded_rows(queries_of(f->q, h, first, n), buf->q),
+		struct view q = view_padded_rows(queries_of(f->q, h, first, n), buf->q, false),
 			    out = result_of(to, buf->out);
 
 		small_product((struct small){ buf->scores, h->stride, q.data, q.stride, 1,
@@ -519,9 +531,9 @@ static struct block block_at(const struct backward *b, const struct head *h,
 	int64_t n = MIN(BLOCK_Q, h->n_q - first);
 
 	return (struct block){
-		.q = view_padded_rows(queries_of(b->q, h, first, n), buf->q),
-		.dout = view_padded_rows(queries_of(b->dout, h, first, n), buf->dout),
-		.out = view_padded_rows(queries_of(b->out, h, first, n), buf->out),
+		.q = view_padded_rows(queries_of(b->q, h, first, n), buf->q, true),
+		.dout = view_padded_rows(queries_of(b->dout, h, first, n), buf->dout, true),
+		.out = view_padded_rows(queries_of(b->out, h, first, n), buf->out, false),
 		.first = first,
 		.n = n,
 	};
@@ -557,8 +569,8 @@ static void attend_sentence_grad(const struct backward *b, const struct head *h,
 {
 	struct tensor to_k = keys_of(b->dk, h), to_v = keys_of(b->dv, h);
 	struct view dk = result_of(to_k, buf->dk), dv = result_of(to_v, buf->dv);
-	struct view k = view_padded_rows(keys_of(b->k, h), buf->k),
-		    v = view_padded_rows(keys_of(b->v, h), buf->v);
+	struct view k = view_padded_rows(keys_of(b->k, h), buf->k, true),
+		    v = view_padded_rows(keys_of(b->v, h), buf->v, false);
 	int64_t first = 0;
 
 	transpose_padded(buf->k_transposed, h->stride, k, h->n_k, h->n_cols);

@@ -78,25 +78,11 @@ typedef void tile_function(const struct tile_output *at, const struct panels *p)
 #define TILE_JOIN_(a, b) a##b
 #define TILE_JOIN(a, b)	 TILE_JOIN_(a, b)
 
-/*
- * sum + x y. With the registers of AVX2 all used, gcc 12 moves sums from register to register, or to
- * memory, unless the instruction that adds in place is named.
- */
-VEC_INLINE vec multiply_add(vec sum, vec x, vec y)
-{
-#if defined(__FMA__) && !defined(__AVX512F__)
-	__asm__("vfmadd231ps %2, %1, %0" : "+x"(sum) : "x"(x), "x"(y));
-	return sum;
-#else
-	return sum + x * y;
-#endif
-}
-
 #define TILE_NAME tile_floats
 #define TILE_TARGET
 #define TILE_VEC		 vec
 #define TILE_UNIT		 float
-#define TILE_MULTIPLY(sum, x, y) multiply_add(sum, x, y)
+#define TILE_MULTIPLY(sum, x, y) vec_multiply_add(sum, x, y)
 #define TILE_STORE_HALVES(p, x)	 vec_store_halves(p, x)
 #include "kernels/cpu/cpu_gemm_tile.h"
 

@@ -97,6 +97,20 @@ VEC_INLINE vec vec_set(float x)
 	return x - (vec){ 0 }; /* broadcast; x + 0 would change -0 */
 }
 
+/*
+ * sum + x y. With the registers of AVX2 all used, gcc 12 moves sums from register to register, or to
+ * memory, unless the instruction that adds in place is named.
+ */
+VEC_INLINE vec vec_multiply_add(vec sum, vec x, vec y)
+{
+#if defined(__FMA__) && !defined(__AVX512F__)
+	__asm__("vfmadd231ps %2, %1, %0" : "+x"(sum) : "x"(x), "x"(y));
+	return sum;
+#else
+	return sum + x * y;
+#endif
+}
+
 /* Load min(n, VEC_LANES) floats, n > 0; the remaining lanes are `other`. */
 VEC_INLINE vec vec_load_part(const float *p, int64_t n, float other)
 {
