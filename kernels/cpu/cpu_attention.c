@@ -122,7 +122,8 @@ VEC_INLINE void small_product_columns(const struct small *s, int64_t j, const in
 	switch (s->m - i) {
 #define LAST(rows)                                                                                 \
 	case rows:                                                                                 \
-		small_product_tile(s, i, j, MIN(rows, TILE_ROWS(vecs)), vecs);                     \
+		if (rows < TILE_ROWS(vecs))                                                        \
+			small_product_tile(s, i, j, rows, vecs);                                   \
 		break;
 		LAST(1)
 		LAST(2) LAST(3) LAST(4) LAST(5) LAST(6) LAST(7) LAST(8) LAST(9) LAST(10) LAST(11)
