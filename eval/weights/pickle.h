@@ -39,7 +39,8 @@ struct pickle_node {
 	const char *text;	    /* of TEXT and NAME; NUL at the end, UTF-8 */
 	struct pickle_node **items; /* (n) */
 	size_t n, cap;
-	struct pickle_node *next; /* private: list of all nodes */
+	struct pickle_node *state; /* of CALL: its attributes, a dictionary; NULL: none */
+	struct pickle_node *next;  /* private: list of all nodes */
 };
 
 struct pickle {
