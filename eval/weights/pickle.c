@@ -31,6 +31,14 @@ static const char *const known_names[] = {
 	"torch ByteStorage",
 	"torch BoolStorage",
 	"argparse Namespace",
+	"collections Counter", /* of the vocabularies of OpenNMT-py before 3; the lists of tokens are read */
+	"functools partial",
+	"onmt.inputters.text_dataset TextMultiField",
+	"onmt.inputters.text_dataset _feature_tokenize",
+	"torchtext.data.field Field",
+	"torchtext.data.utils _split_tokenizer",
+	"torchtext.vocab Vocab",
+	"torchtext.vocab _default_unk_index",
 	"fairseq.meters AverageMeter", /* of old checkpoints; not read */
 	"fairseq.meters TimeMeter",
 	"fairseq.meters StopwatchMeter",

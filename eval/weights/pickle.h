@@ -3,7 +3,7 @@
  *
  * It knows the opcodes that build numbers, texts, tuples, lists and dictionaries, and the few names by which
  * PyTorch writes tensors: collections.OrderedDict, torch._utils._rebuild_tensor_v2 and _rebuild_parameter, the
- * storage types of torch, argparse.Namespace, and meters of fairseq. Each other opcode and each other name is refused with its name.
+ * storage types of torch, argparse.Namespace, meters of fairseq, and vocabularies of torchtext. Each other opcode and each other name is refused with its name.
  * No object is made and no function called: a call becomes a node with its name and arguments.
  *
  * Source: Lib/pickletools.py of CPython; torch/serialization.py.

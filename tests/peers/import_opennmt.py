@@ -51,9 +51,11 @@ class OpenNMT:
         self.version = onmt.__version__
 
     def options(self, o):
-        from onmt.opts import train_opts
+        from onmt.opts import model_opts, train_opts
         from onmt.utils.parse import ArgumentParser
         parser = ArgumentParser()
+        if self.version.startswith("1"):
+            model_opts(parser)
         train_opts(parser)
         if self.is_old:
             required = ["-data", "x"] if self.version.startswith("1") else ["-data", "x", "-src_vocab", "v", "-tgt_vocab", "v"]
@@ -74,7 +76,7 @@ class OpenNMT:
         from collections import Counter
         import torchtext
         from onmt.inputters import get_fields
-        fields = get_fields("text", 0, 0) if self.version.startswith("1") else get_fields("text", {})
+        fields = get_fields("text", *([0, 0] if self.version.startswith("1") else [{}, {}]))
         for side, tokens in lists.items():
             field = fields[side].base_field
             specials = [t for t in (field.unk_token, field.pad_token, field.init_token, field.eos_token) if t]
@@ -172,13 +174,13 @@ class Eole:
         return model.eval(), config, vocabs, {side: list(vocabs[side].ids_to_tokens) for side in lists}
 
     def log_probs(self, model, source, target):
-        src, tgt = torch.tensor([source]), torch.tensor([target])
+        src, tgt = torch.tensor([source]), torch.tensor([target + [0]])     # one token alone would be a step with a cache
         pad = src.eq(-1).unsqueeze(1)
         memory, _ = model.encoder(model.src_emb(src), pad_mask=pad)
         model.decoder.init_state(src=src, enc_out=memory, enc_final_hs=None)
         out, _ = model.decoder(model.tgt_emb(tgt), enc_out=memory, src_len=torch.tensor([len(source)]), src_pad_mask=pad,
                                tgt_pad_mask=tgt.eq(-1).unsqueeze(1))
-        return model.generator(out[0]).log_softmax(-1)
+        return model.generator(out[0, :-1]).log_softmax(-1)
 
     def save(self, folder, model, config, vocabs, form):
         from eole.models.model_saver import TrainingModelSaver
