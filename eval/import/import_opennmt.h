@@ -14,8 +14,8 @@ struct opennmt_facts {
 	const char *activation; /* "relu", "gated-silu" ...; "silu" has a gate in OpenNMT-py */
 	const char *norm;	/* "standard" or "rms" */
 	double epsilon;
-	const char *
-		positions; /* "SinusoidalInterleaved", "SinusoidalConcat", "Learned", "Rotary" or "none" */
+	/* "SinusoidalInterleaved", "SinusoidalConcat", "Learned", "Rotary" or "none" */
+	const char *positions;
 	bool is_scaled;	    /* embeddings are multiplied by the root of d_model */
 	bool is_paired;	    /* rotary positions turn neighbouring columns */
 	bool has_one_table; /* source and target */

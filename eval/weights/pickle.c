@@ -31,7 +31,8 @@ static const char *const known_names[] = {
 	"torch ByteStorage",
 	"torch BoolStorage",
 	"argparse Namespace",
-	"collections Counter", /* of the vocabularies of OpenNMT-py before 3; the lists of tokens are read */
+	/* vocabularies of OpenNMT-py before version 3, of which the lists of tokens are read */
+	"collections Counter",
 	"functools partial",
 	"onmt.inputters.text_dataset TextMultiField",
 	"onmt.inputters.text_dataset _feature_tokenize",

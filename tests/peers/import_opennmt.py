@@ -132,6 +132,8 @@ class OpenNMT:
                  heads=draw.choice([2, 4, 8]), transformer_ff=draw.choice([48, 128]), position_encoding=True,
                  share_embeddings=is_joint, share_decoder_embeddings=draw.random() < 0.5,
                  pos_ffn_activation_fn=draw.choice(["relu", "gelu"] if self.is_old else ["relu", "gelu", "silu", "gated-gelu"]))
+        if self.version.startswith("1"):        # it has ReLU only
+            del o["pos_ffn_activation_fn"]
         if self.is_old:
             return o
         o.update(add_qkvbias=draw.random() < 0.5, add_ffnbias=draw.random() < 0.5, layer_norm=draw.choice(["standard", "standard", "rms"]),
