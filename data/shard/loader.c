@@ -436,6 +436,7 @@ static int prefetch_start(struct loader *l, const struct batch *b, struct err *e
 		if (batch_alloc(&a->batch, b->cap_n, b->cap_tokens, e))
 			return e->code;
 	}
+	a->batch.without_source_end = b->without_source_end;
 	a->number = l->next;
 	a->e = (struct err){ 0 };
 	a->is_filled = a->is_running = !pthread_create(&a->thread, NULL, prefetch_thread, l);

@@ -47,11 +47,16 @@ static void fill_positions(int32_t *position, int32_t n)
 		position[i] = i;
 }
 
+int64_t batch_source_tokens(const struct batch *b, int32_t n)
+{
+	return (int64_t)n + (!b->without_source_end || n == 0);
+}
+
 bool batch_add(struct batch *b, int64_t pair, const int32_t *source, int32_t n_source,
 	       const int32_t *target, int32_t n_target)
 {
 	/* 64 bits: lengths come from files, and one special token is added to each. */
-	int64_t ns = (int64_t)n_source + 1, nt = target ? (int64_t)n_target + 1 : 0;
+	int64_t ns = batch_source_tokens(b, n_source), nt = target ? (int64_t)n_target + 1 : 0;
 	int32_t *in = b->target_in + b->n_target, *out = b->target_out + b->n_target;
 
 	if (b->n >= b->cap_n || n_source < 0 || nt < 0 || b->n_source + ns > b->cap_tokens ||
@@ -59,7 +64,8 @@ bool batch_add(struct batch *b, int64_t pair, const int32_t *source, int32_t n_s
 		return false;
 	if (n_source)
 		memcpy(b->source + b->n_source, source, (size_t)n_source * sizeof(*source));
-	b->source[b->n_source + n_source] = TOKEN_END;
+	if (ns > n_source)
+		b->source[b->n_source + n_source] = TOKEN_END;
 	fill_positions(b->source_position + b->n_source, (int32_t)ns);
 	if (target) {
 		in[0] = TOKEN_START;

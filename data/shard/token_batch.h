@@ -1,7 +1,7 @@
 /*
  * token_batch.h - a packed batch: the tokens of sentences without padding.
  *
- *	source      x1 … xn </s>          one row of n_source tokens
+ *	source      x1 … xn </s>          one row of n_source tokens; without_source_end: x1 … xn, and </s> if n is 0
  *	target_in   <s> y1 … ym           input of the decoder
  *	target_out  y1 … ym </s>          expected output; both n_target tokens
  *
@@ -25,6 +25,7 @@ struct batch {
 	int32_t *source_start, *target_start;		   /* (n + 1) */
 	int64_t *pair;		   /* (n) numbers of the pairs in the shard */
 	int32_t cap_n, cap_tokens; /* room: sentences, tokens a side */
+	bool without_source_end;   /* set while the batch is empty; the model's source_end */
 	void *memory;		   /* owned: one block for all of the above */
 };
 
@@ -39,6 +40,8 @@ void batch_clear(struct batch *b);
  */
 bool batch_add(struct batch *b, int64_t pair, const int32_t *source, int32_t n_source,
 	       const int32_t *target, int32_t n_target);
+/* The tokens that a source of n tokens has in the batch. */
+int64_t batch_source_tokens(const struct batch *b, int32_t n);
 void batch_free(struct batch *b);
 
 #endif

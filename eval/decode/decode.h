@@ -213,7 +213,7 @@ void decode_alternatives_free(struct decode_alternative *list, int32_t n);
 struct decode_attention {
 	int32_t layer;	  /* in: of the decoder, from 0 */
 	int32_t head;	  /* in: from 0; -1: the mean of all heads */
-	int32_t n_source; /* out: source tokens that were read, </s> included */
+	int32_t n_source; /* out: source tokens, and </s>: weights 0 if it is not read */
 	float *weights;	  /* out, owned: (tokens of all hypotheses in order, n_source) */
 };
 

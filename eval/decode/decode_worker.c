@@ -29,7 +29,10 @@ int decode_worker_init(struct decode_worker *w, struct model *const *models, int
 		if (!w->decoders[w->n_models])
 			return e->code;
 	}
-	return batch_alloc(&w->batch, MAX(1, capacity / 2), capacity, e) ? e->code : 0;
+	if (batch_alloc(&w->batch, MAX(1, capacity / 2), capacity, e))
+		return e->code;
+	w->batch.without_source_end = model_get_shape(models[0])->source_end == ARCH_NO;
+	return 0;
 }
 
 int decode_reserve(struct decode_worker *d, int32_t sentences, int32_t rows, struct err *e)

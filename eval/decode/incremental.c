@@ -354,13 +354,14 @@ static void compute_or_replay(struct incremental_decoder *s, const struct increm
 
 /* ---- download ------------------------------------------------------------ */
 
-/* positions: (rows, 2) source positions, the greater attention first. </s> is skipped. */
+/* positions: (rows, 2) source positions, the greater attention first. </s> is skipped, if the encoder reads it. */
 static void choose_aligned_tokens(const struct incremental_decoder *s,
 				  const struct incremental_rows *rows, const int32_t *positions,
 				  int32_t *aligned)
 {
 	for (int32_t r = 0; r < rows->n; r++) {
-		const int32_t n = s->slots[rows->sentence[r]].n_source - 1,
+		const int32_t n = s->slots[rows->sentence[r]].n_source -
+				  (s->shape->source_end == ARCH_YES),
 			      best = positions[2 * r] == n ? positions[2 * r + 1]
 							   : positions[2 * r];
 

@@ -465,6 +465,7 @@ static int measure_pair_batches(struct batch_measurement *m, const struct shard 
 	int32_t *target = source ? source + room : NULL;
 	int rc = source ? batch_alloc(&b, capacity / 2, capacity, e) : e->code;
 
+	b.without_source_end = model_get_shape(m->g->models[0].model)->source_end == ARCH_NO;
 	for (int64_t i = 0; i < n && !rc; i++) {
 		int32_t n_source, n_target;
 

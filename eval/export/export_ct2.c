@@ -22,7 +22,7 @@ static void put_ct2_config(const struct export_job *x, struct buf *text)
 
 	json_open(&w, '{');
 	json_put_bool(&w, "add_source_bos", false);
-	json_put_bool(&w, "add_source_eos", true);
+	json_put_bool(&w, "add_source_eos", x->shape->source_end == ARCH_YES);
 	json_put_str(&w, "bos_token", vocab_piece(v, TOKEN_START));
 	json_put_str(&w, "decoder_start_token", vocab_piece(v, start));
 	json_put_str(&w, "eos_token", vocab_piece(v, TOKEN_END));

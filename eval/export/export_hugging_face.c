@@ -429,6 +429,7 @@ static const struct export_limit hf_limits[] = {
 	{ "gated_ffn", "no", "MarianMT's feed-forward layers have no gate" },
 	{ "decoder_self", "attention", "MarianMT does not have the recurrent unit" },
 	{ "decoder_start", "zero|start", "MarianMT's decoder starts from <pad>" },
+	{ "source_end", "yes", "MarianMT's encoder reads </s> after the source" },
 	{ NULL, NULL, NULL },
 };
 

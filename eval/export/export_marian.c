@@ -365,6 +365,7 @@ static int write_marian(const struct export_job *x, struct err *e)
 
 static const struct export_limit marian_limits[] = {
 	{ "decoder_start", "zero", "Marian's decoder starts from a zero vector" },
+	{ "source_end", "yes", "Marian's encoder reads </s> after the source" },
 	{ "norm_epsilon", "1e-6", "Marian's norms have 1e-6" },
 	{ "embedding_scale", "sqrt", "Marian multiplies embeddings by the root of d_model" },
 	{ "positions", "sinusoid", "Marian has the sinusoids of tensor2tensor" },

@@ -419,107 +419,35 @@ static int read_dictionary(const struct import_job *m, const char *key, struct t
 	return rc;
 }
 
-static bool are_equal_lists(const struct token_list *a, const struct token_list *b)
-{
-	for (size_t i = 0; i < a->n && i < b->n; i++)
-		if (strcmp(a->items[i], b->items[i]) != 0)
-			return false;
-	return a->n == b->n;
-}
-
-static int write_fairseq_vocabulary(struct import_job *m, const struct token_list *w,
-				    const char *table, const char *to, int32_t **rows,
-				    struct err *e)
+/* Has the table of a side a row for each token of its dictionary? */
+static int check_fairseq_rows(const struct import_job *m, const struct token_list *w,
+			      const char *table, struct err *e)
 {
 	const struct import_tensor *x = import_find_tensor(&m->f, table);
-	char *path = file_path(e, "%s/%s", m->staging.temporary, to);
-	int32_t n;
-	int rc = path ? 0 : e->code;
 
-	if (!rc && x && (size_t)x->rows != w->n)
-		rc = err_set(e, ERR_DATA,
-			     "%s: \"%s\" has %lld rows, but the dictionary and its special tokens "
-			     "have %zu: "
-			     "it is that of another model",
-			     m->file, table, (long long)x->rows, w->n);
-	if (!rc)
-		rc = token_list_write(w, &m->special, path, rows, &n, e);
-	free(path);
-	return rc;
-}
-
-/* Copies the file that splits words, for each side, and sets the segmentation. */
-static int stage_fairseq_pieces(struct import_job *m, bool is_joint, struct err *e)
-{
-	static const struct {
-		const char *name;
-		bool is_bpe;
-	} names[] = { { "bpecodes", true },   { "code", true },
-		      { "bpe.codes", true },  { "sentencepiece.bpe.model", false },
-		      { "spm.model", false }, { SENTENCEPIECE_FILE, false } };
-	static const char *const files[2][2][2] = {
-		{ { SOURCE_SENTENCEPIECE_FILE, TARGET_SENTENCEPIECE_FILE },
-		  { SENTENCEPIECE_FILE, NULL } },
-		{ { SOURCE_BPE_CODES_FILE, TARGET_BPE_CODES_FILE }, { BPE_CODES_FILE, NULL } },
-	};
-	char *from = NULL;
-	bool is_bpe = true;
-	int rc = 0;
-
-	for (size_t i = 0; i < ARRAY_LEN(names) && !rc && !from; i++) {
-		rc = import_find_piece(m, names[i].name, &from, e);
-		is_bpe = names[i].is_bpe;
-	}
-	if (!rc && !from)
-		rc = err_set(e, ERR_NOINPUT,
-			     "%s has neither bpecodes or code of subword-nmt nor "
-			     "sentencepiece.bpe.model: the "
-			     "model's text cannot be split without it",
-			     m->pieces);
-	if (!rc && !is_bpe)
-		rc = import_set_text_options(m, is_joint ? "joint" : "separate", e);
-	else if (!rc) {
-		const char *const set[] = { "vocabularies",
-					    is_joint ? "joint" : "separate",
-					    "segmentation",
-					    "bpe",
-					    "source_segmentation",
-					    "same",
-					    NULL };
-
-		rc = import_set_options(m, set, e);
-	}
-	for (int side = 0; side < 2 && !rc; side++) {
-		const char *name = files[is_bpe][is_joint][side];
-		char *to = name ? file_path(e, "%s/%s", m->staging.temporary, name) : NULL;
-
-		rc = !name ? 0 : to ? file_copy(from, to, e) : e->code;
-		free(to);
-	}
-	free(from);
-	return rc || is_bpe ? rc : import_find_segmentations(m, e);
+	return x && (size_t)x->rows != w->n
+		       ? err_set(e, ERR_DATA,
+				 "%s: \"%s\" has %lld rows, but the dictionary and its special "
+				 "tokens have %zu: it is that of another model",
+				 m->file, table, (long long)x->rows, w->n)
+		       : 0;
 }
 
 static int stage_fairseq(struct import_job *m, struct err *e)
 {
+	static const char *const usual[2] = { NULL, NULL };
 	struct token_list source = { .n = 0 }, target = { .n = 0 };
-	bool is_joint = false;
 	int rc = read_dictionary(m, "source_lang", &source, e);
 
 	m->special = (struct special_token_names){ "</s>", "<s>", "<unk>", .may_lack = false };
 	if (!rc)
 		rc = read_dictionary(m, "target_lang", &target, e);
-	if (!rc) {
-		is_joint = are_equal_lists(&source, &target);
-		rc = stage_fairseq_pieces(m, is_joint, e);
-	}
-	if (!rc && !is_joint)
-		rc = write_fairseq_vocabulary(m, &source, "encoder.embed_tokens.weight",
-					      SOURCE_VOCABULARY_FILE, &m->rows.source, e);
 	if (!rc)
-		rc = write_fairseq_vocabulary(m, &target, "decoder.embed_tokens.weight",
-					      is_joint ? VOCABULARY_FILE : TARGET_VOCABULARY_FILE,
-					      &m->rows.target, e);
+		rc = check_fairseq_rows(m, &source, "encoder.embed_tokens.weight", e);
+	if (!rc)
+		rc = check_fairseq_rows(m, &target, "decoder.embed_tokens.weight", e);
+	if (!rc)
+		rc = import_stage_lists(m, &source, &target, usual, e);
 	token_list_close(&source);
 	token_list_close(&target);
 	return rc;

@@ -59,8 +59,8 @@ struct import_format {
 };
 
 extern const struct import_format import_m2m100, import_mbart, import_hugging_face, import_marian,
-	import_openseq2seq, import_fairseq, import_ctranslate2, import_argos, import_safetensors,
-	import_pickle;
+	import_openseq2seq, import_fairseq, import_opennmt, import_eole, import_ctranslate2,
+	import_argos, import_safetensors, import_pickle;
 
 /*
  * Finds the weights that path names, a file or a folder, and their format. *format NULL: no format
@@ -107,6 +107,18 @@ void import_skip_position_rows(struct import_tensor *t);
 int import_find_piece(const struct import_job *m, const char *name, char **path, struct err *e);
 /* Lists the pieces of a SentencePiece model, which must live longer than w. token_list_close() in any case. */
 int import_list_pieces(struct token_list *w, const struct sp *s, struct err *e);
+/*
+ * Copies the files that split the words of both sides to the staging folder, and sets the options of the text. names[side]:
+ * a file of the folder that comes first, before the usual names; NULL: none. is_joint: the sides have one vocabulary.
+ */
+int import_stage_pieces(struct import_job *m, bool is_joint, const char *const names[2],
+			struct err *e);
+/*
+ * The same, and writes the lists of both sides as vocabularies, or as one if they are equal. m->special names the special
+ * tokens; may_lack_end holds for the source only.
+ */
+int import_stage_lists(struct import_job *m, const struct token_list *source,
+		       const struct token_list *target, const char *const names[2], struct err *e);
 /* Copies FOLDER/NAME, a file of the import's source, to the staging folder as TO. */
 int import_stage_file(const struct import_job *m, const char *name, const char *to, struct err *e);
 

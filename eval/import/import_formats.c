@@ -17,14 +17,17 @@
 
 /* In the order in which they are tried. */
 static const struct import_format *const formats[] = {
-	&import_m2m100,	     &import_mbart,  &import_hugging_face, &import_ctranslate2,
-	&import_safetensors, &import_marian, &import_openseq2seq,  &import_fairseq,
-	&import_argos,	     &import_pickle,
+	&import_m2m100,	     &import_mbart,   &import_eole,	   &import_hugging_face,
+	&import_ctranslate2, &import_opennmt, &import_safetensors, &import_marian,
+	&import_openseq2seq, &import_fairseq, &import_argos,	   &import_pickle,
 };
 
 /* Names of weights in a folder, then the ends of names of which it may have one. */
-static const char *const weight_names[] = { "model.bin", "model.safetensors",  "pytorch_model.bin",
-					    "model.npz", "checkpoint_best.pt", "model.pt" };
+static const char *const weight_names[] = {
+	"model.bin",	     "model.safetensors", "model.00.safetensors",
+	"pytorch_model.bin", "model.npz",	  "checkpoint_best.pt",
+	"model.pt"
+};
 static const char *const weight_ends[] = { ".npz", ".index", ".pt" };
 
 /* Sets s->file to FOLDER/NAME if the file exists. */

@@ -49,7 +49,7 @@ static int read_config(struct import_job *m, struct err *e)
 	double usual = 1e-6;
 	int rc = path ? 0 : e->code;
 
-	m->special = (struct special_token_names){ "</s>", "<s>", "<unk>", true };
+	m->special = (struct special_token_names){ "</s>", "<s>", "<unk>", .may_lack = true };
 	if (!rc && file_exists(path)) {
 		rc = file_read_all(path, 1 << 20, &text, e);
 		m->config = rc ? NULL : json_parse(buf_text(&text), text.len, e);
@@ -68,6 +68,9 @@ static int read_config(struct import_job *m, struct err *e)
 			     "%s: the decoder starts from \"%.60s\", but Werkbank's decoder starts "
 			     "from \"%.60s\" or \"%.60s\"",
 			     path, start, m->special.start, m->special.end);
+	/* without the key CTranslate2 gives the encoder no </s> */
+	if (m->config && !json_boolean(json_get(m->config, "add_source_eos"), false))
+		s->source_end = ARCH_NO;
 	if (!rc && json_boolean(json_get(m->config, "add_source_bos"), false))
 		rc = err_set(e, ERR_DATA,
 			     "%s: with add_source_bos the encoder reads <s> first, but Werkbank's "
@@ -397,7 +400,7 @@ static int open_ct2(struct import_job *m, struct err *e)
 /* The rest of opening, when the tensors are listed. */
 static int map_plain(struct import_job *m, struct err *e)
 {
-	m->special = (struct special_token_names){ "</s>", "<s>", "<unk>", false };
+	m->special = (struct special_token_names){ "</s>", "<s>", "<unk>", .may_lack = false };
 	if (weight_map_open(&m->t, &m->f, e) || read_metadata(m, e))
 		return e->code;
 	return find_heads(m, e);

@@ -153,7 +153,8 @@ static int check_special(const struct special_token_names *s, const int64_t at[N
 	const char *names[N_SPECIAL_TOKENS] = { "<pad> or <blank>", s->end, s->start, s->unknown };
 
 	for (size_t k = 0; k < N_SPECIAL_TOKENS; k++)
-		if (at[k] < 0 && !(s->may_lack && (k == TOKEN_PAD || k == TOKEN_START)))
+		if (at[k] < 0 && !(s->may_lack && (k == TOKEN_PAD || k == TOKEN_START)) &&
+		    !(s->may_lack_end && k != TOKEN_UNKNOWN))
 			return err_set(
 				e, ERR_DATA,
 				"the vocabulary has no %.60s: an untrained row would take part "

@@ -27,7 +27,8 @@ struct token_list {
 /* The names of the special tokens, usually </s> <s> <unk>. Padding is <pad> or <blank>. */
 struct special_token_names {
 	const char *end, *start, *unknown;
-	bool may_lack; /* the list may lack start and padding: the model does not need them */
+	bool may_lack;	   /* the list may lack start and padding: the model does not need them */
+	bool may_lack_end; /* and the end: the encoder does not read it */
 };
 
 /* Reads a list. Call token_list_close() after a failure too. ERR_DATA: no list of tokens. */

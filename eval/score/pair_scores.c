@@ -17,6 +17,8 @@ int pair_scorer_open(struct pair_scorer *s, struct engine *g, int32_t first, int
 	*s = (struct pair_scorer){ .engine = g, .first = first, .n = n };
 	if (batch_alloc(&s->batch, g->capacity / 2, g->capacity, e))
 		return e->code;
+	s->batch.without_source_end =
+		model_get_shape(g->models[first].model)->source_end == ARCH_NO;
 	s->log_probs = mem_alloc(room, sizeof(*s->log_probs), e);
 	s->of_model = mem_alloc(room, sizeof(*s->of_model), e);
 	return s->log_probs && s->of_model ? 0 : e->code;

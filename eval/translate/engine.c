@@ -167,6 +167,12 @@ static int load_member(struct engine *g, const struct model_opening *o, struct e
 			       "%s and %s have different vocabularies: the models of an ensemble "
 			       "must share one",
 			       m->folder, first);
+	if (state.shape.source_end != g->state.shape.source_end)
+		return err_set(
+			e, ERR_DATA,
+			"only one of %s and %s reads </s> after the source (source_end): the "
+			"models of an ensemble must read the same tokens",
+			m->folder, first);
 	if (text_facts_check_models(m->folder, first, e))
 		return e->code;
 	return load_model(o, m, &state.shape, e);

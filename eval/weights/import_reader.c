@@ -99,7 +99,7 @@ static int find_scale(const struct import_reader *f, const struct import_tensor 
 	return 0;
 }
 
-int import_read_floats(const struct import_reader *f, const struct import_tensor *t, int64_t r,
+static int read_floats(const struct import_reader *f, const struct import_tensor *t, int64_t r,
 		       int64_t first, int64_t n, float *out, struct err *e)
 {
 	const int64_t from = r * t->cols + first;
@@ -123,6 +123,30 @@ int import_read_floats(const struct import_reader *f, const struct import_tensor
 	if (!is_finite)
 		return err_set(e, ERR_DATA, "%s: \"%s\" holds a number that is not finite", f->path,
 			       t->name);
+	return 0;
+}
+
+/* The place in the file of row i, or element i of a vector. */
+static int64_t paired_place(const struct import_tensor *t, int64_t i)
+{
+	const int64_t w = t->paired_columns, at = i % w;
+
+	return i - at + (at < w / 2 ? 2 * at : 2 * (at - w / 2) + 1);
+}
+
+int import_read_floats(const struct import_reader *f, const struct import_tensor *t, int64_t r,
+		       int64_t first, int64_t n, float *out, struct err *e)
+{
+	struct import_tensor file_order = *t;
+
+	if (!t->paired_columns)
+		return read_floats(f, t, r, first, n, out, e);
+	file_order.paired_columns = 0;
+	if (t->rows > 1)
+		return read_floats(f, &file_order, paired_place(t, r), first, n, out, e);
+	for (int64_t i = 0; i < n; i++)
+		if (read_floats(f, &file_order, r, paired_place(t, first + i), 1, out + i, e))
+			return e->code;
 	return 0;
 }
 

@@ -41,6 +41,11 @@ struct import_tensor {
 	int64_t rows, cols;	   /* cols: the last dimension; rows: product of the others */
 	const unsigned char *data; /* (rows, cols) borrowed, little-endian, any alignment */
 	bool is_used;
+	/*
+	 * Columns of a head whose rotary positions turn neighbours, elements 2i and 2i + 1: import_read_floats() reads its
+	 * rows (of a vector: its elements) in Werkbank's order, which turns i and i + columns / 2. 0: the order of the file.
+	 */
+	int32_t paired_columns;
 };
 
 struct import_reader {
@@ -61,10 +66,12 @@ int import_open_safetensors(struct import_reader *f, const char *path, struct er
 int import_open_ct2(struct import_reader *f, const char *path, struct err *e);
 /*
  * torch.save(): a ZIP archive, or several pickles in a row before PyTorch 1.6. Lists the tensors of a dictionary, or
- * of its member "model", "state_dict" or "model_state_dict"; f->pickle.root keeps the rest. Tensors whose elements
- * do not lie in order are ERR_DATA.
+ * of its member "model", "state_dict" or "model_state_dict", and those of its member "generator" as "generator.NAME";
+ * f->pickle.root keeps the rest. Tensors whose elements do not lie in order are ERR_DATA.
  */
 int import_open_torch(struct import_reader *f, const char *path, struct err *e);
+/* The same without its tensors. */
+int import_open_pickle(struct import_reader *f, const char *path, struct err *e);
 /* The options of the model in Marian's .npz. */
 #define NPZ_CONFIG_MEMBER "special:model.yml.npy"
 /* Marian's .npz: *config gets the options of the model; yaml_close() in any case. */

@@ -31,6 +31,15 @@ static const char *const known_names[] = {
 	"torch ByteStorage",
 	"torch BoolStorage",
 	"argparse Namespace",
+	/* vocabularies of OpenNMT-py before version 3, of which the lists of tokens are read */
+	"collections Counter",
+	"functools partial",
+	"onmt.inputters.text_dataset TextMultiField",
+	"onmt.inputters.text_dataset _feature_tokenize",
+	"torchtext.data.field Field",
+	"torchtext.data.utils _split_tokenizer",
+	"torchtext.vocab Vocab",
+	"torchtext.vocab _default_unk_index",
 	"fairseq.meters AverageMeter", /* of old checkpoints; not read */
 	"fairseq.meters TimeMeter",
 	"fairseq.meters StopwatchMeter",
@@ -270,7 +279,7 @@ static int push_call(struct unpickler *u)
 	return push_node(u, x);
 }
 
-/* BUILD sets attributes: those of a Namespace are kept, others (_metadata of an OrderedDict) do not matter. */
+/* BUILD sets attributes: those of calls are kept, others (_metadata of an OrderedDict) do not matter. */
 static int build_object(struct unpickler *u)
 {
 	struct pickle_node *state = pop_node(u);
@@ -280,8 +289,9 @@ static int build_object(struct unpickler *u)
 		return u->e->code;
 	if (!x)
 		return pickle_damaged(u, "a value is missing");
-	return pickle_is_call(x, "argparse Namespace") && x->n == 1 ? add_node_item(u, x, state)
-								    : 0;
+	if (x->kind == PICKLE_CALL)
+		x->state = state;
+	return 0;
 }
 
 static int add_all_items(struct unpickler *u, struct pickle_node *to,
@@ -511,8 +521,8 @@ bool pickle_is_call(const struct pickle_node *x, const char *name)
 
 const struct pickle_node *pickle_get(const struct pickle_node *x, const char *key)
 {
-	if (pickle_is_call(x, "argparse Namespace"))
-		x = x->n > 1 ? x->items[1] : NULL;
+	if (x && x->kind == PICKLE_CALL)
+		x = x->state;
 	for (size_t i = 0; x && x->kind == PICKLE_DICT && i + 1 < x->n; i += 2)
 		if (x->items[i]->kind == PICKLE_TEXT && !strcmp(x->items[i]->text, key))
 			return x->items[i + 1];

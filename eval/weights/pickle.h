@@ -3,7 +3,7 @@
  *
  * It knows the opcodes that build numbers, texts, tuples, lists and dictionaries, and the few names by which
  * PyTorch writes tensors: collections.OrderedDict, torch._utils._rebuild_tensor_v2 and _rebuild_parameter, the
- * storage types of torch, argparse.Namespace, and meters of fairseq. Each other opcode and each other name is refused with its name.
+ * storage types of torch, argparse.Namespace, meters of fairseq, and vocabularies of torchtext. Each other opcode and each other name is refused with its name.
  * No object is made and no function called: a call becomes a node with its name and arguments.
  *
  * Source: Lib/pickletools.py of CPython; torch/serialization.py.
@@ -39,7 +39,8 @@ struct pickle_node {
 	const char *text;	    /* of TEXT and NAME; NUL at the end, UTF-8 */
 	struct pickle_node **items; /* (n) */
 	size_t n, cap;
-	struct pickle_node *next; /* private: list of all nodes */
+	struct pickle_node *state; /* of CALL: its attributes, a dictionary; NULL: none */
+	struct pickle_node *next;  /* private: list of all nodes */
 };
 
 struct pickle {

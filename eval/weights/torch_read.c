@@ -12,7 +12,8 @@
 #include "share/base/mem.h"
 #include "share/base/util.h"
 
-#define MAX_STORAGES 100000
+#define MAX_STORAGES	 100000
+#define MAX_OUTPUT_NAMES 1000 /* bytes of the names of an output layer: weight and bias */
 
 /* Bytes of elements in the old form. */
 struct old_storage {
@@ -151,6 +152,20 @@ static int add_torch_tensor(struct torch_reader *r, const char *name,
 	return 0;
 }
 
+/* The name of a member: of the output layer in f->names, without the "0." of old versions; else that of the file. */
+static const char *torch_tensor_name(struct torch_reader *r, const char *prefix, const char *key)
+{
+	struct buf *names = &r->f->names;
+	const size_t at = names->len;
+
+	key += *prefix && !strncmp(key, "0.", 2) ? 2 : 0;
+	if (!*prefix || at + strlen(prefix) + strlen(key) + 1 > MAX_OUTPUT_NAMES)
+		return key;
+	buf_printf(names, "%s%s", prefix, key);
+	buf_add_char(names, 0);
+	return buf_text(names) + at;
+}
+
 /* The dictionary of tensors: the root, or a member of it. */
 static const struct pickle_node *find_torch_tensors(const struct pickle_node *root)
 {
@@ -165,12 +180,10 @@ static const struct pickle_node *find_torch_tensors(const struct pickle_node *ro
 	return root;
 }
 
-static int list_torch_tensors(struct torch_reader *r)
+/* Lists the tensors of a dictionary under their names, after the prefix. */
+static int list_torch_members(struct torch_reader *r, const struct pickle_node *all,
+			      const char *prefix)
 {
-	const struct pickle_node *all = find_torch_tensors(r->f->pickle.root);
-
-	if (!all || all->kind != PICKLE_DICT)
-		return err_set(r->e, ERR_DATA, "%s holds no dictionary of tensors", r->path);
 	for (size_t i = 0; i + 1 < all->n; i += 2) {
 		const struct pickle_node *key = all->items[i], *x = all->items[i + 1];
 
@@ -178,7 +191,25 @@ static int list_torch_tensors(struct torch_reader *r)
 			x = x->items[1];
 		if (key->kind == PICKLE_TEXT &&
 		    pickle_is_call(x, "torch._utils _rebuild_tensor_v2") &&
-		    add_torch_tensor(r, key->text, x))
+		    add_torch_tensor(r, torch_tensor_name(r, prefix, key->text), x))
+			return r->e->code;
+	}
+	return 0;
+}
+
+static int list_torch_tensors(struct torch_reader *r)
+{
+	const struct pickle_node *all = find_torch_tensors(r->f->pickle.root),
+				 *output = pickle_get(r->f->pickle.root, "generator");
+
+	if (!all || all->kind != PICKLE_DICT)
+		return err_set(r->e, ERR_DATA, "%s holds no dictionary of tensors", r->path);
+	if (list_torch_members(r, all, ""))
+		return r->e->code;
+	if (all != r->f->pickle.root && output && output->kind == PICKLE_DICT) {
+		if (!buf_reserve(&r->f->names, MAX_OUTPUT_NAMES)) /* names must not move */
+			return buf_check(&r->f->names, r->e);
+		if (list_torch_members(r, output, "generator."))
 			return r->e->code;
 	}
 	return r->f->n ? 0 : err_set(r->e, ERR_DATA, "%s holds no tensors", r->path);
@@ -272,7 +303,8 @@ static int open_old_form(struct torch_reader *r)
 	return rc ? rc : read_old_storages(r, at + r->keys.bytes);
 }
 
-int import_open_torch(struct import_reader *f, const char *path, struct err *e)
+static int open_torch_file(struct import_reader *f, const char *path, bool with_tensors,
+			   struct err *e)
 {
 	struct torch_reader r = { .f = f, .path = path, .e = e };
 	int rc;
@@ -281,9 +313,19 @@ int import_open_torch(struct import_reader *f, const char *path, struct err *e)
 	rc = map_open(&f->map, path, e);
 	if (!rc)
 		rc = zip_recognise(f->map.data, f->map.len) ? open_new_form(&r) : open_old_form(&r);
-	if (!rc)
+	if (!rc && with_tensors)
 		rc = list_torch_tensors(&r);
 	pickle_close(&r.keys);
 	free(r.storages);
 	return rc;
+}
+
+int import_open_torch(struct import_reader *f, const char *path, struct err *e)
+{
+	return open_torch_file(f, path, true, e);
+}
+
+int import_open_pickle(struct import_reader *f, const char *path, struct err *e)
+{
+	return open_torch_file(f, path, false, e);
 }

@@ -22,7 +22,9 @@ enum tensor_naming {
 	NAMING_pytorch,
 	NAMING_layers,
 	NAMING_marian,
-	NAMING_openseq2seq
+	NAMING_openseq2seq,
+	NAMING_opennmt,
+	NAMING_eole
 };
 
 struct weight_map {

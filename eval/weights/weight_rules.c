@@ -21,6 +21,8 @@ static const struct weight_rule rules[] = {
 		to,                                                                                \
 		0                                                                                  \
 	},
+#define WEIGHT_GATE(scheme, group, kind, foreign_name, own_name, half)                             \
+	{ NAMING_##scheme, RULE_##group, RULE_##kind, foreign_name, 0, 0, 0, own_name, 0, half },
 #include "eval/weights/weight_map.def"
 #define CT2_TENSOR(group, kind, foreign_name, own_name, half)                                      \
 	{ NAMING_ctranslate2,                                                                      \

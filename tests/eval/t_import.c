@@ -466,7 +466,8 @@ TEST(import_words_in_order)
 	static const char lines[] = "<unk>\t5\n<s>\n</s>\r\na b\t1\n\xC3\xA4\n<blank>";
 	static const char *const texts[] = { list, lines };
 	static const int32_t expected[] = { 5, 2, 1, 0, 3, 4 };
-	static const struct special_token_names special = { "</s>", "<s>", "<unk>", false };
+	static const struct special_token_names special = { "</s>", "<s>", "<unk>",
+							    .may_lack = false };
 
 	for (size_t k = 0; k < ARRAY_LEN(texts); k++) {
 		struct err e = { 0 };
@@ -494,7 +495,7 @@ TEST(import_words_refused)
 	static const char
 		*const bad[] = { "[1]",		"[\"a\"",	   "", "\xFF\n", "a\nb\n",
 				 "[\"a\\nb\"]", "<pad>\na\nb\nc\n" /* one row for three tokens */ };
-	static const struct special_token_names special = { "a", "a", "a", false };
+	static const struct special_token_names special = { "a", "a", "a", .may_lack = false };
 
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
 		struct err e = { 0 };

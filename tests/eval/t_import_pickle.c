@@ -46,7 +46,7 @@ TEST(import_pickle_hostile)
 		"marshal\nloads",
 		"types\nFunctionType",
 		"types\nCodeType",
-		"functools\npartial",
+		"functools\nreduce",
 		"operator\nattrgetter",
 		"operator\nmethodcaller",
 		"socket\nsocket",

@@ -149,6 +149,7 @@ static int open_model(struct trainer *t, struct err *e)
 	    exchange_open(&t->exchange, t->model, &t->records, e) || shard_optimizer(t, e) ||
 	    batch_alloc(&t->batch, sentences, tokens, e))
 		return e->code;
+	t->batch.without_source_end = shape->source_end == ARCH_NO;
 	t->rate_schedule = schedule_from_conf(c, shape->d_model);
 	return 0;
 }
