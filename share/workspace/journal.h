@@ -40,6 +40,10 @@
  *	          errors since the driver was loaded), pcie_tx_bytes_s, pcie_rx_bytes_s,
  *	          nvlink_tx_bytes_s, nvlink_rx_bytes_s, lost, mig (true); of many GPUs
  *	          a part of these
+ *	link      at the start, of a job on several hosts: hosts (how many), latency_s (of a small
+ *	          message, one way), link_bytes_s (one direction), both of the slowest pair of
+ *	          neighbours, lost (share of TCP segments sent again while the link was nearly
+ *	          idle), seconds (of the measurement)
  *	verdict   network (no, slightly, link, latency, straggler, loss, unknown), text
  *	          (one sentence), exposed_share, predicted_bytes, observed_bytes (a step
  *	          and host), busbw_bytes_s, link_bytes_s, late_rank, late_host

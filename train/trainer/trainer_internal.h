@@ -139,7 +139,8 @@ struct trainer {
 	bool resumed_average;	 /* first rank: its model is the moving average */
 	char *start_text;	 /* owned, first rank: event if it starts from a model; or NULL */
 
-	int64_t hosts; /* of the job */
+	int64_t hosts;		  /* of the job */
+	struct link_measure link; /* the network between them, measured at the start */
 	struct exchange exchange;
 	struct local_steps *local_steps; /* NULL: gradients are reduced in every step */
 	bool in_sync;			 /* all ranks have the same weights and moments */
