@@ -13,7 +13,7 @@
  *	start     program (version of Werkbank), run, attempt, trained_s (seconds of training before this attempt; steps after the
  *	          checkpoint that it resumes from do not count), host, pid, ranks, hosts (how
  *	          many), parameters, precision, backend, device (a sentence: the device and why),
- *	          threads (of a rank), memory (bytes a rank allocates there), vocabulary, pairs,
+ *	          processor (vector level of all ranks), threads (of a rank), memory (bytes a rank allocates there), vocabulary, pairs,
  *	          tags (with pair_temperature: tag ("": none), pairs, share (of an epoch), passes (an epoch) of each), options…
  *	train     loss (nats per target token, label-smoothed as trained),
  *	          nll (the same without smoothing), lr, grad_norm,

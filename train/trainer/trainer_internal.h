@@ -54,6 +54,7 @@
 #include "train/record/evaluations.h"
 #include "train/trainer/exchange.h"
 #include "train/trainer/local_steps.h"
+#include "train/trainer/processor_level.h"
 #include "train/trainer/product_choices.h"
 #include "train/trainer/product_format.h"
 #include "train/trainer/rank_arrays.h"
@@ -139,7 +140,8 @@ struct trainer {
 	bool resumed_average;	 /* first rank: its model is the moving average */
 	char *start_text;	 /* owned, first rank: event if it starts from a model; or NULL */
 
-	int64_t hosts;		  /* of the job */
+	int64_t hosts; /* of the job */
+	struct processor_level processor;
 	struct link_measure link; /* the network between them, measured at the start */
 	struct exchange exchange;
 	struct local_steps *local_steps; /* NULL: gradients are reduced in every step */

@@ -334,6 +334,8 @@ int trainer_open(struct trainer *t, struct err *e)
 	if (paths_check_name("run", c->run, e) || schedule_check_conf(c, e) ||
 	    optimizer_check_conf(c, t->comm->size, e) || check_ranks(t, e))
 		return e->code;
+	if (processor_level_agree(&t->processor, t->comm, e))
+		return e->code;
 	t->workspace = paths_workspace(c->workspace, e);
 	t->folder = t->workspace ? file_path(e, "%s/runs/%s", t->workspace, c->run) : NULL;
 	if (!t->folder || trainer_open_corpus(t, e) || note_run_lock(t, e))

@@ -184,6 +184,7 @@ int report_start(struct trainer *t, struct err *e)
 	json_put_str(w, "precision", t->is_bf16 ? "bf16" : "fp32");
 	json_put_str(w, "backend", model_get_ops(t->model)->name);
 	json_put_str(w, "device", t->device);
+	json_put_str(w, "processor", ops_cpu_level_name(t->processor.common));
 	json_put_int(w, "threads", own_product_threads(t));
 	json_put_int(w, "memory", (int64_t)t->memory_bytes);
 	json_put_int(w, "vocabulary", t->state.shape.vocabulary);
