@@ -60,6 +60,7 @@ void outcome_begin_job(struct outcome *o)
 	o->signalled = -1;
 	o->by_file = false;
 	o->saves = 0;
+	o->is_rescued = false;
 	o->failure = (struct mpirun_failure){ .rank = -1 };
 }
 
@@ -76,7 +77,8 @@ static void apply_outcome_record(struct outcome *o, const struct json *r)
 		o->step_s = MAX(o->step_s * FORGET, json_number(json_get(r, "step_s"), 0));
 	} else if (!strcmp(kind, "save")) {
 		o->save_s = MAX(o->save_s * FORGET, json_number(json_get(r, "seconds"), 0));
-		o->saves += !json_boolean(json_get(r, "alone"), false);
+		o->is_rescued = json_boolean(json_get(r, "alone"), false);
+		o->saves += !o->is_rescued;
 	} else if (!strcmp(kind, "stop")) {
 		snprintf(o->reason, sizeof(o->reason), "%s",
 			 json_text(json_get(r, "reason"), "failed"));
