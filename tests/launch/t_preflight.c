@@ -6,10 +6,9 @@
 #include "tests/test.h"
 #include "train/launch/preflight/preflight_internal.h"
 
-#define TRAINER	       "\"trainer\":{\"text\":\"werkbank-train 1 (with MPI)\",\"sha256\":\"aaaa\"}"
-#define MPI	       "\"mpi\":{\"text\":\"mpirun (Open MPI) 4.1.4\",\"daemon\":\"/usr/bin/orted\"}"
-#define LEVEL(n, name) "\"level\":" #n ",\"level_name\":\"" name "\""
-#define MACHINE	       "\"cores\":8,\"memory\":64000000000,\"memory_free\":60000000000,\"gpus\":0"
+#define TRAINER "\"trainer\":{\"text\":\"werkbank-train 1 (with MPI)\",\"sha256\":\"aaaa\"}"
+#define MPI	"\"mpi\":{\"text\":\"mpirun (Open MPI) 4.1.4\",\"daemon\":\"/usr/bin/orted\"}"
+#define MACHINE "\"cores\":8,\"memory\":64000000000,\"memory_free\":60000000000,\"gpus\":0"
 #define SPACE                                                                                      \
 	"\"temporary_free\":9e9,\"workspace\":{\"there\":true,\"writable\":true,"                  \
 	"\"free\":90000000000,\"corpus\":[" SHARD "]}"
@@ -32,6 +31,8 @@
 #define ME     "\"werkbank\":\"1\""
 #define HOST_A ME ",\"host\":\"a\",\"boot\":\"A\""
 #define HOST_B ME ",\"host\":\"b\",\"boot\":\"B\""
+
+#define LEVEL(n, name) "\"level\":" #n ",\"level_name\":\"" name "\""
 
 /* All findings of two hosts as "host level what: text\n". */
 static const char *found(const char *b, int32_t slots, double skew, const char *network)

@@ -78,7 +78,8 @@ static void add_slurm_head(struct buf *out, const struct job *j)
 		buf_printf(out, "#SBATCH --gpus-per-node=%d\n", j->slots);
 	buf_add_str(out, "#SBATCH --time=");
 	add_walltime(out, j->conf->walltime);
-	if (j->conf->elastic) /* a failed node does not end the job: the training goes on without it */
+	/* a failed node must not end the job: the training goes on without it */
+	if (j->conf->elastic)
 		buf_add_str(out, "\n#SBATCH --no-kill");
 	buf_printf(out,
 		   "\n#SBATCH --signal=B:USR1@%lld\n#SBATCH --requeue\n#SBATCH --open-mode=append\n"

@@ -50,6 +50,7 @@
 #include "train/common/control.h"
 #include "train/launch/remote/launcher.h"
 #include "train/launch/remote/rank_launch.h"
+#include "train/launch/run/end_cause.h"
 #include "train/launch/run/host_return.h"
 #include "train/launch/run/outcome.h"
 #include "train/launch/run/roll_call.h"
@@ -391,6 +392,7 @@ static int start_attempt(struct attempt_loop *l, int *status, struct err *e)
 	const struct hosts *hosts = l->roll_call.hosts.n ? &l->roll_call.hosts : NULL;
 	const struct mpirun_options how = mpirun_options_of(l->a, hosts, l->hostfile);
 	struct command_line c = { 0 };
+	int64_t kills;
 	int rc = rundir_check(l->a->dir, e);
 
 	if (!rc && hosts)
@@ -411,8 +413,12 @@ static int start_attempt(struct attempt_loop *l, int *status, struct err *e)
 	l->started = clock_mono_s();
 	host_return_begin_job(&l->host_return, &l->roll_call.hosts, l->started);
 	update_run_state(l);
+	kills = end_cause_memory_kills("");
 	rc = supervise_run_job(&l->sup, c.all, status, e);
 	outcome_update(&l->job_outcome);
+	/* the cgroup of this process is that of the ranks that mpirun starts on this host */
+	if (kills >= 0 && end_cause_memory_kills("") > kills)
+		l->job_outcome.failure.is_out_of_memory = true;
 	if (rc == ERR_UNAVAILABLE && l->sup.mpirun)
 		err_prefix(e, "several ranks need Open MPI");
 out:
@@ -611,6 +617,9 @@ static int run_attempts(struct attempt_loop *l, int *status, struct err *e)
 			*status = err_exit_status(ERR_TEMPFAIL);
 		}
 	}
+	/* a person would have used "werkbank stop" or scancel, which is no preemption */
+	if (l->sup.asked_by == SIGTERM && end_cause_is_preempted())
+		l->asked_by = "preemption";
 	if (!rc)
 		write_run_state(l, outcome_state_name(v), *status);
 	return rc;

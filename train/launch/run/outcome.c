@@ -162,6 +162,11 @@ static void describe_crash(const struct mpirun_failure *f, int status, char why[
 			 "lost the connection to host %.60s: it is down, cut off, or its Open MPI "
 			 "daemon was killed",
 			 f->host);
+	else if (f->is_out_of_memory)
+		snprintf(why, 160,
+			 "ran out of memory: the kernel ended a process%s; lower "
+			 "--batch-tokens",
+			 rank);
 	else if (status == err_exit_status(ERR_TEMPFAIL))
 		snprintf(why, 160, "hung and its watchdog ended it; see hang.txt");
 	else if (is_signal_status(status))
