@@ -51,11 +51,11 @@ setting() {
 	tried=$((tried + 1))
 	case "|$expected|" in
 	*"|$said|"*) mark=right right=$((right + 1)) ;;
-	*) [ "$said" = unknown ] && mark="not enough data" || mark=WRONG ;;
+	*) if [ "$said" = unknown ]; then mark="not enough data"; else mark=WRONG; fi ;;
 	esac
 	printf '%2d | %-22s | %-24s | %-9s | %-15s | %s | %d s | %.130s\n' $number "$name" "$expected" "$said" "$mark" \
 		"$(records $run link latency_s link_bytes_s lost seconds | tail -n 1 | tr ' ' ';')" $(($(date +%s) - began)) "$text" | tee -a "$tmp/table"
-	[ "$mark" = WRONG ] && not_ok "$name" "expected $expected, the verdict is $said: $text" || ok "$name: $mark"
+	if [ "$mark" = WRONG ]; then not_ok "$name" "expected $expected, the verdict is $said: $text"; else ok "$name: $mark"; fi
 }
 
 lab_up 2 || exit 1
@@ -82,5 +82,5 @@ setting "free" tiny "no|slightly|straggler|unknown" 0 0 0 none
 setting "1 Gbit/s" tiny "no|slightly|straggler|unknown" 0 0 0 1gbit
 setting "0.5 %" tiny "loss|no|slightly|straggler|unknown" 0.01 0.5 0 none
 echo "$right of $tried right"
-[ "$wanted" != "  " ] || [ $right -ge 19 ] && ok "right verdicts: $right of $tried" || not_ok "right verdicts" "$right of $tried"
+if [ "$wanted" != "  " ] || [ $right -ge 19 ]; then ok "right verdicts: $right of $tried"; else not_ok "right verdicts" "$right of $tried"; fi
 tally

@@ -24,6 +24,7 @@
 #define FIRST_LENGTH ((int64_t)1 << 16)
 #define MOST_LENGTH  ((int64_t)1 << 25)
 #define GROW_S	     2.5  /* after this time, no further message */
+#define GROW_PHASE_S 1.5  /* the same in each of two or three phases */
 #define LONG_S	     0.5  /* expected time up to which messages grow by 4 */
 #define LONGEST_S    1.0  /* expected time up to which messages grow by 2 */
 #define SETTLED_S    0.05 /* a shorter message says little about the speed of the link */
@@ -178,7 +179,7 @@ static int link_heavy(struct link_ring *r, int other, struct err *e)
 		p->is_settled = seconds >= SETTLED_S && p->bytes_s > 0 &&
 				rate < SETTLED * p->bytes_s && p->bytes_s < SETTLED * rate;
 		p->bytes_s = rate;
-		if (clock_mono_s() - began > GROW_S / r->phases)
+		if (clock_mono_s() - began > (r->phases == 1 ? GROW_S : GROW_PHASE_S))
 			break;
 		bytes = next_length(bytes, seconds);
 	}
