@@ -8,7 +8,7 @@
 #	clang		all short tests of clang's build with assertions
 #	cuda		with CUDA for every chip that nvcc knows: the short tests, the machine code of kernels, the simulated GPU linked
 #	cudasim		the simulated GPU under sanitizers
-#	hosts		hosts of a laboratory, with all of its cases; needs root
+#	hosts		hosts of a laboratory, with all of its cases, and verdicts about 21 networks; needs root
 #	signals		early stops at all times from 0 to 5 s
 #	elastic		a host that is lost and returns, four times
 #	faults		faults of hosts, all of them, and random ones; needs root
@@ -89,6 +89,7 @@ night_hosts() {
 	part hosts as_root sh -c "cd '$logs/full' && srcdir=$here WERKBANK_SHARE=$here/share sh $here/tests/lab/hosts.sh long"
 	part ipv6 as_root sh -c "cd '$logs/full' && srcdir=$here WERKBANK_SHARE=$here/share sh $here/tests/lab/ipv6.sh"
 	part latency as_root sh -c "cd '$logs/full' && srcdir=$here WERKBANK_SHARE=$here/share sh $here/tests/lab/latency.sh"
+	part verdicts as_root sh -c "cd '$logs/full' && srcdir=$here WERKBANK_SHARE=$here/share sh $here/tests/lab/verdicts.sh"
 }
 night_signals() {
 	full_tree || return 0

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "config.h"
+#include "kernels/ops/cpu_level.h"
 #include "share/base/file.h"
 #include "share/base/number_format.h"
 #include "share/base/text.h"
@@ -304,6 +305,17 @@ static int run_bandwidth(int *argc, char ***argv, struct err *e)
 	return rc;
 }
 
+/* ---- _level ------------------------------------------------------------ */
+
+/* For the check of hosts: the vector instructions that trainings use here. */
+static int print_level(struct err *e)
+{
+	const enum cpu_level level = ops_cpu_level();
+
+	printf("%d %s\n", (int)level, ops_cpu_level_name(level));
+	return file_flush_stdout(e);
+}
+
 /* ---- _memory ----------------------------------------------------------- */
 
 static int print_memory(struct conf *c, struct err *e)
@@ -354,6 +366,8 @@ static int train_run_command(struct conf *c, int *argc, char ***argv, struct err
 		return doctor_run(c, e);
 	if (!strcmp(c->command, "_bandwidth"))
 		return run_bandwidth(argc, argv, e);
+	if (!strcmp(c->command, "_level"))
+		return print_level(e);
 	if (!strcmp(c->command, "_memory"))
 		return print_memory(c, e);
 	return run_rank(c, argc, argv, e);

@@ -1,11 +1,14 @@
 /*
- * cpu_features.c - instructions beyond the machine levels of cpu_levels.c that the compiler's
- * __builtin_cpu_supports() does not know everywhere: the tile unit (Intel AMX, cpu_tiles.h) and AVX-VNNI.
+ * cpu_features.c - the level that WERKBANK_CPU allows, and instructions beyond the machine levels of
+ * cpu_levels.c that the compiler's __builtin_cpu_supports() does not know everywhere: the tile unit (Intel AMX, cpu_tiles.h) and AVX-VNNI.
  */
 #include "kernels/cpu/cpu.h"
 
+#include "kernels/ops/cpu_level.h"
+
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #if defined(__x86_64__)
 #include <cpuid.h>
 #endif
@@ -13,6 +16,16 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #endif
+
+enum cpu_level ops_cpu_allowed_level(void)
+{
+	const char *asked = getenv("WERKBANK_CPU");
+
+	for (int i = CPU_LEVEL_PLAIN; asked && i <= CPU_LEVEL_AMX; i++)
+		if (!strcasecmp(asked, ops_cpu_level_name((enum cpu_level)i)))
+			return (enum cpu_level)i;
+	return CPU_LEVEL_AMX;
+}
 
 bool cpu_has_avx_vnni(void)
 {
@@ -54,8 +67,9 @@ bool cpu_can_use_tiles(void)
 {
 	const char *asked = getenv("WERKBANK_TILES");
 
-	return cpu_has_tiles() && __builtin_cpu_supports("avx512bf16") &&
-	       !(asked && !strcmp(asked, "0")) && tiles_are_permitted();
+	return ops_cpu_allowed_level() >= CPU_LEVEL_AMX && cpu_has_tiles() &&
+	       __builtin_cpu_supports("avx512bf16") && !(asked && !strcmp(asked, "0")) &&
+	       tiles_are_permitted();
 }
 #else
 bool cpu_has_tiles(void)

@@ -37,6 +37,7 @@
 #include "kernels/cpu/cpu_tiles.h"
 #include "kernels/cpu/cpu_vec.h"
 #include "kernels/ops/bf16.h"
+#include "kernels/ops/cpu_level.h"
 
 #if VEC_LANES == 16
 #define PANEL_M 12
@@ -100,7 +101,7 @@ typedef void tile_function(const struct tile_output *at, const struct panels *p)
 
 static bool machine_has_pairs(void)
 {
-	return __builtin_cpu_supports("avx512bf16");
+	return ops_cpu_allowed_level() >= CPU_LEVEL_BF16 && __builtin_cpu_supports("avx512bf16");
 }
 #else
 #define HAVE_PAIRS 0

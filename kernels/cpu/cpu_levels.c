@@ -9,6 +9,8 @@
 
 #include "kernels/cpu/cpu.h"
 
+#include "kernels/ops/cpu_level.h"
+
 #include <assert.h>
 
 const struct ops *cpu_table_plain(void);
@@ -18,20 +20,22 @@ const struct ops *cpu_table_v4(void);
 #if defined(__x86_64__)
 static bool machine_is_v3(void)
 {
-	return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-	       __builtin_cpu_supports("bmi2");
+	return ops_cpu_allowed_level() >= CPU_LEVEL_AVX2 && __builtin_cpu_supports("avx2") &&
+	       __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
 }
 
 static bool machine_is_v4(void)
 {
-	return machine_is_v3() && __builtin_cpu_supports("avx512f") &&
-	       __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512cd") &&
-	       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+	return ops_cpu_allowed_level() >= CPU_LEVEL_AVX512 && machine_is_v3() &&
+	       __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+	       __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+	       __builtin_cpu_supports("avx512vl");
 }
 
 static bool machine_has_bf16(void)
 {
-	return machine_is_v4() && __builtin_cpu_supports("avx512bf16");
+	return ops_cpu_allowed_level() >= CPU_LEVEL_BF16 && machine_is_v4() &&
+	       __builtin_cpu_supports("avx512bf16");
 }
 
 static bool machine_is_intel(void)
@@ -89,6 +93,28 @@ void ops_cpu_features(struct cpu_features *m)
 	m->has_slow_bf16 = m->bf16 && machine_is_intel();
 	m->tiles = used == 2 && cpu_can_use_tiles();
 	m->has_unused_tiles = cpu_has_tiles() && !m->tiles;
+}
+
+enum cpu_level ops_cpu_level(void)
+{
+	struct cpu_features m;
+	int i = CPU_VARIANTS - 1;
+
+	while (i > 0 && !cpu_variant(i))
+		i--;
+	ops_cpu_features(&m);
+	return m.tiles ? CPU_LEVEL_AMX : m.bf16 ? CPU_LEVEL_BF16 : (enum cpu_level)i;
+}
+
+const char *ops_cpu_level_name(enum cpu_level level)
+{
+	static const char *const names[] = {
+		[CPU_LEVEL_PLAIN] = "plain",	[CPU_LEVEL_AVX2] = "AVX2",
+		[CPU_LEVEL_AVX512] = "AVX-512", [CPU_LEVEL_BF16] = "AVX-512-BF16",
+		[CPU_LEVEL_AMX] = "AMX",
+	};
+
+	return (size_t)level < ARRAY_LEN(names) ? names[level] : "unknown";
 }
 
 bool cpu_features_prefer_bf16(const struct cpu_features *m)

@@ -31,6 +31,7 @@
 #include "kernels/cpu/cpu_top.h"
 #include "kernels/cpu/cpu_vec.h"
 #include "kernels/ops/bf16.h"
+#include "kernels/ops/cpu_level.h"
 #include "kernels/ops/panels.h"
 #include "kernels/ref/ref.h"
 

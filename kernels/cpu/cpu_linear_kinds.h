@@ -301,7 +301,7 @@ struct tile_kind {
 static bool has_native_pairs(void)
 {
 #if defined(__AVX512F__)
-	return __builtin_cpu_supports("avx512bf16");
+	return ops_cpu_allowed_level() >= CPU_LEVEL_BF16 && __builtin_cpu_supports("avx512bf16");
 #else
 	return false;
 #endif

@@ -13,7 +13,7 @@
  *	start     program (version of Werkbank), run, attempt, trained_s (seconds of training before this attempt; steps after the
  *	          checkpoint that it resumes from do not count), host, pid, ranks, hosts (how
  *	          many), parameters, precision, backend, device (a sentence: the device and why),
- *	          threads (of a rank), memory (bytes a rank allocates there), vocabulary, pairs,
+ *	          processor (vector level of all ranks), threads (of a rank), memory (bytes a rank allocates there), vocabulary, pairs,
  *	          tags (with pair_temperature: tag ("": none), pairs, share (of an epoch), passes (an epoch) of each), options…
  *	train     loss (nats per target token, label-smoothed as trained),
  *	          nll (the same without smoothing), lr, grad_norm,
@@ -40,6 +40,10 @@
  *	          errors since the driver was loaded), pcie_tx_bytes_s, pcie_rx_bytes_s,
  *	          nvlink_tx_bytes_s, nvlink_rx_bytes_s, lost, mig (true); of many GPUs
  *	          a part of these
+ *	link      at the start, of a job on several hosts: hosts (how many), latency_s (of a small
+ *	          message, one way), link_bytes_s (one direction), both of the slowest pair of
+ *	          neighbours, lost (share of TCP segments sent again while the link was nearly
+ *	          idle), seconds (of the measurement)
  *	verdict   network (no, slightly, link, latency, straggler, loss, unknown), text
  *	          (one sentence), exposed_share, predicted_bytes, observed_bytes (a step
  *	          and host), busbw_bytes_s, link_bytes_s, late_rank, late_host

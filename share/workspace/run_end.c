@@ -20,6 +20,7 @@ static const struct {
 	[RUN_END_REQUEST] = { "request", "asked", "stopped", NULL },
 	[RUN_END_USER] = { "user", "asked", "stopped", NULL },
 	[RUN_END_WALLTIME] = { "walltime", "asked", "stopped", NULL },
+	[RUN_END_PREEMPTED] = { "preemption", "asked", "stopped", NULL },
 	[RUN_END_DIVERGED] = { "diverged", "diverged", "stopped", NULL },
 	[RUN_END_FAILED] = { "failed", "failed", "failed", NULL },
 };
@@ -55,6 +56,9 @@ void run_end_set(struct run_end *end, enum run_end_why why, const struct run_lim
 		break;
 	case RUN_END_WALLTIME:
 		snprintf(end->text, n, "the walltime is over");
+		break;
+	case RUN_END_PREEMPTED:
+		snprintf(end->text, n, "the batch system preempted the job");
 		break;
 	case RUN_END_DIVERGED:
 		snprintf(end->text, n, "diverged at step %lld", (long long)limits->step);
@@ -118,10 +122,9 @@ void run_end_complete(struct run_end *end, const char *state, const char *asked_
 		why = !strcmp(state, "stopped")	 ? RUN_END_REQUEST
 		      : !strcmp(state, "failed") ? RUN_END_FAILED
 						 : RUN_END_UNKNOWN;
-	if (why == RUN_END_REQUEST && asked_by && !strcmp(asked_by, "user"))
-		why = RUN_END_USER;
-	if (why == RUN_END_REQUEST && asked_by && !strcmp(asked_by, "walltime"))
-		why = RUN_END_WALLTIME;
+	for (enum run_end_why i = RUN_END_USER; i <= RUN_END_PREEMPTED; i++)
+		if (why == RUN_END_REQUEST && asked_by && !strcmp(asked_by, run_ends[i].word))
+			why = i;
 	if (why != end->why)
 		run_end_set(end, why, limits);
 }

@@ -13,14 +13,15 @@
 #include "share/format/json.h"
 
 enum run_end_why {
-	RUN_END_UNKNOWN,  /* the run has not ended, or its record gives no reason */
-	RUN_END_STEPS,	  /* finished: all steps are done */
-	RUN_END_MINUTES,  /* finished: max_minutes */
-	RUN_END_PATIENCE, /* finished: patience */
-	RUN_END_REQUEST,  /* stopped: somebody asked; state.json may say who */
-	RUN_END_USER,	  /* stopped: the user asked */
-	RUN_END_WALLTIME, /* stopped: the launcher asked at the end of walltime */
-	RUN_END_DIVERGED, /* stopped: training diverged, and stop_on asked to stop */
+	RUN_END_UNKNOWN,   /* the run has not ended, or its record gives no reason */
+	RUN_END_STEPS,	   /* finished: all steps are done */
+	RUN_END_MINUTES,   /* finished: max_minutes */
+	RUN_END_PATIENCE,  /* finished: patience */
+	RUN_END_REQUEST,   /* stopped: somebody asked; state.json may say who */
+	RUN_END_USER,	   /* stopped: the user asked */
+	RUN_END_WALLTIME,  /* stopped: the launcher asked at the end of walltime */
+	RUN_END_PREEMPTED, /* stopped: the batch system gave the hosts to another job */
+	RUN_END_DIVERGED,  /* stopped: training diverged, and stop_on asked to stop */
 	RUN_END_FAILED,
 	N_RUN_ENDS
 };

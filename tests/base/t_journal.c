@@ -326,6 +326,9 @@ TEST(run_end_is_completed)
 	check_str(end_of("{\"reason\":\"failed\"}", NULL, NULL).text, "exit status 70");
 	check_str(end_of("{\"reason\":\"asked\"}", "stopped", "walltime").text,
 		  "the walltime is over");
+	check_str(end_of("{\"reason\":\"asked\"}", "stopped", "preemption").text,
+		  "the batch system preempted the job");
+	check_str(end_of("{\"reason\":\"asked\"}", "stopped", "somebody").text, "on request");
 	/* no record: the launcher ended the run */
 	check_str(end_of("{}", "stopped", "user").text, "by the user");
 	check_str(end_of("{}", "failed", NULL).text, "exit status 70");

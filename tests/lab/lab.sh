@@ -19,7 +19,8 @@
 #	lab_down              remove the lab, if there is one
 #	lab_on HOST COMMAND...      run COMMAND on HOST, as from its console
 #	lab_rate HOST RATE    shape its link in both directions: 100mbit, 1gbit, none
-#	lab_delay HOST MS     each packet from or to it takes MS milliseconds more, until its next boot; needs a compiler
+#	lab_delay HOST MS [LOSS [JITTER]]     each packet from or to it takes MS milliseconds more, and up to JITTER, until its next
+#	                      boot; LOSS percent are dropped; lab_rate after it. Needs a compiler
 #	lab_cut HOST          pull its cable: packets are dropped silently;  lab_heal HOST: plug it in again
 #	lab_link HOST up|down       ip link set on its interface: with down, sending fails at once
 #	lab_gone HOST         power off: cut the cable and end all its processes
@@ -279,10 +280,11 @@ lab_delay() {
 		strncpy(r.ifr_name, name, IFNAMSIZ - 1);
 		return fd < 0 || ioctl(fd, TUNSETIFF, &r) ? -1 : fd;
 	}
-	/* delay NAME NAME SECONDS: the second name in the network namespace of file descriptor 9 */
+	/* delay NAME NAME SECONDS LOSS JITTER: the second name in the network namespace of file descriptor 9 */
 	int main(int argc, char **argv)
 	{
-		int fd[2] = { argc == 4 ? tap(argv[1]) : -1, -1 };
+		int fd[2] = { argc == 6 ? tap(argv[1]) : -1, -1 };
+		double last[2] = { 0, 0 }; /* packets stay in order, also with jitter */
 		fd[1] = setns(9, CLONE_NEWNET) ? -1 : tap(argv[2]);
 		if (fd[0] < 0 || fd[1] < 0)
 			return 1;
@@ -296,7 +298,10 @@ lab_delay() {
 					f->n = read(fd[i], f->bytes, sizeof(f->bytes));
 					if (f->n <= 0)
 						break;
-					f->due = now() + atof(argv[3]);
+					if (drand48() < atof(argv[4]))
+						continue;
+					f->due = now() + atof(argv[3]) + drand48() * atof(argv[5]);
+					f->due = last[i] = f->due > last[i] ? f->due : last[i];
 					l->in++;
 				}
 				for (; l->out != l->in && l->ring[l->out % FRAMES].due <= now(); l->out++)
@@ -314,7 +319,9 @@ lab_delay() {
 	lab_n=$(lab_of "$1") lab_if=$(lab_interface "$(lab_of "$1")")
 	lab_switch ip link del "v$lab_n"
 	# shellcheck disable=SC2094 # two namespaces
-	setpriv --pdeathsig KILL nsenter --target "$(cat "$LAB/$1/pid")" --net "$LAB/delay" "$lab_if" "v$lab_n" "$(awk -v ms="$2" 'BEGIN { print ms / 1000 }')" \
+	setpriv --pdeathsig KILL nsenter --target "$(cat "$LAB/$1/pid")" --net "$LAB/delay" "$lab_if" "v$lab_n" \
+		"$(awk -v ms="$2" 'BEGIN { print ms / 1000 }')" "$(awk -v p="${3:-0}" 'BEGIN { print p / 100 }')" \
+		"$(awk -v ms="${4:-0}" 'BEGIN { print ms / 1000 }')" \
 		9<"/proc/$(cat "$LAB/switch.pid")/ns/net" &
 	echo $! >"$LAB/$1/delay.pid"
 	lab_wait "the delay of $1" lab_switch ip link show "v$lab_n" || return 1

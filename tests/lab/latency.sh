@@ -62,4 +62,16 @@ more=$(records $run verdict text | tr '_' '\n' | awk '$0 == "%" && before + 0 > 
 same "... no share above 100 %" "$more" ""
 says "a plan" 0 'latency [23][0-9]{4} us' wb plan --run $run --hosts-count 2
 between "the plan of the same step, as a share of it" "$planned" 0.85 1.15
+
+# Three hosts, each pair 20 ms apart: the latency is that of a message, whatever the number of hosts.
+lab_down
+lab_up 3 || exit 1
+for host in $LAB_HOSTS; do lab_delay "$host" 10; done
+says "three hosts: a training" 0 '' wb train "$tmp/recipe.ini" --run three --steps 20 --hosts h1,h2,h3 --telemetry-every 1 --quiet
+between "three hosts: the latency that ranks measure" "$(records three link latency_s)" 0.020 0.045
+between "three hosts: the measurement takes some seconds at most" "$(records three link seconds)" 0.1 12
+same "three hosts: the verdict has this latency" "$(records three verdict latency_s | tail -n 1)" "$(records three link latency_s)"
+says "--no-measure" 0 '' wb train "$tmp/recipe.ini" --run unmeasured --steps 5 --hosts h1,h2,h3 --telemetry-every 1 --quiet --no-measure
+between "--no-measure: the latency" "$(records unmeasured link latency_s)" 0.020 0.045
+same "--no-measure: no speed, no loss" "$(records unmeasured link link_bytes_s lost)" "- -"
 tally

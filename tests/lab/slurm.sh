@@ -21,7 +21,7 @@ trap 'exit 1' INT TERM HUP
 runs_need || exit 77
 slurm_need || exit 77
 
-all="check submit mpirun limit long cancel requeue preempt now drain node"
+all="check submit crash mpirun limit long cancel requeue preempt now drain node"
 chosen=${*:-$all}
 steps=10 moment=3 partition='' micro_batches=240
 export WERKBANK_SHARE="$share"
@@ -118,6 +118,24 @@ case_submit() {
 		ends 240
 		echo "a step of $micro_batches micro-batches lasts $(records calm train step_s | sort -n | tail -n 1) s"
 	fi
+}
+
+# A killed rank: the first rank saves, and the supervisor ends the step then; Slurm would wait for KillWait, 30 s.
+case_crash() {
+	submit crash 30
+	reach $moment 60
+	lab_kill h2 KILL werkbank-train
+	crashed=$(date +%s)
+	tries=0
+	until [ "$(records crash start run | wc -l)" -ge 2 ] || [ $tries -ge 120 ]; do
+		tries=$((tries + 1))
+		sleep 0.5
+	done
+	gap=$(($(date +%s) - crashed))
+	if [ $gap -le 22 ]; then ok "crash: the next attempt begins after $gap s"; else not_ok "crash: the next attempt begins" "after $gap s"; fi
+	says "crash: says so" 0 'a rank failed, and another one has saved: ending the other ranks' cat "$ws/runs/crash/console.log"
+	ends 240
+	same "crash: no step is lost" "$(redone)" 0
 }
 
 case_mpirun() {

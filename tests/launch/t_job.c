@@ -48,6 +48,13 @@ TEST(job_slurm_script)
 	bench_has(out, "#SBATCH --gpus-per-node=2\n#SBATCH --time=1:00:00\n#SBATCH "
 		       "--signal=B:USR1@120\n#SBATCH --requeue\n#SBATCH --open-mode=append\n");
 	bench_has(out, "scontrol requeue \"$SLURM_JOB_ID\"\n");
+	bench_has(out, "trap 'kill \"$sleep\" 2>/dev/null' TERM");
+	check(!strstr(out, "--no-kill"));
+	check_int(bench_command(&out,
+				"job slurm %s/my.ini --walltime 60 -C %s --hosts a:2,b:2 --elastic",
+				f, f),
+		  0);
+	bench_has(out, "#SBATCH --time=1:00:00\n#SBATCH --no-kill\n#SBATCH --signal=");
 	check_int(bench_command(&out,
 				"job slurm %s/my.ini --walltime 9 -C '%s/a b' --hosts a:2,b:1 "
 				"--run other --output %s/job.sh",

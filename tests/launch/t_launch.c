@@ -9,6 +9,7 @@
 #include "tests/test.h"
 #include "train/launch/run/attempts.h"
 #include "train/launch/run/detach.h"
+#include "train/launch/run/end_cause.h"
 #include "train/launch/run/outcome.h"
 
 static char *write_file(const char *name, const char *text)
@@ -334,4 +335,54 @@ TEST(detach_at_log_out)
 		free(query);
 	}
 	check(!detach_ends_at_logout("/nowhere/cgroup", "/nowhere/busctl", cure));
+}
+
+/* Slurm names the lack of memory; mpirun says only signal 9, and the cgroup tells why. */
+TEST(outcome_of_a_lack_of_memory)
+{
+	char *path = write_file("journal.jsonl", START), why[160];
+	struct outcome o;
+	struct err e;
+	int status;
+
+	check_int(outcome_open(&o, path, &e), 0);
+	o.has_begun = true;
+	o.failure = (struct mpirun_failure){ .rank = -1 };
+	mpirun_read_line(&o.failure, "srun: error: h2: task 1: Killed");
+	check_int(outcome_classify(&o, 137, false, false, &status, why), OUTCOME_RESTART);
+	check_str(why, "was ended by signal 9 (Killed) of rank 1 on h2");
+	o.failure = (struct mpirun_failure){ .rank = -1 };
+	mpirun_read_line(&o.failure, "srun: error: h2: task 1: Out Of Memory");
+	check_int(outcome_classify(&o, 137, false, false, &status, why), OUTCOME_RESTART);
+	check_str(why, "ran out of memory: the kernel ended a process of rank 1 on h2; lower "
+		       "--batch-tokens");
+	outcome_close(&o);
+	free(path);
+}
+
+static void write_deep(const char *folder, const char *name, const char *text)
+{
+	struct err e;
+	char *path = file_path(&e, "%s/%s", test_folder(), folder);
+
+	check_int(file_make_folders(path, &e), 0);
+	free(path);
+	path = file_path(&e, "%s/%s", folder, name);
+	free(write_file(path, text));
+	free(path);
+}
+
+TEST(end_cause_counts_kills_for_memory)
+{
+	const char *f = test_folder();
+
+	check_int(end_cause_memory_kills(f), -1);
+	write_deep("proc/self", "cgroup", "0::/job/step\n");
+	check_int(end_cause_memory_kills(f), -1);
+	write_deep("sys/fs/cgroup/job/step", "memory.events", "low 0\noom 4\noom_kill 3\n");
+	check_int(end_cause_memory_kills(f), 3);
+	write_deep("proc/self", "cgroup", "2:cpu:/x\nnot a line\n1:memory:/job\n0::/\n");
+	write_deep("sys/fs/cgroup/memory/job", "memory.oom_control",
+		   "oom_kill_disable 0\nunder_oom 0\noom_kill 7\n");
+	check_int(end_cause_memory_kills(f), 7);
 }

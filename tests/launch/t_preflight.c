@@ -32,13 +32,16 @@
 #define HOST_A ME ",\"host\":\"a\",\"boot\":\"A\""
 #define HOST_B ME ",\"host\":\"b\",\"boot\":\"B\""
 
+#define LEVEL(n, name) "\"level\":" #n ",\"level_name\":\"" name "\""
+
 /* All findings of two hosts as "host level what: text\n". */
 static const char *found(const char *b, int32_t slots, double skew, const char *network)
 {
 	static struct buf out;
 	static const char *const levels[] = { "ok", "warning", "error" };
-	static const char a[] = "{" HOST_A "," TRAINER "," MPI "," MACHINE "," SPACE
-				"," NET(ETH("eth0", 1, 1)) "," ROUTES_A "}";
+	static const char a[] =
+		"{" HOST_A "," TRAINER "," MPI "," MACHINE
+		"," LEVEL(2, "AVX-512") "," SPACE "," NET(ETH("eth0", 1, 1)) "," ROUTES_A "}";
 	char names[2][2] = { "a", "b" };
 	struct host hosts[2] = { { names[0], 2, 0 }, { names[1], slots, 0 } };
 	struct preflight_host ends[2] = { { .host = &hosts[0], .alive = true },
@@ -81,6 +84,26 @@ TEST(preflight_healthy)
 		  "10.0.1.0/24");
 }
 
+TEST(preflight_compares_vector_levels)
+{
+	check_str(found("{" HOST_B "," TRAINER "," MPI "," MACHINE
+			"," LEVEL(2, "AVX-512") "," SPACE B_REST,
+			8, 0, NULL),
+		  "10.0.1.0/24");
+	check_str(found("{" HOST_B "," TRAINER "," MPI "," MACHINE
+			"," LEVEL(1, "AVX2") "," SPACE B_REST,
+			8, 0, NULL),
+		  "b warning processor: b computes with AVX2, a could with AVX-512: all ranks take "
+		  "AVX2, so that their results stay equal; without b training is faster if the "
+		  "others can do its work\n10.0.1.0/24");
+	check_str(found("{" HOST_B "," TRAINER "," MPI "," MACHINE
+			"," LEVEL(4, "AMX") "," SPACE B_REST,
+			8, 0, NULL),
+		  "a warning processor: a computes with AVX-512, b could with AMX: all ranks take "
+		  "AVX-512, so that their results stay equal; without a training is faster if the "
+		  "others can do its work\n10.0.1.0/24");
+}
+
 /* The answer of host b, its clock skew in seconds, and the finding that follows. */
 static const struct {
 	const char *b;
@@ -110,6 +133,11 @@ static const struct {
 	  "b error mpi: b has no Open MPI (neither mpirun nor orted) in the PATH of a "
 	  "remote shell: install mpirun (Open MPI) 4.1.4, or set PATH in a start-up file "
 	  "for non-interactive shells\n" },
+	{ "{" HOST_B "," TRAINER ",\"mpi\":{\"text\":\"mpirun (Open MPI) 4.1.4\",\"daemon\":"
+	  "\"/usr/bin/orted\",\"daemon_trouble\":\"Exec format error\"}," MACHINE "," SPACE B_REST,
+	  0,
+	  "b error mpi: /usr/bin/orted, which mpirun starts on b, does not run there: Exec format "
+	  "error: repair Open MPI on that host\n" },
 	{ "{" HOST_B "," TRAINER "," MPI ",\"cores\":4," SPACE B_REST, 0,
 	  "b warning cores: b has 4 cores for 8 slots, so ranks share cores: give it 4 "
 	  "slots\n" },

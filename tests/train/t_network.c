@@ -89,6 +89,7 @@ static struct network_evidence nothing(void)
 		.buckets = NAN,
 		.transfer_s = NAN,
 		.retransmits_s = NAN,
+		.light_lost = NAN,
 		.slowest_share = NAN,
 		.slowest_rank = -1,
 	};
@@ -127,7 +128,7 @@ TEST(network_judge_reference_system)
 	check(strstr(out.text, "The network is the bottleneck: 81 %") != NULL);
 	check(strstr(out.text, "2.00 Gbit/s (250 MB/s)") != NULL);
 	v.link_bytes_s = NAN; /* as in the reports: the speed of the port was unknown */
-	judged(&v, NETWORK_LINK, "hosts bandwidth");
+	judged(&v, NETWORK_UNKNOWN, "hosts bandwidth");
 }
 
 TEST(network_judge_slow_port)
@@ -195,10 +196,18 @@ TEST(network_judge_rules)
 	v.retransmits_s = 150e6 / 1448 * 0.0009;
 	judged(&v, NETWORK_LATENCY, "150 MB a step");
 	v.link_bytes_s = NAN; /* a full link loses some, too */
-	v.retransmits_s = 150e6 / 1448 * 0.009;
-	judged(&v, NETWORK_LINK, "is unknown");
 	v.retransmits_s = 150e6 / 1448 * 0.011;
-	judged(&v, NETWORK_LOSS, "1.1 %");
+	judged(&v, NETWORK_UNKNOWN, "the link's speed is unknown");
+	v.light_lost = 0.02;
+	judged(&v, NETWORK_LOSS, "1.1 % of the segments are retransmitted (2 % while");
+	v.light_lost = 0.002; /* of a link that is nearly idle */
+	judged(&v, NETWORK_UNKNOWN, "Not enough data");
+	v.link_bytes_s = 150e6 / 0.5 / 0.61;
+	judged(&v, NETWORK_LINK, "61 %");
+	v.light_lost = 0.012; /* also if the link is full */
+	judged(&v, NETWORK_LOSS, "1.2 % while");
+	v.light_lost = NAN;
+	v.link_bytes_s = 150e6 / 0.5 / 0.59;
 	v.retransmits_s = 150e6; /* counters that do not fit together: no share is above 100 % */
 	judged(&v, NETWORK_LOSS, "1e+02 % of the segments");
 	v.link_bytes_s = 150e6 / 0.5 / 0.59;
@@ -253,9 +262,17 @@ TEST(network_judge_latency)
 	check(isnan(out.link_bytes_s));
 	/* latency unknown: the measured speed cannot be true, and the verdict does not build on it */
 	v.latency_s = NAN;
-	judged(&v, NETWORK_LINK,
-	       "at 350 Mbit/s (43.8 MB/s) while it sends (more than the link's "
-	       "measured 91.1 Mbit/s (11.4 MB/s): measure it again");
+	judged(&v, NETWORK_UNKNOWN, "the link's speed is higher than measured");
+	/* a link of known speed that explains little, as little as latency does: no cause */
+	v.latency_s = 0.0203;
+	v.exposed_s = 2;
+	v.step_s = 2.2;
+	v.transfer_s = 1;
+	judged(&v, NETWORK_UNKNOWN, "latency explains up to");
+	v.latency_s = NAN;
+	v.exposed_s = 0.5;
+	v.step_s = 0.72;
+	v.transfer_s = 0.105;
 	/* a little more than the link's speed is an error of the measurement */
 	v.link_bytes_s = 4.6e6 / 0.105 / 1.05;
 	judged(&v, NETWORK_LINK, ", 100 % of the link's 334 Mbit/s");
@@ -300,6 +317,14 @@ TEST(network_judge_latency)
 		}
 }
 
+TEST(network_ready_messages)
+{
+	check_near(network_ready_messages(1), 0, 0);
+	check_near(network_ready_messages(2), 2, 0);
+	check_near(network_ready_messages(3), 2, 0);
+	check_near(network_ready_messages(4), 4, 0);
+}
+
 TEST(network_judge_unknown)
 {
 	struct network_evidence v = nothing();
@@ -312,7 +337,7 @@ TEST(network_judge_unknown)
 	v.step_s = 1;
 	v.observed_bytes = 1e6;
 	v.gradient_bytes = NAN;
-	judged(&v, NETWORK_LINK, "hosts bandwidth");
+	judged(&v, NETWORK_UNKNOWN, "hosts bandwidth");
 	v.exposed_s = 0.02; /* 40 % of a short step: may be latency */
 	v.step_s = 0.05;
 	judged(&v, NETWORK_UNKNOWN, "hosts bandwidth");

@@ -11,8 +11,7 @@
 #include "share/base/text.h"
 #include "share/base/util.h"
 
-#define SEGMENT_BYTES  1448.0 /* payload of a TCP segment on Ethernet */
-#define SLOW_LATENCY_S 1e-3   /* upper bound for a network in one room */
+#define SEGMENT_BYTES 1448.0 /* payload of a TCP segment on Ethernet */
 
 /* ---- costs ------------------------------------------------------------- */
 
@@ -42,6 +41,11 @@ double network_latency_seconds(double buckets, double bytes, double link_bytes_s
 	double round_trips = flight > NETWORK_WINDOW ? log2(flight / NETWORK_WINDOW) : 0;
 
 	return 2 * latency_s * (ceil(buckets / NETWORK_DEPTH) + round_trips);
+}
+
+double network_ready_messages(double hosts)
+{
+	return hosts > 1 ? 2 * floor(log2(hosts)) : 0;
 }
 
 /* ---- units ------------------------------------------------------------- */
@@ -170,7 +174,8 @@ static void find_reduction_cost(const struct network_evidence *v, const struct n
 	/* ranks learn that all are ready from an all-reduce, which takes its time as well */
 	f->wait_s = v->wait_s;
 	if (is_known_number(v->latency_s) && is_known_number(v->wait_s))
-		f->wait_s = fmax(v->wait_s - 2 * ceil(log2(known_hosts(v))) * v->latency_s, 0);
+		f->wait_s =
+			fmax(v->wait_s - network_ready_messages(known_hosts(v)) * v->latency_s, 0);
 	during = is_known_number(v->transfer_s) && v->transfer_s > 0 ? v->transfer_s : f->exposed_s;
 	f->rate = during > 0 ? bytes / during : NAN;
 	/*
@@ -208,14 +213,27 @@ static bool is_latency_bound(const struct network_evidence *v, const struct netw
 	       !is_straggler_bound(v, f);
 }
 
+/* Are packets lost that the link itself does not drop because it is full? */
+static bool is_loss_proven(const struct network_evidence *v, const struct network_cost *f)
+{
+	return v->hosts != 1 && v->light_lost >= NETWORK_LOSS_SHARE_LIGHT &&
+	       f->lost >= NETWORK_LOSS_SHARE_LIGHT;
+}
+
+/* Without a measurement of a nearly idle link. */
+static bool is_loss_likely(const struct network_evidence *v, const struct network_cost *f)
+{
+	return is_known_number(f->fill) &&
+	       f->lost >= (is_known_number(v->light_lost) ? NETWORK_LOSS_SHARE_FULL
+							  : NETWORK_LOSS_SHARE);
+}
+
 /* The cause of an exposed share above NETWORK_MAJOR_SHARE. */
 static enum network_answer network_find_cause(const struct network_evidence *v,
 					      const struct network_cost *f)
 {
-	double latencies = is_known_number(f->latency_s)
-				   ? f->latency_s
-				   : 2 * (double)(v->ranks - 1) * SLOW_LATENCY_S * v->reductions;
-
+	if (is_loss_proven(v, f))
+		return NETWORK_LOSS;
 	if (is_latency_bound(v, f))
 		return NETWORK_LATENCY;
 	/* check the link first: with a full link, messages of the slowest rank may be late, too */
@@ -225,14 +243,12 @@ static enum network_answer network_find_cause(const struct network_evidence *v,
 		return NETWORK_STRAGGLER;
 	if (v->hosts == 1)
 		return NETWORK_NO;
-	/* a full link drops packets, too: without the link's speed, require a larger loss */
-	if (f->lost >= (is_known_number(f->fill) ? NETWORK_LOSS_SHARE : NETWORK_LOSS_SHARE_UNKNOWN))
+	if (is_loss_likely(v, f))
 		return NETWORK_LOSS;
-	if (is_known_number(f->fill))
-		return NETWORK_LATENCY;
-	/* unknown link speed: bytes or messages? latencies are an upper bound for messages */
-	return is_known_number(f->rate) && f->exposed_s > 10 * latencies ? NETWORK_LINK
-									 : NETWORK_UNKNOWN;
+	return is_known_number(f->fill) && (!is_known_number(f->latency_s) ||
+					    f->latency_s >= NETWORK_LATENCY_LEAST * f->exposed_s)
+		       ? NETWORK_LATENCY
+		       : NETWORK_UNKNOWN;
 }
 
 static void network_add_text(struct network_verdict *out, const char *fmt, ...)
@@ -322,6 +338,30 @@ static void network_add_link(const struct network_evidence *v, const struct netw
 				      "hosts bandwidth)");
 }
 
+/* No cause is proven: say what was excluded, and what would tell more. */
+static void network_add_unexplained(const struct network_evidence *v, const struct network_cost *f,
+				    struct network_verdict *out)
+{
+	char link[NETWORK_RATE_TEXT];
+
+	network_add_text(out,
+			 "Not enough data to name a cause: %.0f %% of a step is waiting for "
+			 "reductions",
+			 100 * out->exposed_share);
+	if (is_known_number(f->fill))
+		network_add_text(out, ", which use %.0f %% of the link's %s", 100 * f->fill,
+				 network_rate_text(link, v->link_bytes_s));
+	else
+		network_add_text(out,
+				 "; the link's speed is %s (werkbank hosts bandwidth measures it)",
+				 f->is_link_wrong ? "higher than measured" : "unknown");
+	if (is_known_number(f->latency_s))
+		network_add_text(out, "; latency explains up to %.0f %% of this time",
+				 100 * fmin(f->latency_s / f->exposed_s, 1));
+	if (is_known_number(f->fill))
+		network_add_text(out, ": ranks that share processors may be the cause");
+}
+
 static void network_add_cause(const struct network_evidence *v, const struct network_cost *f,
 			      struct network_verdict *out)
 {
@@ -346,12 +386,11 @@ static void network_add_cause(const struct network_evidence *v, const struct net
 			percent, rate);
 		if (is_known_number(f->fill))
 			network_add_text(out, " of %s", link);
-		network_add_text(
-			out, ", and %.2g %% of the segments are retransmitted%s", 100 * f->lost,
-			is_known_number(f->fill)
-				? ""
-				: " (a full link drops packets, too: measure its speed with "
-				  "werkbank hosts bandwidth)");
+		network_add_text(out, ", and %.2g %% of the segments are retransmitted",
+				 100 * f->lost);
+		if (is_known_number(v->light_lost))
+			network_add_text(out, " (%.2g %% while the link was nearly idle)",
+					 100 * v->light_lost);
 		break;
 	case NETWORK_LATENCY:
 		if (is_latency_bound(v, f)) {
@@ -373,10 +412,7 @@ static void network_add_cause(const struct network_evidence *v, const struct net
 			(long long)v->ranks, percent);
 		return;
 	default:
-		network_add_text(out,
-				 "Reductions cost %.0f %% of a step, for an unknown reason: the "
-				 "link's speed is %s (werkbank hosts bandwidth measures it)",
-				 percent, f->is_link_wrong ? "higher than reported" : "unknown");
+		network_add_unexplained(v, f, out);
 	}
 	network_add_bytes(out);
 }

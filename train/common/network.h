@@ -46,30 +46,35 @@ char *network_rate_text(char out[NETWORK_RATE_TEXT], double bytes_s);
  *
  *	below 5 %	no
  *	below 20 %	slightly
- *	more		latency		latency explains half of the exposed time
+ *	more		loss		1 % of the segments are retransmitted, both during
+ *					reductions and while the link is nearly idle (light_lost)
+ *			latency		latency explains half of the exposed time
  *					(network_latency_seconds()), and ranks do not wait for a
  *					straggler
  *			link		reductions use 60 % of the link's speed
  *			straggler	half of the waiting is for the slowest rank
  *			no		all ranks are on one host
- *			loss		0.1 % of the segments are retransmitted (1 % if the link's
- *					speed is unknown)
- *			latency		reductions use less of the link's speed: the cause is
- *					latency, CPU time, or a wrong link speed
- *			link		the link's speed is unknown, and latency alone cannot
- *					explain the waiting
+ *			loss		0.1 % of the segments are retransmitted (1 % if few were
+ *					while the link was nearly idle: a full link drops
+ *					packets, too), and the link is not full
+ *			latency		latency explains a quarter of the exposed time, or it is
+ *					unknown, and reductions use less of the link's speed
  *
- * unknown: the numbers for an answer are missing. Reductions that are faster than the link's speed
- * by more than a tenth prove that speed wrong: then it counts as unknown.
+ * unknown: the numbers for an answer are missing, among them the link's speed, or none of the known
+ * causes explains the waiting. Reductions that are faster than the link's speed by more than half
+ * prove that speed wrong (messages of a short measurement are off by up to a third): then it counts
+ * as unknown.
  */
-#define NETWORK_SLIGHT_SHARE	   0.05
-#define NETWORK_MAJOR_SHARE	   0.20
-#define NETWORK_LINK_FULL_SHARE	   0.60
-#define NETWORK_LINK_WRONG_SHARE   1.10
-#define NETWORK_LATENCY_SHARE	   0.50
-#define NETWORK_LOSS_SHARE	   0.001
-#define NETWORK_LOSS_SHARE_UNKNOWN 0.01 /* if the link's speed is unknown */
-#define NETWORK_STRAGGLER_SHARE	   1.2
+#define NETWORK_SLIGHT_SHARE	 0.05
+#define NETWORK_MAJOR_SHARE	 0.20
+#define NETWORK_LINK_FULL_SHARE	 0.60
+#define NETWORK_LINK_WRONG_SHARE 1.50
+#define NETWORK_LATENCY_SHARE	 0.50
+#define NETWORK_LATENCY_LEAST	 0.25
+#define NETWORK_LOSS_SHARE	 0.001
+#define NETWORK_LOSS_SHARE_FULL	 0.01 /* if few are lost while the link is nearly idle */
+#define NETWORK_LOSS_SHARE_LIGHT 0.01 /* while the link is nearly idle */
+#define NETWORK_STRAGGLER_SHARE	 1.2
 
 /* Measurements: means over the same steps; an unknown number is NAN. */
 struct network_evidence {
@@ -85,6 +90,7 @@ struct network_evidence {
 	double buckets;	       /* of one reduction */
 	double transfer_s;     /* seconds of a step in which reductions were running */
 	double retransmits_s;  /* TCP segments retransmitted a second, busiest host */
+	double light_lost;     /* share of segments retransmitted while the link was nearly idle */
 	double slowest_share;  /* compute time of the slowest rank divided by the median */
 	int32_t slowest_rank;  /* -1: unknown */
 };
@@ -107,6 +113,12 @@ struct network_verdict {
 };
 
 const char *network_answer_name(enum network_answer a); /* as in the journal */
+
+/*
+ * Messages after each other until all hosts know that all are ready: Open MPI adds small numbers in
+ * a binary tree and sends the sum back.
+ */
+double network_ready_messages(double hosts);
 
 /* Is the network the bottleneck, and why? Always fills verdict. */
 void network_diagnose(const struct network_evidence *v, struct network_verdict *verdict);

@@ -3,7 +3,7 @@
 # May use: every other room of train (not launch), data/source, data/words, data/shard, kernels, share.
 libtrain_a_SOURCES += \
 	%D%/evaluate.c %D%/evaluate.h %D%/evaluate_internal.h %D%/evaluate_ranks.c %D%/exchange.c \
-	%D%/exchange.h %D%/local_steps.c %D%/local_steps.h %D%/product_choices.c %D%/product_choices.h \
+	%D%/exchange.h %D%/local_steps.c %D%/local_steps.h %D%/processor_level.c %D%/processor_level.h %D%/product_choices.c %D%/product_choices.h \
 	%D%/product_format.c %D%/product_format.h %D%/rank_arrays.c %D%/rank_arrays.h %D%/rescue.c \
 	%D%/rescue.h %D%/run_records.c %D%/run_records.h %D%/run_watch.c %D%/run_watch.h \
 	%D%/stop_requests.c %D%/stop_requests.h %D%/tag_shares.c %D%/tag_shares.h %D%/time_limit.c %D%/time_limit.h %D%/time_plan.c \

@@ -214,6 +214,8 @@ static int begin_training(struct trainer *t, struct err *e)
 
 	if (report_start(t, e) || open_watch(t, e))
 		return e->code;
+	if (trainer_is_first(t) && !model_get_ops(t->model)->has_device_memory)
+		(void)processor_level_record(&t->processor, &t->records);
 	if (step > 0)
 		run_records_event(&t->records, "info", "resumed from the checkpoint of step %lld",
 				  (long long)step);

@@ -54,6 +54,7 @@
 #include "train/record/evaluations.h"
 #include "train/trainer/exchange.h"
 #include "train/trainer/local_steps.h"
+#include "train/trainer/processor_level.h"
 #include "train/trainer/product_choices.h"
 #include "train/trainer/product_format.h"
 #include "train/trainer/rank_arrays.h"
@@ -140,6 +141,8 @@ struct trainer {
 	char *start_text;	 /* owned, first rank: event if it starts from a model; or NULL */
 
 	int64_t hosts; /* of the job */
+	struct processor_level processor;
+	struct link_measure link; /* the network between them, measured at the start */
 	struct exchange exchange;
 	struct local_steps *local_steps; /* NULL: gradients are reduced in every step */
 	bool in_sync;			 /* all ranks have the same weights and moments */

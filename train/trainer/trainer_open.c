@@ -60,7 +60,6 @@ static int copy_files_into_run(const struct trainer *t, struct err *e)
 
 /* ---- the model --------------------------------------------------------- */
 
-#define LATENCY_TRIES 7
 /* With a sharded optimizer this rank has the moments of its own pieces only. */
 static int shard_optimizer(struct trainer *t, struct err *e)
 {
@@ -223,38 +222,21 @@ static int trainer_count_hosts(struct trainer *t, struct err *e)
 	return 0;
 }
 
-/*
- * Seconds of a small message between hosts, one way, from tiny all-reduces, which take two messages
- * after each other for each doubling of the hosts: Open MPI adds in a tree and sends the sum back. A rank that comes late waits less in one and more
- * in the next, so two together count; the quickest two. 0: only one host.
- */
-static int measure_latency(struct trainer *t, double *latency_s, struct err *e)
+/* The network between the hosts, for the verdicts of telemetry. NCCL does not send over it. */
+static int measure_link(struct trainer *t, struct err *e)
 {
-	double quickest = INFINITY, ends[LATENCY_TRIES];
+	const bool is_wanted = t->conf->measure && t->conf->telemetry_every > 0;
 
-	*latency_s = 0;
-	if (t->hosts < 2)
-		return 0;
-	for (int i = 0; i < LATENCY_TRIES; i++) {
-		double one = 1;
-
-		if (t->comm->sum_doubles(t->comm, &one, 1, e))
-			return e->code;
-		ends[i] = clock_mono_s();
-		if (i > 1)
-			quickest = fmin(quickest, (ends[i] - ends[i - 2]) / 2);
-	}
-	*latency_s = quickest / (2 * ceil(log2((double)t->hosts)));
-	return 0;
+	return link_measure(t->comm, t->hosts, is_wanted && !t->comm->gpus, &t->link, e);
 }
 
 static int open_telemetry(struct trainer *t, struct err *e)
 {
 	const struct reduce_options *how = &t->exchange.options;
 	const struct reduce_options moments = local_steps_moment_options(how);
-	double ratio = compress_ratio(how->wire), latency_s;
+	double ratio = compress_ratio(how->wire);
 
-	if (measure_latency(t, &latency_s, e))
+	if (measure_link(t, e))
 		return e->code;
 	if (how->shards)
 		ratio = (ratio + 1) / 2; /* the all-gather sends weights as fp32 */
@@ -269,7 +251,7 @@ static int open_telemetry(struct trainer *t, struct err *e)
 			.local_steps = t->local_steps ? t->conf->local_steps : 1,
 			.wire_ratio = ratio,
 			.buckets = (double)how->buckets.count,
-			.latency_s = latency_s,
+			.link = t->link,
 		},
 		t->comm, e);
 	return t->telemetry ? 0 : e->code;
@@ -352,6 +334,8 @@ int trainer_open(struct trainer *t, struct err *e)
 		return err_set(e, ERR_USAGE, "no run given: add --run NAME");
 	if (paths_check_name("run", c->run, e) || schedule_check_conf(c, e) ||
 	    optimizer_check_conf(c, t->comm->size, e) || check_ranks(t, e))
+		return e->code;
+	if (processor_level_agree(&t->processor, t->comm, e))
 		return e->code;
 	t->workspace = paths_workspace(c->workspace, e);
 	t->folder = t->workspace ? file_path(e, "%s/runs/%s", t->workspace, c->run) : NULL;

@@ -19,6 +19,7 @@
 #include "share/base/text.h"
 #include "share/guard/terminal_text.h"
 #include "share/workspace/paths.h"
+#include "train/common/network.h"
 #include "train/model/frozen.h"
 #include "train/trainer/tag_shares.h"
 
@@ -119,6 +120,30 @@ static int print_frozen_parts(const struct trainer *t, struct err *e)
 	return 0;
 }
 
+/* What was measured of the network between the hosts; nothing on a single host. */
+static int report_link(struct trainer *t, struct err *e)
+{
+	const struct link_measure *m = &t->link;
+	char rate[NETWORK_RATE_TEXT];
+	struct json_writer *w;
+
+	if (!(m->latency_s > 0))
+		return 0;
+	if (!t->conf->quiet)
+		fprintf(stderr, "network between %lld hosts: a message takes %.3g ms, speed %s\n",
+			(long long)t->hosts, 1e3 * m->latency_s,
+			network_rate_text(rate, m->bytes_s));
+	w = run_records_begin(&t->records, "link");
+	json_put_int(w, "hosts", t->hosts);
+	json_put_real(w, "latency_s", round(m->latency_s * 1e6) / 1e6);
+	if (m->bytes_s > 0)
+		json_put_int(w, "link_bytes_s", (int64_t)m->bytes_s);
+	if (m->lost >= 0)
+		json_put_real(w, "lost", round(m->lost * 1e5) / 1e5);
+	json_put_real(w, "seconds", round(m->took_s * 1e3) / 1e3);
+	return journal_end(t->records.journal, e);
+}
+
 int report_start(struct trainer *t, struct err *e)
 {
 	const struct product_format format = trainer_format(t);
@@ -159,6 +184,7 @@ int report_start(struct trainer *t, struct err *e)
 	json_put_str(w, "precision", t->is_bf16 ? "bf16" : "fp32");
 	json_put_str(w, "backend", model_get_ops(t->model)->name);
 	json_put_str(w, "device", t->device);
+	json_put_str(w, "processor", ops_cpu_level_name(t->processor.common));
 	json_put_int(w, "threads", own_product_threads(t));
 	json_put_int(w, "memory", (int64_t)t->memory_bytes);
 	json_put_int(w, "vocabulary", t->state.shape.vocabulary);
@@ -167,7 +193,7 @@ int report_start(struct trainer *t, struct err *e)
 	json_put_int(w, "pairs", shard_pairs(t->shard));
 	tag_shares_put_json(loader_tag_mix(t->loader), t->vocabs.source, w);
 	put_options(w, c);
-	if (journal_end(t->records.journal, e))
+	if (journal_end(t->records.journal, e) || report_link(t, e))
 		return e->code;
 	if (t->state.step == 0 && t->is_bf16)
 		product_format_warn(&format, model_get_ops(t->model));

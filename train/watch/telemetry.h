@@ -21,6 +21,7 @@
 #include "share/base/err.h"
 #include "share/workspace/journal.h"
 #include "train/comm/comm.h"
+#include "train/watch/link_measure.h"
 
 /* One optimizer step of one rank: seconds of the wall clock, and bytes. */
 struct step_times {
@@ -35,14 +36,14 @@ struct step_times {
 };
 
 struct telemetry_options {
-	double every_s;	       /* seconds between reports; 0: no telemetry */
-	const char *network;   /* borrowed: CIDR or interface between hosts; NULL: chosen */
-	const char *workspace; /* borrowed: the free space of its file system is reported */
-	double gradient_bytes; /* of one reduction, as fp32; predictions start from it */
-	int64_t local_steps;   /* steps between two reductions; 0, 1: each step reduces */
-	double wire_ratio;     /* sent bytes for a byte of fp32: 1, 0.5, 1/16, 1/32 */
-	double buckets;	       /* of one reduction; 0: unknown */
-	double latency_s;      /* of a small message between hosts, one way; 0: unknown */
+	double every_s;		  /* seconds between reports; 0: no telemetry */
+	const char *network;	  /* borrowed: CIDR or interface between hosts; NULL: chosen */
+	const char *workspace;	  /* borrowed: the free space of its file system is reported */
+	double gradient_bytes;	  /* of one reduction, as fp32; predictions start from it */
+	int64_t local_steps;	  /* steps between two reductions; 0, 1: each step reduces */
+	double wire_ratio;	  /* sent bytes for a byte of fp32: 1, 0.5, 1/16, 1/32 */
+	double buckets;		  /* of one reduction; 0: unknown */
+	struct link_measure link; /* the network between the hosts at the start */
 };
 
 struct telemetry;

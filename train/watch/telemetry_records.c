@@ -80,13 +80,17 @@ static double smaller_known(double a, double b)
 	return isnan(a) || b < a ? b : a;
 }
 
-static void add_host(struct network_evidence *v, const struct host_report *h)
+/* has_start: the speed of the link was measured at the start of the training. */
+static void add_host(struct network_evidence *v, const struct host_report *h, bool has_start)
 {
 	v->hosts++;
 	v->observed_bytes = larger_known(v->observed_bytes, h->tx_step_bytes);
 	v->retransmits_s = larger_known(v->retransmits_s, h->retransmits_step / v->step_s);
-	/* not the highest rate seen: compared with it, the link would always look saturated */
-	if (h->link_from != HOST_LINK_SEEN)
+	/*
+	 * Not the highest rate seen: compared with it, the link would always look saturated. The
+	 * measurement at the start is newer than that of "werkbank hosts bandwidth".
+	 */
+	if (h->link_from != HOST_LINK_SEEN && !(h->link_from == HOST_LINK_MEASURED && has_start))
 		v->link_bytes_s = smaller_known(v->link_bytes_s, h->link_bytes_s);
 }
 
@@ -112,6 +116,7 @@ static void find_network_evidence(const struct telemetry_rows *r,
 				  struct network_evidence *v)
 {
 	const struct telemetry_row *first = telemetry_row(r, 0);
+	const bool has_start = how->link.latency_s > 0 && how->link.bytes_s > 0;
 	double median = median_compute(r, order);
 
 	assert(r->n >= 1);
@@ -125,8 +130,9 @@ static void find_network_evidence(const struct telemetry_rows *r,
 		.wire_ratio = how->wire_ratio,
 		.reductions = reductions_per_step(r, how),
 		.observed_bytes = NAN,
-		.link_bytes_s = NAN,
-		.latency_s = how->latency_s > 0 ? how->latency_s : NAN,
+		.link_bytes_s = has_start ? how->link.bytes_s : NAN,
+		.latency_s = how->link.latency_s > 0 ? how->link.latency_s : NAN,
+		.light_lost = how->link.latency_s > 0 ? how->link.lost : NAN,
 		.buckets = how->buckets > 0 ? how->buckets : NAN,
 		.transfer_s = first->mean.transfer > 0 ? first->mean.transfer : NAN,
 		.retransmits_s = NAN,
@@ -137,7 +143,7 @@ static void find_network_evidence(const struct telemetry_rows *r,
 		const struct telemetry_row *row = telemetry_row(r, i);
 
 		if (!row->local_rank)
-			add_host(v, &row->report);
+			add_host(v, &row->report, has_start);
 		if (row->steps > 0 && median > 0 &&
 		    row->mean.compute / median ==
 			    larger_known(v->slowest_share, row->mean.compute / median)) {

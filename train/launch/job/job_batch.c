@@ -78,6 +78,9 @@ static void add_slurm_head(struct buf *out, const struct job *j)
 		buf_printf(out, "#SBATCH --gpus-per-node=%d\n", j->slots);
 	buf_add_str(out, "#SBATCH --time=");
 	add_walltime(out, j->conf->walltime);
+	/* a failed node must not end the job: the training goes on without it */
+	if (j->conf->elastic)
+		buf_add_str(out, "\n#SBATCH --no-kill");
 	buf_printf(out,
 		   "\n#SBATCH --signal=B:USR1@%lld\n#SBATCH --requeue\n#SBATCH --open-mode=append\n"
 		   "# Add options of your cluster: --partition, --account%s%s.\n",
@@ -93,8 +96,8 @@ static void add_slurm_head(struct buf *out, const struct job *j)
  */
 static const char wait_lines[] =
 	"over=\n"
-	"trap 'kill -TERM \"$pid\"' TERM\n"
-	"trap 'over=yes; kill -USR1 \"$pid\"' USR1\n"
+	"trap 'kill -TERM \"$pid\" 2>/dev/null' TERM\n"
+	"trap 'over=yes; kill -USR1 \"$pid\" 2>/dev/null' USR1\n"
 	"trap queue_again USR2\n"
 	"wait \"$pid\"\n"
 	"status=$?\n"
@@ -130,9 +133,9 @@ static const char queue_lines[] =
 	"\tfi\n";
 
 /* A timer that ends without a trace when the training ends first. */
-static const char timer_lines[] =
-	"(trap 'kill \"$sleep\"' TERM; sleep %lld & sleep=$!; wait \"$sleep\" && kill -USR2 $$) &\n"
-	"timer=$!\n";
+static const char timer_lines[] = "(trap 'kill \"$sleep\" 2>/dev/null' TERM; sleep %lld & "
+				  "sleep=$!; wait \"$sleep\" && kill -USR2 $$) &\n"
+				  "timer=$!\n";
 
 /* What differs between the batch systems. */
 struct batch_words {

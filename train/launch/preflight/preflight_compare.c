@@ -86,11 +86,60 @@ static void check_host_mpi(const struct host_check *o)
 			  "shell: install %.60s, or set PATH in a start-up file for "
 			  "non-interactive shells",
 			  o->name, ours);
+	else if (*nested_text(o->facts, "mpi", "daemon_trouble"))
+		add_error(o->h, "mpi",
+			  "%.100s, which mpirun starts on %s, does not run there: %.200s: repair "
+			  "Open "
+			  "MPI on that host",
+			  nested_text(o->facts, "mpi", "daemon"), o->name,
+			  nested_text(o->facts, "mpi", "daemon_trouble"));
 	else if (*theirs && strcmp(theirs, ours) != 0)
 		add_error(
 			o->h, "mpi",
 			"%s has %.60s, this host has %.60s: install the same version on all hosts",
 			o->name, theirs, ours);
+}
+
+/* The host with the lowest or highest vector level; NULL: none has told its level. */
+static const struct json *find_level(const struct preflight_check *p,
+				     const struct preflight_facts *f, bool highest, size_t *at)
+{
+	const struct json *found = NULL;
+	int64_t best = 0;
+
+	for (size_t i = 0; i < p->n; i++) {
+		const int64_t level = json_integer(json_get(f->by_host[i], "level"), -1);
+
+		if (level < 0 || (found && (highest ? level <= best : level >= best)))
+			continue;
+		best = level;
+		found = f->by_host[i];
+		*at = i;
+	}
+	return found;
+}
+
+/*
+ * Ranks with other vector units would round otherwise: all take the lowest level, which the slower
+ * hosts have anyway. Hosts with GPUs compute there.
+ */
+static void check_levels(struct preflight_check *p, const struct preflight_facts *f)
+{
+	size_t low = 0, high = 0;
+	const struct json *lowest = find_level(p, f, false, &low),
+			  *highest = find_level(p, f, true, &high);
+	const bool is_cuda = strstr(nested_text(f->local_facts, "trainer", "text"), "CUDA") &&
+			     json_integer(json_get(lowest, "gpus"), 0) > 0;
+
+	if (!lowest || low == high || is_cuda)
+		return;
+	add_warning(&p->hosts[low], "processor",
+		    "%s computes with %.20s, %s could with %.20s: all ranks take %.20s, so that "
+		    "their results stay equal; without %s training is faster if the others can do "
+		    "its work",
+		    p->hosts[low].host->name, json_text(json_get(lowest, "level_name"), "?"),
+		    p->hosts[high].host->name, json_text(json_get(highest, "level_name"), "?"),
+		    json_text(json_get(lowest, "level_name"), "?"), p->hosts[low].host->name);
 }
 
 /* ---- the machine ------------------------------------------------------------------ */
@@ -304,4 +353,5 @@ void preflight_compare_hosts(struct preflight_check *p, const struct preflight_f
 		check_host_corpus(&o, p);
 		check_same_machine(p, f, i);
 	}
+	check_levels(p, f);
 }

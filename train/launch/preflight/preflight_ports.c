@@ -22,7 +22,7 @@
 #define LISTEN_MIN_S	  1.0
 #define DEADLINE_SHARE	  0.95 /* of the deadline, for login and listening */
 #define LATENCY_WARNING_S 5e-3 /* more than in any one building */
-#define TOGETHER_S	  0.3  /* both listened for so long: the connection must succeed */
+#define TOGETHER_S	  1.5  /* both listened for so long: the connection must succeed */
 
 /* ---- who connects to whom --------------------------------------------------------- */
 

@@ -32,6 +32,23 @@ static void put_first_line(struct json_writer *w, const struct remote_job *job)
 	json_put_strn(w, "text", buf_text(b), strcspn(buf_text(b), "\n"));
 }
 
+/* The path of a daemon, and why it cannot run. Any status below 126 is its own answer. */
+static void put_daemon(struct json_writer *w, const char *path)
+{
+	const char *const ask[] = { path, "--help", NULL };
+	struct remote_job job = { .argv = ask };
+	struct err ignored = { 0 };
+
+	json_put_str(w, "daemon", path);
+	if (!remote_run_here(&job, 1, VERSION_S, &ignored) &&
+	    (job.status >= 126 || job.status < 0 || job.timed_out)) {
+		const char *said = job.err.len ? buf_text(&job.err) : job.trouble;
+
+		json_put_strn(w, "daemon_trouble", said, MIN(strcspn(said, "\n"), (size_t)200));
+	}
+	remote_free(&job, 1);
+}
+
 /* Version of mpirun, and the daemon that it starts on other hosts, as found in this PATH. */
 static void put_mpi_version(struct json_writer *w, const struct remote_job *job)
 {
@@ -45,7 +62,7 @@ static void put_mpi_version(struct json_writer *w, const struct remote_job *job)
 		json_put_str(w, "trouble", job->trouble[0] ? job->trouble : "mpirun failed");
 	for (size_t i = 0; i < ARRAY_LEN(daemons); i++)
 		if (proc_find(daemons[i], path, sizeof(path)))
-			json_put_str(w, "daemon", path);
+			put_daemon(w, path);
 	if (proc_find("rsync", path, sizeof(path)))
 		json_put_bool(w, "rsync", true);
 	json_close(w, '}');
@@ -68,24 +85,39 @@ static void put_trainer_version(struct json_writer *w, const char *program,
 	json_close(w, '}');
 }
 
+/* "1 AVX2": the vector level with which trainings compute here. */
+static void put_processor_level(struct json_writer *w, const struct remote_job *job)
+{
+	const char *text = buf_text(&job->out), *name = strchr(text, ' ');
+
+	if (job->status || !name)
+		return;
+	json_put_int(w, "level", strtol(text, NULL, 10));
+	json_put_strn(w, "level_name", name + 1, strcspn(name + 1, "\n"));
+}
+
 static int put_program_versions(struct json_writer *w, struct err *e)
 {
 	struct err none = { 0 };
 	char *trainer = paths_program("werkbank-train", &none);
 	const char *const ask_mpi[] = { "mpirun", "--version", NULL };
 	const char *const ask_trainer[] = { trainer, "--version", NULL };
+	const char *const ask_level[] = { trainer, "_level", NULL };
 	struct remote_job jobs[] = {
 		{ .argv = ask_mpi },
 		{ .argv = ask_trainer },
+		{ .argv = ask_level },
 	};
-	int rc = remote_run_here(jobs, trainer ? 2 : 1, VERSION_S, e);
+	int rc = remote_run_here(jobs, trainer ? ARRAY_LEN(jobs) : 1, VERSION_S, e);
 
 	if (!rc) {
 		put_mpi_version(w, &jobs[0]);
-		if (trainer)
+		if (trainer) {
 			put_trainer_version(w, trainer, &jobs[1]);
+			put_processor_level(w, &jobs[2]);
+		}
 	}
-	remote_free(jobs, 2);
+	remote_free(jobs, ARRAY_LEN(jobs));
 	free(trainer);
 	return rc;
 }

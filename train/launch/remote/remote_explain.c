@@ -131,6 +131,13 @@ static void explain_program_failure(struct remote_job *job)
 			 "%s on %.80s needs %.*s, which is not installed there: install it",
 			 strrchr(program, '/') ? strrchr(program, '/') + 1 : program, name,
 			 (int)MIN(strcspn(library, ":\n"), 60), library);
+	} else if (job->status == NOT_FOUND && words[0] && !strstr(buf_text(&job->err), program)) {
+		/* for example "exec: zsh: not found" of .bashrc */
+		snprintf(job->trouble, sizeof(job->trouble),
+			 "the remote shell on %.80s ended before it started a program (%.100s): "
+			 "repair "
+			 "the start-up files of your shell there",
+			 name, words);
 	} else if (job->status == NOT_FOUND) {
 		bool ours = strstr(program, "werkbank") != NULL;
 

@@ -50,6 +50,7 @@
 #include "train/common/control.h"
 #include "train/launch/remote/launcher.h"
 #include "train/launch/remote/rank_launch.h"
+#include "train/launch/run/end_cause.h"
 #include "train/launch/run/host_return.h"
 #include "train/launch/run/outcome.h"
 #include "train/launch/run/roll_call.h"
@@ -92,6 +93,8 @@ struct attempt_loop {
 	 * monotonic seconds: begin of the supervisor, of this job, of its record "stop" (0: none)
 	 */
 	double began, started, stopped_at;
+	double broken_at;   /* when srun said that a rank of this job failed; 0: it did not */
+	bool is_step_ended; /* end_broken_step() has ended this job */
 	bool delay_noted, begin_timed_out; /* this job did not begin: notice printed, job ended */
 	bool waiting;			   /* between two attempts */
 	bool is_taking_back;		   /* this job was asked to stop for a host's return */
@@ -247,6 +250,28 @@ static bool is_mpirun_lingering(struct attempt_loop *l)
 	return l->stopped_at > 0 && clock_mono_s() - l->stopped_at > mpirun_linger_s(l);
 }
 
+/*
+ * After a failed rank, srun asks the others to end and kills them KillWait (30 s) later, but what is
+ * left of the step can only save. End it when a rank has saved, or the time for that is over, which
+ * is the time that mpirun gives.
+ */
+static void end_broken_step(struct attempt_loop *l)
+{
+	const double most = 2 * seconds_to_kill(l->job_outcome.save_s);
+
+	if (!l->sup.is_srun || l->waiting || !l->job_outcome.failure.is_known)
+		return;
+	if (!(l->broken_at > 0))
+		l->broken_at = clock_mono_s();
+	if (l->is_step_ended ||
+	    (!l->job_outcome.is_rescued && clock_mono_s() - l->broken_at < most))
+		return;
+	l->is_step_ended = true;
+	supervise_log(&l->sup, "a rank failed%s: ending the other ranks",
+		      l->job_outcome.is_rescued ? ", and another one has saved" : "");
+	supervise_end_job(&l->sup);
+}
+
 /* End mpirun if the ranks do not begin: it may wait for a daemon for ever, without a watchdog. */
 static void check_ranks_begun(struct attempt_loop *l)
 {
@@ -353,6 +378,7 @@ static enum supervise_request supervisor_tick(void *context)
 		l->stopped_at = clock_mono_s();
 		supervise_end_job(&l->sup);
 	}
+	end_broken_step(l);
 	check_ranks_begun(l);
 	update_run_state(l);
 	look_for_lost_hosts(l);
@@ -366,6 +392,7 @@ static int start_attempt(struct attempt_loop *l, int *status, struct err *e)
 	const struct hosts *hosts = l->roll_call.hosts.n ? &l->roll_call.hosts : NULL;
 	const struct mpirun_options how = mpirun_options_of(l->a, hosts, l->hostfile);
 	struct command_line c = { 0 };
+	int64_t kills;
 	int rc = rundir_check(l->a->dir, e);
 
 	if (!rc && hosts)
@@ -378,14 +405,20 @@ static int start_attempt(struct attempt_loop *l, int *status, struct err *e)
 	outcome_begin_job(&l->job_outcome);
 	unlink(l->kill_request);
 	l->sup.mpirun = strcmp(c.all[0], l->a->trainer) != 0;
+	l->sup.is_srun = !strcmp(c.all[0], "srun");
 	l->waiting = l->is_taking_back = false;
 	l->delay_noted = l->begin_timed_out = false;
-	l->stopped_at = 0;
+	l->stopped_at = l->broken_at = 0;
+	l->is_step_ended = false;
 	l->started = clock_mono_s();
 	host_return_begin_job(&l->host_return, &l->roll_call.hosts, l->started);
 	update_run_state(l);
+	kills = end_cause_memory_kills("");
 	rc = supervise_run_job(&l->sup, c.all, status, e);
 	outcome_update(&l->job_outcome);
+	/* the cgroup of this process is that of the ranks that mpirun starts on this host */
+	if (kills >= 0 && end_cause_memory_kills("") > kills)
+		l->job_outcome.failure.is_out_of_memory = true;
 	if (rc == ERR_UNAVAILABLE && l->sup.mpirun)
 		err_prefix(e, "several ranks need Open MPI");
 out:
@@ -584,6 +617,9 @@ static int run_attempts(struct attempt_loop *l, int *status, struct err *e)
 			*status = err_exit_status(ERR_TEMPFAIL);
 		}
 	}
+	/* a person would have used "werkbank stop" or scancel, which is no preemption */
+	if (l->sup.asked_by == SIGTERM && end_cause_is_preempted())
+		l->asked_by = "preemption";
 	if (!rc)
 		write_run_state(l, outcome_state_name(v), *status);
 	return rc;

@@ -33,11 +33,12 @@ static bool read_failed_rank(struct mpirun_failure *f, const char *line)
 	return rank && sscanf(rank, "],%d", &f->rank) == 1 && f->rank >= 0;
 }
 
-/* "srun: error: h1: task 0: Segmentation fault", "srun: error: h1: tasks 0-3: Killed" */
+/* "srun: error: h1: task 0: Segmentation fault", "srun: error: h1: tasks 0-3: Killed", "...: task 1: Out Of Memory" */
 static bool read_failed_task(struct mpirun_failure *f, const char *line)
 {
 	const char *at = strstr(line, "srun: error: ");
 
+	f->is_out_of_memory = at && strstr(at, "Out Of Memory");
 	return at && (sscanf(at, "srun: error: %127[^:]: task %d:", f->host, &f->rank) == 2 ||
 		      sscanf(at, "srun: error: %127[^:]: tasks %d", f->host, &f->rank) == 2);
 }

@@ -11,11 +11,12 @@
 #include <stddef.h>
 
 struct mpirun_failure {
-	bool is_known;	   /* a message named somebody */
-	bool is_host_lost; /* the host, or Open MPI's daemon there, was lost */
-	int rank;	   /* that ended first; -1: unknown */
-	int signal;	   /* that ended the rank; 0: none */
-	char host[128];	   /* as mpirun calls it; "": unknown */
+	bool is_known;	       /* a message named somebody */
+	bool is_host_lost;     /* the host, or Open MPI's daemon there, was lost */
+	bool is_out_of_memory; /* Slurm says that the kernel ended the rank for lack of memory */
+	int rank;	       /* that ended first; -1: unknown */
+	int signal;	       /* that ended the rank; 0: none */
+	char host[128];	       /* as mpirun calls it; "": unknown */
 };
 
 /*

@@ -60,6 +60,7 @@ void outcome_begin_job(struct outcome *o)
 	o->signalled = -1;
 	o->by_file = false;
 	o->saves = 0;
+	o->is_rescued = false;
 	o->failure = (struct mpirun_failure){ .rank = -1 };
 }
 
@@ -76,7 +77,8 @@ static void apply_outcome_record(struct outcome *o, const struct json *r)
 		o->step_s = MAX(o->step_s * FORGET, json_number(json_get(r, "step_s"), 0));
 	} else if (!strcmp(kind, "save")) {
 		o->save_s = MAX(o->save_s * FORGET, json_number(json_get(r, "seconds"), 0));
-		o->saves += !json_boolean(json_get(r, "alone"), false);
+		o->is_rescued = json_boolean(json_get(r, "alone"), false);
+		o->saves += !o->is_rescued;
 	} else if (!strcmp(kind, "stop")) {
 		snprintf(o->reason, sizeof(o->reason), "%s",
 			 json_text(json_get(r, "reason"), "failed"));
@@ -160,6 +162,11 @@ static void describe_crash(const struct mpirun_failure *f, int status, char why[
 			 "lost the connection to host %.60s: it is down, cut off, or its Open MPI "
 			 "daemon was killed",
 			 f->host);
+	else if (f->is_out_of_memory)
+		snprintf(why, 160,
+			 "ran out of memory: the kernel ended a process%s; lower "
+			 "--batch-tokens",
+			 rank);
 	else if (status == err_exit_status(ERR_TEMPFAIL))
 		snprintf(why, 160, "hung and its watchdog ended it; see hang.txt");
 	else if (is_signal_status(status))

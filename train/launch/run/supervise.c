@@ -31,7 +31,7 @@
  *	to the job	mpirun						single rank
  *	STOPPING	SIGUSR1, which it forwards to the ranks		SIGUSR1
  *			both again after ASK_AGAIN_S, then after twice that, and so on
- *	KILLING		SIGINT, after GRACE_S SIGKILL			SIGKILL
+ *	KILLING		SIGINT (srun: SIGTERM), after GRACE_S SIGKILL	SIGKILL
  *
  * The job starts with SIGTERM and SIGHUP blocked (PROC_HOLD_SIGTERM), because mpirun would end the
  * ranks within a second on either of them, before they can save. mpirun gives its ranks an empty
@@ -153,13 +153,16 @@ static void ask_job_to_save(struct supervisor *s)
 	s->ask_at = now + MAX(now - s->asked_at, ASK_AGAIN_S);
 }
 
-/* SIGINT lets mpirun end its ranks on all hosts; after SIGKILL it cannot. */
+/*
+ * SIGINT lets mpirun end its ranks on all hosts; after SIGKILL it cannot. srun only prints the state
+ * of its step on SIGINT; on SIGTERM it kills the ranks at once.
+ */
 void supervise_end_job(struct supervisor *s)
 {
 	if (s->proc.pid < 0)
 		return;
 	if (s->mpirun && !(s->kill_at > 0)) {
-		proc_signal(s->proc.pid, SIGINT);
+		proc_signal(s->proc.pid, s->is_srun ? SIGTERM : SIGINT);
 		s->kill_at = clock_mono_s() + GRACE_S;
 	} else {
 		proc_signal_group(s->proc.pid, SIGKILL);

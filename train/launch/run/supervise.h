@@ -27,8 +27,9 @@ enum supervise_request { SUPERVISE_CONTINUE, SUPERVISE_STOP, SUPERVISE_KILL };
 #define SUPERVISE_SAME_REQUEST_S 1.0
 
 struct supervisor {
-	bool echo;   /* set by the caller: copy output to our standard error, too */
-	bool mpirun; /* set by the caller: the job is mpirun, not a single rank */
+	bool echo;    /* set by the caller: copy output to our standard error, too */
+	bool mpirun;  /* set by the caller: the job is mpirun or srun, not a single rank */
+	bool is_srun; /* set by the caller: it is srun */
 	enum supervise_request (*tick)(void *context); /* called about once a second; NULL: none */
 	void (*line_seen)(void *context,
 			  const char *text); /* a line of the job's output; NULL: none */
