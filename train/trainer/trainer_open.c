@@ -274,16 +274,26 @@ static int open_telemetry(struct trainer *t, struct err *e)
 	return t->telemetry ? 0 : e->code;
 }
 
+/* The lock and the lease of the run, as the first rank sees them, and whether this rank sees the same. */
 static int note_run_lock(struct trainer *t, struct err *e)
 {
 	char *lock = file_path(e, "%s/lock", t->folder);
+	struct run_lease here;
+	int rc = lock ? run_lease_read(t->folder, &here, e) : e->code;
 
 	t->run_lock = lock_file_identity(lock ? lock : "");
 	free(lock);
-	return lock ? 0 : e->code;
+	if (rc)
+		return rc;
+	t->lease = here;
+	if (t->comm->broadcast(t->comm, &t->lease, sizeof(t->lease), 0, e))
+		return e->code;
+	/* without a supervisor there is no lease, and nothing tells whose folder this is */
+	t->shares_folder = trainer_is_first(t) || (here.id[0] && !strcmp(here.id, t->lease.id));
+	return 0;
 }
 
-/* A thread of the first rank can save the state only if this rank has all of it in host memory. */
+/* A thread can save the state alone only if its rank has all of it in host memory. */
 static int open_rescue(struct trainer *t, struct err *e)
 {
 	const struct rescue_options how = {
@@ -296,9 +306,14 @@ static int open_rescue(struct trainer *t, struct err *e)
 		.records = &t->records,
 		.signals = t->signals,
 		.heartbeat = t->heartbeat,
+		.stopping = &t->stopping,
+		.save_s = &t->progress.save_s,
+		.lease = &t->lease,
+		.rank = t->comm->rank,
 	};
 
-	if (!trainer_is_first(t) || t->comm->size == 1 || !arena_is_host(t->model) ||
+	t->progress.saved_at = clock_mono_s();
+	if (!t->shares_folder || t->comm->size == 1 || !arena_is_host(t->model) ||
 	    t->exchange.options.shards || t->local_steps || t->average.ema ||
 	    exchange_has_feedback(&t->exchange))
 		return 0;
@@ -317,7 +332,8 @@ static void lend_to_parts(struct trainer *t)
 				       .records = &t->records };
 	t->stopping = (struct stop_requests){ .comm = t->comm,
 					      .signals = t->signals,
-					      .micro_batches = t->conf->micro_batches };
+					      .micro_batches = t->conf->micro_batches,
+					      .parent = t->comm->size > 1 ? (int)getppid() : 0 };
 }
 
 /* One for both sides if they share a subword model: they share its cache of words, too. */
@@ -347,6 +363,8 @@ int trainer_open(struct trainer *t, struct err *e)
 	struct product_format format;
 
 	lend_to_parts(t);
+	if (t->comm->survive)
+		t->comm->survive(t->comm);
 	if (!c->run)
 		return err_set(e, ERR_USAGE, "no run given: add --run NAME");
 	if (paths_check_name("run", c->run, e) || schedule_check_conf(c, e) ||

@@ -20,11 +20,13 @@
  *
  * Who notices which failure:
  *
- *	a rank crashes			mpirun ends the other ranks, the job ends
+ *	a rank crashes			mpirun ends the other ranks, the job ends; before, a
+ *					living rank saves (rescue.c)
+ *	mpirun or a daemon of it dies	its ranks: they save together and end (stop_requests.h)
  *	a rank hangs			the watchdogs of the ranks end the job with status 75 and
  *					no record "stop"
  *	a host vanishes			TCP keep-alive of mpirun's daemons, or the watchdogs;
- *					the first rank saves before (rescue.c)
+ *					a living rank saves before (rescue.c)
  *	mpirun never starts the ranks	check_ranks_begun() here, after BEGIN_S
  *	mpirun hangs after "stop"	is_mpirun_lingering() here, after mpirun_linger_s()
  *	a lost host answers again	look_for_lost_hosts() here, with --elastic
@@ -65,7 +67,7 @@
 #define BEGIN_HOST_S	1.0   /* added to BEGIN_S for each host */
 
 /*
- * Time for the first rank to save when others are lost (rescue.c): that of a checkpoint and
+ * Time for a rank to save when others are lost (rescue.c): that of a checkpoint and
  * RESCUE_S. mpirun always waits for so long.
  */
 #define RESCUE_S     1.5
@@ -94,6 +96,7 @@ struct attempt_loop {
 	double began, started, stopped_at;
 	bool delay_noted, begin_timed_out; /* this job did not begin: notice printed, job ended */
 	bool waiting;			   /* between two attempts */
+	bool is_lease_lost;		   /* another host trains this run now */
 	bool is_taking_back;		   /* this job was asked to stop for a host's return */
 	int64_t restarts, restarts_in_row; /* in all; since the last new checkpoint */
 	int64_t checkpoint;		   /* step of the newest one; -1: none */
@@ -127,7 +130,7 @@ static struct mpirun_options mpirun_options_of(const struct attempts *a, const s
 	};
 }
 
-/* Half of the time that the first rank has to save after a loss: mpirun waits for it twice. */
+/* Half of the time that a rank has to save after a loss: mpirun waits for it twice. */
 static int seconds_to_kill(double save_s)
 {
 	return (int)MIN(ceil(((save_s > 0 ? save_s : UNKNOWN_S) + RESCUE_S) / 2), RESCUE_MAX_S);
@@ -324,6 +327,19 @@ static void read_job_line(void *context, const char *text)
 		mpirun_read_line(&l->job_outcome.failure, text);
 }
 
+/* Renew the lease of the run. true: another host has taken it, and this one may not write any more. */
+static bool has_lost_lease(struct attempt_loop *l)
+{
+	struct err why = { 0 };
+
+	if (rundir_renew_lease(l->a->dir, false, &why) != ERR_TEMPFAIL)
+		return false; /* another failure may pass */
+	if (!l->is_lease_lost)
+		supervise_log(&l->sup, "%s", why.text);
+	l->is_lease_lost = true;
+	return true;
+}
+
 static enum supervise_request supervisor_tick(void *context)
 {
 	struct attempt_loop *l = context;
@@ -347,6 +363,8 @@ static enum supervise_request supervisor_tick(void *context)
 			 l->a->conf->walltime, text_plural(l->a->conf->walltime), save_margin_s(l));
 		supervise_log(&l->sup, "%s", l->event);
 		request = SUPERVISE_STOP;
+	} else if (has_lost_lease(l)) {
+		request = SUPERVISE_KILL;
 	} else if (is_mpirun_lingering(l)) {
 		supervise_log(&l->sup, "the ranks ended %.0f s ago, but mpirun did not: ending it",
 			      mpirun_linger_s(l));
@@ -368,6 +386,8 @@ static int start_attempt(struct attempt_loop *l, int *status, struct err *e)
 	struct command_line c = { 0 };
 	int rc = rundir_check(l->a->dir, e);
 
+	if (!rc) /* with the number of this attempt */
+		rc = rundir_renew_lease(l->a->dir, true, e);
 	if (!rc && hosts)
 		rc = rank_launch_write_hostfile(&how, e);
 	if (!rc)
@@ -384,6 +404,7 @@ static int start_attempt(struct attempt_loop *l, int *status, struct err *e)
 	l->started = clock_mono_s();
 	host_return_begin_job(&l->host_return, &l->roll_call.hosts, l->started);
 	update_run_state(l);
+	l->sup.rescue_s = l->sup.mpirun ? 2 * seconds_to_kill(l->job_outcome.save_s) : 0;
 	rc = supervise_run_job(&l->sup, c.all, status, e);
 	outcome_update(&l->job_outcome);
 	if (rc == ERR_UNAVAILABLE && l->sup.mpirun)
