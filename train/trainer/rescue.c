@@ -11,10 +11,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "data/shard/shortlist.h"
 #include "share/base/clock.h"
+#include "share/base/file.h"
 #include "share/base/mem.h"
 #include "share/base/proc.h"
 #include "share/base/util.h"
+#include "share/workspace/model_files.h"
 
 #define POLL_S	 0.1  /* interval of the thread */
 #define SLOWER_S 0.3  /* after a signal: how much later than this rank others may agree */
@@ -46,6 +49,32 @@ struct rescue {
 	double continued_at; /* of the last SIGCONT; 0: none */
 };
 
+/* The folder that gets the checkpoint. */
+static const char *rescue_folder(const struct rescue *r)
+{
+	return r->how.own_folder ? r->how.own_folder : r->how.folder;
+}
+
+/* A folder of this host, with the files of a run that each checkpoint gets. */
+static int make_own_folder(const struct rescue_options *t, struct err *e)
+{
+	static const char *const names[] = { MODEL_FILE_NAMES SHORTLIST_FILE };
+	char *recipe = file_path(e, "%s/recipe.ini", t->own_folder);
+	struct buf text = { 0 };
+	int rc = recipe ? file_make_folders(t->own_folder, e) : e->code;
+
+	for (size_t i = 0; !rc && i < ARRAY_LEN(names); i++)
+		rc = ckpt_copy_file(t->corpus, t->own_folder, names[i], e);
+	conf_write_recipe(t->conf, &text);
+	if (!rc)
+		rc = buf_check(&text, e);
+	if (!rc)
+		rc = file_write_all(recipe, text.data, text.len, e);
+	buf_free(&text);
+	free(recipe);
+	return rc;
+}
+
 /* Save, and record it. */
 static void save_alone(struct rescue *r, struct run_records *records, const char *why)
 {
@@ -55,9 +84,10 @@ static void save_alone(struct rescue *r, struct run_records *records, const char
 	int64_t bytes;
 
 	t->state->seconds = time_limit_seconds(t->time);
-	if (ckpt_save_claimed(t->folder, t->state, t->adam->model, t->adam->first, t->adam->second,
-			      (int)t->conf->keep, &bytes, &e)) {
-		if (!ckpt_exists(t->folder, t->state->step))
+	if ((t->own_folder && make_own_folder(t, &e)) ||
+	    ckpt_save_claimed(rescue_folder(r), t->state, t->adam->model, t->adam->first,
+			      t->adam->second, (int)t->conf->keep, &bytes, &e)) {
+		if (!ckpt_exists(rescue_folder(r), t->state->step))
 			run_records_event(
 				records, "warning",
 				"rank %d cannot save the state of step %lld alone (%s): %.300s",
@@ -80,7 +110,8 @@ static void save_with_records(struct rescue *r, const char *why)
 		save_alone(r, t->records, why);
 		return;
 	}
-	run_records_open(&own, t->folder, &ignored); /* the checkpoint does not need it */
+	if (!t->own_folder) /* the checkpoint does not need it */
+		run_records_open(&own, t->folder, &ignored);
 	save_alone(r, &own, why);
 	run_records_close(&own);
 }
@@ -97,8 +128,8 @@ static bool claim_step(struct rescue *r, bool *wait)
 	bool is_mine = false;
 
 	*wait = false;
-	if (ckpt_exists(t->folder, t->state->step) ||
-	    run_lease_check(t->folder, t->lease->id, t->lease->attempt, &e))
+	if (ckpt_exists(rescue_folder(r), t->state->step) ||
+	    (!t->own_folder && run_lease_check(t->folder, t->lease->id, t->lease->attempt, &e)))
 		return false;
 	if (r->claim_step != t->state->step) {
 		r->claim_step = t->state->step;
@@ -108,7 +139,7 @@ static bool claim_step(struct rescue *r, bool *wait)
 		return false;
 	}
 	while (r->claims < CLAIMS && !is_mine) {
-		if (ckpt_claim(t->folder, t->state->step, r->claims, &is_mine, &e))
+		if (ckpt_claim(rescue_folder(r), t->state->step, r->claims, &is_mine, &e))
 			return false;
 		r->claims++;
 	}

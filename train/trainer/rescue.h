@@ -18,6 +18,8 @@
  * states are right, and the run resumes from the newer one. Before it saves, a rank compares the run's
  * lease (run_lease.h), so that no rank of an earlier attempt writes into a run that has gone on.
  *
+ * Without a shared file system, one rank of each other host saves into a folder of its own host.
+ *
  * mpirun. If mpirun or its daemon dies, ranks can still talk to each other: they agree on a stop and save
  * together, whatever the optimizer (stop_requests.h). If they do not agree, this thread saves, and ends its
  * process, which nobody else would do.
@@ -66,6 +68,12 @@
 struct rescue_options {
 	const struct conf *conf;
 	const char *folder; /* of the run */
+	const char *corpus; /* its folder */
+	/*
+	 * Where to save if this host does not see the run's folder: the next start collects it from there
+	 * (launch/run/rescued.h). NULL: it does.
+	 */
+	const char *own_folder;
 	struct ckpt_state *state;
 	const struct adam *adam;   /* and its model, all in host memory */
 	const int64_t *saved_step; /* of the newest checkpoint */

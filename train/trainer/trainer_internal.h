@@ -157,6 +157,7 @@ struct trainer {
 	struct stop_requests stopping;
 	struct time_limit time;
 	struct rescue *rescue; /* owned; NULL: impossible here */
+	char *rescue_folder; /* owned: where it saves if this host does not see the run; or NULL */
 	struct step_meter meter;
 	struct run_records records;
 	struct run_watch watch; /* first rank */

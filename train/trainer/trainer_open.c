@@ -296,9 +296,10 @@ static int note_run_lock(struct trainer *t, struct err *e)
 /* A thread can save the state alone only if its rank has all of it in host memory. */
 static int open_rescue(struct trainer *t, struct err *e)
 {
-	const struct rescue_options how = {
+	struct rescue_options how = {
 		.conf = t->conf,
 		.folder = t->folder,
+		.corpus = t->corpus,
 		.state = &t->state,
 		.adam = &t->adam,
 		.saved_step = &t->progress.saved_step,
@@ -313,9 +314,13 @@ static int open_rescue(struct trainer *t, struct err *e)
 	};
 
 	t->progress.saved_at = clock_mono_s();
-	if (!t->shares_folder || t->comm->size == 1 || !arena_is_host(t->model) ||
-	    t->exchange.options.shards || t->local_steps || t->average.ema ||
-	    exchange_has_feedback(&t->exchange))
+	if (!t->shares_folder && t->lease.id[0] &&
+	    !(t->rescue_folder = file_path(e, "%s/rescued-%s", t->folder, t->lease.id)))
+		return e->code;
+	how.own_folder = t->rescue_folder;
+	if ((!t->shares_folder && !t->rescue_folder) || t->comm->size == 1 ||
+	    !arena_is_host(t->model) || t->exchange.options.shards || t->local_steps ||
+	    t->average.ema || exchange_has_feedback(&t->exchange))
 		return 0;
 	t->rescue = rescue_open(&how, e);
 	return t->rescue ? 0 : e->code;
@@ -412,6 +417,7 @@ void trainer_close(struct trainer *t)
 	adam_close(&t->adam);
 	evaluations_free(&t->progress.evaluations);
 	free(t->resumed);
+	free(t->rescue_folder);
 	free(t->start_text);
 	model_free(t->model);
 	profile_free(t->profile);

@@ -54,6 +54,7 @@
 #include "train/launch/remote/rank_launch.h"
 #include "train/launch/run/host_return.h"
 #include "train/launch/run/outcome.h"
+#include "train/launch/run/rescued.h"
 #include "train/launch/run/roll_call.h"
 #include "train/launch/run/run_handle.h"
 #include "train/launch/run/supervise.h"
@@ -587,6 +588,23 @@ static bool judge_attempt(struct attempt_loop *l, enum outcome_verdict *v, int *
 	return false;
 }
 
+/* After a loss, or after another supervisor: checkpoints of hosts that do not see this folder. */
+static void collect_rescued(struct attempt_loop *l)
+{
+	const struct hosts *hosts = &l->roll_call.hosts;
+	struct err why = { 0 };
+	char news[400];
+
+	if (hosts_are_local(hosts->n ? hosts : NULL) || !(l->restarts || l->a->dir->former.id[0]))
+		return;
+	if (rescued_collect(l->a->dir, l->a->conf, hosts, roll_call_limit_s(&l->roll_call), news,
+			    &why))
+		snprintf(news, sizeof(news), "cannot ask the hosts for checkpoints: %.200s",
+			 why.text);
+	if (news[0])
+		record_run_event(l, "info", "%s", news);
+}
+
 static int run_attempts(struct attempt_loop *l, int *status, struct err *e)
 {
 	enum outcome_verdict v = OUTCOME_STOPPED;
@@ -596,6 +614,7 @@ static int run_attempts(struct attempt_loop *l, int *status, struct err *e)
 	if (!go_on) /* before the first attempt */
 		*status = err_exit_status(ERR_TEMPFAIL);
 	while (!rc && go_on) {
+		collect_rescued(l);
 		rc = start_attempt(l, status, e);
 		if (rc || !judge_attempt(l, &v, status))
 			break;
