@@ -161,7 +161,7 @@ TEST(rundir_lease_renewed_elsewhere)
 		_exit(0);
 	}
 	check_err(open_leased(&d, &e), ERR_TEMPFAIL);
-	kill(child, SIGKILL);
+	test_kill(child, SIGKILL);
 	waitpid(child, NULL, 0);
 	bench_has(e.text, "by process 77 on host elsewhere, which has just renewed its lease");
 	bench_has(e.text, "werkbank stop l first");

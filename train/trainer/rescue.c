@@ -26,8 +26,8 @@
 
 #define STAGGER_S   0.1 /* a rank notices so much later than the one before … */
 #define STAGGER_MAX 20	/* … up to this rank */
-#define CLAIM_S	    3.0 /* and twice the time of a checkpoint: age of a claim whose owner may be dead */
-#define CLAIMS	    8 /* of one step */
+#define CLAIM_S	    3.0 /* and two checkpoints: age of a claim whose owner may be dead */
+#define CLAIMS	    8	/* of one step */
 
 struct rescue {
 	struct rescue_options how;

@@ -28,8 +28,8 @@
 #include "share/base/util.h"
 #include "share/conf/conf.h"
 #include "share/workspace/journal.h"
-#include "share/workspace/run_lease.h"
 #include "share/workspace/paths.h"
+#include "share/workspace/run_lease.h"
 #include "share/workspace/workspace_names.h"
 #include "tui/run/run_history_internal.h"
 
