@@ -48,12 +48,16 @@ struct stop_requests {
 	double step_began;	 /* clock_mono_s(), on this rank */
 	int64_t next_agreement;	 /* micro-batches of this step that are done by then */
 	int parent;		 /* process that started this rank; 0: not watched */
-	bool is_by_loss;	 /* the reason to stop is that a rank has lost its parent */
+	bool is_by_loss;	 /* the reason to stop is that a rank has lost its parent: */
+	int64_t lost_rank;	 /* this one, the last of several */
 	bool is_by_file;	 /* the control file is the reason to stop, not a signal */
 	int64_t signalled_rank;	 /* this rank's SIGTERM is the reason to stop; -1: a request is */
 };
 
-/* What ranks agree on by max_ints(): a request to stop; 1 + the last rank that got SIGTERM. */
+/*
+ * What ranks agree on by max_ints(): a request to stop; 1 + the last rank that got SIGTERM, or 1 + ranks + the
+ * last one that lost its parent.
+ */
 enum { STOP_ASKED, STOP_SIGNALLED, N_STOP_ASKS };
 /* Values of STOP_ASKED: a lost parent, the launcher's signal, the control file. */
 enum { STOP_BY_LOSS = 1, STOP_BY_SIGNAL, STOP_BY_FILE };

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "share/base/clock.h"
 #include "train/trainer/tag_shares.h"
@@ -81,12 +82,18 @@ static int record_last_telemetry(struct trainer *t, struct err *e)
 /* mpirun or a daemon has ended, but the ranks live: nothing is lost. trainer_run() records the failure. */
 static int stop_after_loss(struct trainer *t, struct err *e)
 {
-	if (trainer_save(t, true, e))
+	const int lost = (int)t->stopping.lost_rank;
+	char host[64] = "";
+
+	if (t->comm->rank == lost && gethostname(host, sizeof(host) - 1))
+		snprintf(host, sizeof(host), "an unknown host");
+	if (trainer_save(t, true, e) || t->comm->broadcast(t->comm, host, sizeof(host), lost, e))
 		return e->code;
-	return err_set(e, ERR_NOHOST,
-		       "the process that started a rank has ended (mpirun, its daemon, or srun's); "
-		       "all ranks saved step %lld and end",
-		       (long long)t->state.step);
+	return err_set(
+		e, ERR_NOHOST,
+		"the process that started rank %d on %.60s has ended (mpirun, its daemon, or "
+		"srun's); all ranks saved step %lld and end",
+		lost, host, (long long)t->state.step);
 }
 
 static int stop_on_request(struct trainer *t, struct err *e)
