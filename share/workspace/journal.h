@@ -58,7 +58,7 @@
  *	weights   since (step), and by weight matrix: moved (norm of its change since that
  *	          step, divided by its norm then), still (share of its sampled parts in
  *	          which no weight has changed; left out: 0). Large models: several records
- *	save      path, bytes, seconds; alone (true: by the first rank alone, because others
+ *	save      path, bytes, seconds; alone (true: by one rank alone, because others
  *	          seemed to be lost)
  *	tune      a tuned model against the model before: set (held-out set), role (own, general), sentences,
  *	          tok, before, after (BLEU), before_interval, after_interval (half of the 95 % interval),

@@ -3,4 +3,4 @@
 # May use: share/base, share/format.
 libbase_a_SOURCES += \
 	%D%/journal.c %D%/journal.h %D%/lock_file.c %D%/lock_file.h %D%/model_files.h %D%/paths.c %D%/paths.h %D%/run_end.c \
-	%D%/run_end.h %D%/workspace_names.c %D%/workspace_names.h
+	%D%/run_end.h %D%/run_lease.c %D%/run_lease.h %D%/workspace_names.c %D%/workspace_names.h

@@ -1,7 +1,10 @@
 #!/bin/sh
-# random_faults.sh [COUNT [SEED]] - random faults at random steps of trainings on two or three hosts of a lab (lab.sh).
+# random_faults.sh [COUNT [SEED [rescue]]] - random faults at random steps of trainings on two or three hosts of a lab (lab.sh).
 # Whoever stops or loses a run trains it again. Each run must finish with the bits of one without a fault on as many hosts,
 # leave no process behind, and name the host of a crash. The same SEED gives the same faults; without one it is the time.
+# "private": as rescue, but only h1 has the run's folder; a start collects what ranks of other hosts have saved there.
+# "rescue": without checkpoints, and with faults of the first host, too. Whoever lives must save: at most one step may be made
+# twice. A table shows the steps made twice, and the seconds until the end of the run.
 # Skipped without root, Open MPI and sshd. Last line: the tally.
 # shellcheck disable=SC2154 # variables of the sourced files
 set -u
@@ -20,15 +23,22 @@ trap finish EXIT
 trap 'exit 1' INT TERM HUP
 runs_need || exit 77
 
-count=${1:-40} seed=${2:-$(date +%s)}
-steps=200
+count=${1:-40} seed=${2:-$(date +%s)} mode=${3:-}
+steps=200 save=25 table=$tmp/table
 faults="rank mpirun daemon launcher suspended pause link cable power sshd stop now terminated broadcast twice"
+if [ "$mode" ]; then
+	steps=120 save=100000
+	faults="first rank mpirun mpirun daemon launcher suspended link cable power off0 off2 sshd terminated both"
+fi
+[ "$mode" != private ] || faults="first mpirun rank daemon off0"
+WERKBANK_LEASE=6 # seconds: of a host that lost its power
+export WERKBANK_LEASE
 
 # train RUN HOSTS OPTION... : a step takes long enough for a fault between two of them
 train() {
 	train_run=$1 train_hosts=$2
 	shift 2
-	wb train "$tmp/tiny.ini" --run "$train_run" --hosts "$train_hosts" --steps $steps --micro-batches 6 --save-every 25 \
+	wb train "$tmp/tiny.ini" --run "$train_run" --hosts "$train_hosts" --steps $steps --micro-batches 6 --save-every $save --log-every 1 \
 		--late-after 2 --hang-after 6 --deadline 10 --bpe-dropout 0.1 --quiet "$@"
 }
 hosts_of() { if [ "$1" = 2 ]; then echo h1,h2; else echo h1,h2,h3; fi; }
@@ -42,10 +52,11 @@ everywhere() {
 # random : draws for fault number $turn its kind, the number of hosts, the host, the step and the seconds it takes
 draw() {
 	# shellcheck disable=SC2046 # words
-	set -- $(awk -v seed="$seed" -v turn="$turn" -v faults="$faults" 'BEGIN {
+	set -- $(awk -v steps=$steps -v seed="$seed" -v turn="$turn" -v faults="$faults" 'BEGIN {
 		srand((seed * 1009 + turn * 7919) % 2147483647); for (i = 0; i < 5; i++) rand(); k = split(faults, f, " "); n = 2 + int(rand() * 2)
-		print f[1 + int(rand() * k)], n, 1 + int(rand() * n), 5 + int(rand() * 170), 1 + int(rand() * 9) }')
+		print f[1 + int(rand() * k)], n, 1 + int(rand() * n), 5 + int(rand() * (0.85 * steps)), 1 + int(rand() * 9) }')
 	kind=$1 n=$2 host=h$3 step=$4 seconds=$5
+	case $kind in off0 | first | both) host=h1 ;; off2) n=3 ;; esac
 	case $kind in # h1 has the supervisor: without it, its daemon is mpirun
 	daemon | power | sshd) [ "$host" != h1 ] || host=h2 ;;
 	esac
@@ -56,7 +67,19 @@ strike() {
 	named=
 	case $kind in
 	rank) named=1; lab_kill "$host" KILL werkbank-train ;;
+	first) named=1; lab_kill h1 KILL werkbank-train ;;
 	mpirun) lab_kill h1 KILL $mpi_starter ;;
+	both) # of the first rank, and of the program that would notice
+		lab_kill h1 KILL werkbank-train
+		lab_kill h1 KILL $mpi_starter
+		;;
+	off0 | off2) # the supervisor goes, too
+		[ "$kind" = off0 ] || lab_gone h2
+		lab_gone h1
+		sleep $((seconds + 6))
+		[ "$kind" = off0 ] || lab_boot h2
+		lab_boot h1
+		;;
 	daemon) named=1; lab_kill "$host" KILL $mpi_daemon ;;
 	launcher) lab_kill h1 KILL werkbank-launch ;;
 	suspended) named=1; lab_kill "$host" STOP werkbank-train ;;
@@ -120,8 +143,16 @@ try() {
 		not_ok "$what" "state $(run_state "$run"), bits $(bits "$run") and $(bits "calm$n"): $(tail -n 4 "$ws/runs/$run/console.log")"
 	fi
 	[ -z "$named" ] || holds_name
+	[ -z "$mode" ] || saves_all
 	nobody_left "$what"
 	rm -rf "$ws/runs/$run"
+}
+made_twice() { records "$run" train step | sort -n | uniq -d | wc -l; }
+saves_all() {
+	row_twice=$(made_twice)
+	printf '%3s %-10s %-4s %2s hosts, step %3s: %3s steps twice, %3s s, %s starts, %s saved alone\n' "$turn" "$kind" "$host" "$n" "$step" "$row_twice" \
+		"$(($(date +%s) - began))" "$(records "$run" start run | wc -l)" "$(grep -c '"alone":true' "$ws/runs/$run/journal.jsonl")" | tee -a "$table"
+	if [ "$row_twice" -le 1 ]; then ok "$what: at most one step twice"; else not_ok "$what: at most one step twice" "$row_twice steps; $(tail -n 12 "$ws/runs/$run/console.log")"; fi
 }
 # A rank that is lost between two hosts may be reported by the host that noticed it.
 holds_name() {
@@ -135,10 +166,15 @@ holds_name() {
 recipe "$tmp/tiny.ini"
 lab_up 3 || exit 1
 wb prep "$tmp/tiny.ini" -q || not_ok "the corpus" "it cannot be prepared"
+if [ "$mode" = private ]; then
+	mkdir -p "$ws/runs"
+	for n in 2 3; do lab_private h$n "$ws/runs"; done
+fi
 for n in 2 3; do says "undisturbed, $n hosts" 0 '' train calm$n "$(hosts_of $n)"; done
 turn=0
 while [ $turn -lt "$count" ]; do
 	turn=$((turn + 1))
 	try
 done
+[ ! -s "$table" ] || cat "$table"
 tally

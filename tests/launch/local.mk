@@ -6,7 +6,7 @@ test_sources += \
 	%D%/launch_bench.c %D%/launch_bench.h %D%/t_attempts.c %D%/t_follow.c %D%/t_hosts.c %D%/t_hosts_commands.c \
 	%D%/t_job.c %D%/t_launch.c %D%/t_launcher.c %D%/t_mpirun.c %D%/t_plan_command.c %D%/t_plan_net.c \
 	%D%/t_preflight.c %D%/t_probe.c %D%/t_remote.c %D%/t_run.c %D%/t_tune.c
-dist_check_SCRIPTS += %D%/plan.sh %D%/hosts_fake.sh %D%/diverged.sh %D%/launch.sh %D%/elastic.sh %D%/signals.sh %D%/stops.sh %D%/watch_ssh.sh %D%/identity.sh
+dist_check_SCRIPTS += %D%/plan.sh %D%/hosts_fake.sh %D%/diverged.sh %D%/launch.sh %D%/elastic.sh %D%/signals.sh %D%/stops.sh %D%/watch_ssh.sh %D%/identity.sh %D%/rescue.sh %D%/lease.sh
 EXTRA_DIST += %D%/live_runs.sh
-TESTS += %D%/diverged.sh %D%/plan.sh %D%/hosts_fake.sh %D%/signals.sh %D%/identity.sh
+TESTS += %D%/diverged.sh %D%/plan.sh %D%/hosts_fake.sh %D%/signals.sh %D%/identity.sh %D%/rescue.sh %D%/lease.sh
 long_tests += %D%/launch.sh %D%/stops.sh %D%/elastic.sh %D%/watch_ssh.sh

@@ -4,10 +4,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "share/base/clock.h"
 #include "share/base/file.h"
+#include "share/workspace/run_lease.h"
 #include "tests/launch/launch_bench.h"
 #include "tests/test.h"
 #include "train/common/control.h"
@@ -61,6 +63,111 @@ TEST(rundir_lock_and_state)
 	bench_has(e.text, "by process 999999999 on another host");
 	rundir_close(&other);
 	rundir_close(&d);
+}
+
+/* The lease of another host: its name and the seconds since its last renewal. */
+static void write_foreign_lease(const char *host, const char *boot, double age, double term)
+{
+	char text[400];
+
+	snprintf(text, sizeof(text),
+		 "werkbank lease 1\nid 00000000000000aa\nhost %s\nboot %s\npid 77\nattempt 3\n"
+		 "term %.3f\nstarted %.3f\nrenewed %.3f\nrenewals 5\n",
+		 host, boot, term, clock_wall_s() - age, clock_wall_s() - age);
+	bench_write("runs/l/lease", text);
+}
+
+/* rundir_open() of the run l, in a folder whose lock nobody holds. */
+static int open_leased(struct rundir *d, struct err *e)
+{
+	*e = (struct err){ 0 };
+	return rundir_open(d, test_folder(), "l", e);
+}
+
+TEST(rundir_lease_is_of_one_host)
+{
+	struct rundir d, other;
+	struct run_lease l;
+	struct err e = { 0 };
+	char *folder = file_path(&e, "%s/runs/l", test_folder());
+	double begun;
+
+	setenv("WERKBANK_LEASE", "0.6", 1);
+	check_int(open_leased(&d, &e), 0);
+	check_int(run_lease_read(folder, &l, &e), 0);
+	check_str(l.id, d.lease.id);
+	check_int(l.attempt, 1);
+	check_int(run_lease_check(folder, d.lease.id, 1, &e), 0);
+	check_err(run_lease_check(folder, d.lease.id, 2, &e), ERR_TEMPFAIL);
+	check_err(run_lease_check(folder, "", 1, &e), ERR_TEMPFAIL);
+	d.attempt = 2;
+	check_int(rundir_renew_lease(&d, true, &e), 0);
+	check_int(run_lease_check(folder, d.lease.id, 2, &e), 0);
+	rundir_close(&d);
+	check_int(run_lease_read(folder, &l, &e), 0);
+	check_str(l.id, ""); /* given back */
+	/* a holder that lost its power: the term ends, and this host takes it */
+	write_foreign_lease("elsewhere", "1", 0, 0.6);
+	begun = clock_mono_s();
+	check_int(open_leased(&d, &e), 0);
+	check(clock_mono_s() - begun >= 0.6);
+	check_str(d.former.host, "elsewhere");
+	/* it comes back: it may not write, and does not remove the lease of the new holder */
+	check_err(run_lease_check(folder, "00000000000000aa", 3, &e), ERR_TEMPFAIL);
+	bench_has(e.text, "lost the lease of its run to process ");
+	l = d.former;
+	check_err(run_lease_renew(folder, &l, &e), ERR_TEMPFAIL);
+	run_lease_release(folder, &d.former);
+	check_int(run_lease_check(folder, d.lease.id, d.lease.attempt, &e), 0);
+	/* nor may this holder, once another one has it */
+	write_foreign_lease("elsewhere", "1", 0, 0.6);
+	check_err(rundir_renew_lease(&d, true, &e), ERR_TEMPFAIL);
+	check_err(rundir_check(&d, &e), ERR_TEMPFAIL);
+	rundir_close(&d);
+	bench_has(bench_read("runs/l/lease"), "host elsewhere");
+	/* an old lease, and a damaged one, are taken at once */
+	write_foreign_lease("elsewhere", "1", 700 + 60, 60);
+	check_int(open_leased(&d, &e), 0);
+	check_err(open_leased(&other, &e), ERR_TEMPFAIL); /* the lock of this host */
+	rundir_close(&other);
+	check_int(run_lease_check(folder, d.lease.id, d.lease.attempt, &e), 0);
+	rundir_close(&d);
+	bench_write("runs/l/lease", "werkbank lease 1\nid x\nhost");
+	check_int(open_leased(&d, &e), 0);
+	rundir_close(&d);
+	unsetenv("WERKBANK_LEASE");
+	free(folder);
+}
+
+/* A child renews the lease of another host, until the parent has been refused. */
+TEST(rundir_lease_renewed_elsewhere)
+{
+	struct rundir d;
+	struct err e = { 0 };
+	struct run_lease theirs;
+	char *folder = file_path(&e, "%s/runs/l", test_folder());
+	pid_t child;
+
+	bench_write("runs/l/x", "");
+	write_foreign_lease("elsewhere", "1", 0, 30);
+	check_int(run_lease_state(folder), LOCK_HELD);
+	check_int(run_lease_read(folder, &theirs, &e), 0);
+	child = fork();
+	if (!child) {
+		for (int i = 0; i < 100; i++) {
+			usleep(100000);
+			run_lease_renew(folder, &theirs, &e);
+		}
+		_exit(0);
+	}
+	check_err(open_leased(&d, &e), ERR_TEMPFAIL);
+	test_kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	bench_has(e.text, "by process 77 on host elsewhere, which has just renewed its lease");
+	bench_has(e.text, "werkbank stop l first");
+	rundir_close(&d);
+	bench_has(bench_read("runs/l/lease"), "host elsewhere");
+	free(folder);
 }
 
 /* Merge a recipe whose one option is given on the command line; the error code. */

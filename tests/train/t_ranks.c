@@ -364,7 +364,7 @@ static void run_lossy_ranks(struct conf *c, const char *run,
 static int count_lone_saves(const char *run, double *step)
 {
 	count_records(run, "save", "step", step);
-	return count_events(run, "the first rank saved the state of step");
+	return count_events(run, "rank 0 saved the state of step");
 }
 
 /* A rank that only seemed to be lost: one more checkpoint, which has the right bits, and no harm. */

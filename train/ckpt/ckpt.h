@@ -15,6 +15,7 @@
  *		recipe.ini vocab.tsv, and bpe.codes or sentencepiece.model, shortlist.bin if any:
  *		                            with them the folder is a model of its own
  *		SHA256SUMS                  of all files above; checked before a file is used
+ *	checkpoints/STEP.claim-N.tmp	a claim of ckpt_claim(); the next ordinary save removes it
  *	checkpoints/last, best	symbolic links, replaced atomically
  *
  *	checkpoints/STEP.damaged	set aside by ckpt_take_last(); the newest two are kept
@@ -155,6 +156,18 @@ int ckpt_load_factored(const char *folder, struct model *m, float *state, struct
  */
 int ckpt_save(const char *run_folder, const struct ckpt_state *s, struct model *m,
 	      const float *first, const float *second, int keep, int64_t *bytes, struct err *e);
+
+/*
+ * The same by one of several processes that may have this idea at the same time, while nobody else saves.
+ * ckpt_claim() chooses the one: *is_mine; claims 0, 1, … follow each other when the owner of a claim may
+ * have died. A checkpoint of this step that exists meanwhile stays, and is ERR_CANTCREAT.
+ */
+int ckpt_claim(const char *run_folder, int64_t step, int number, bool *is_mine, struct err *e);
+int ckpt_save_claimed(const char *run_folder, const struct ckpt_state *s, struct model *m,
+		      const float *first, const float *second, int keep, int64_t *bytes,
+		      struct err *e);
+/* Is there a checkpoint of this step? It may be damaged. */
+bool ckpt_exists(const char *run_folder, int64_t step);
 
 /* The same with arrays from a struct ckpt_arenas. */
 int ckpt_save_arenas(const char *run_folder, const struct ckpt_state *s, struct model *m,

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "share/base/file.h"
@@ -347,8 +348,10 @@ static int ckpt_remove_temporary(const char *run_folder, struct err *e)
 	return rc;
 }
 
-int ckpt_save_arenas(const char *run_folder, const struct ckpt_state *state, struct model *m,
-		     const struct ckpt_arenas *from, int keep, int64_t *bytes, struct err *e)
+/* is_claimed: another process may save the same step at the same time. */
+static int save_checkpoint(const char *run_folder, const struct ckpt_state *state, struct model *m,
+			   const struct ckpt_arenas *from, int keep, bool is_claimed,
+			   int64_t *bytes, struct err *e)
 {
 	struct saving s = { .run_folder = run_folder,
 			    .state = state,
@@ -357,7 +360,7 @@ int ckpt_save_arenas(const char *run_folder, const struct ckpt_state *state, str
 			    .training = from->average != NULL };
 	struct outfolder out = { 0 };
 	char *folder = file_path(e, "%s/checkpoints/%lld", run_folder, (long long)state->step);
-	int rc = folder ? ckpt_remove_temporary(run_folder, e) : e->code;
+	int rc = !folder ? e->code : is_claimed ? 0 : ckpt_remove_temporary(run_folder, e);
 
 	assert(from->n >= CKPT_FEEDBACK && state->step >= 0);
 	if (!rc)
@@ -370,7 +373,7 @@ int ckpt_save_arenas(const char *run_folder, const struct ckpt_state *state, str
 	if (!rc)
 		rc = write_small_files(&s, e);
 	if (!rc)
-		rc = ckpt_swap_folder(&out, e);
+		rc = is_claimed ? outfolder_commit(&out, e) : ckpt_swap_folder(&out, e);
 	outfolder_abandon(&out); /* it may have filled the disk */
 	if (!rc)
 		rc = ckpt_point_link(run_folder, "last", state->step, e);
@@ -380,6 +383,38 @@ int ckpt_save_arenas(const char *run_folder, const struct ckpt_state *state, str
 	free(s.room);
 	free(s.params);
 	free(folder);
+	return rc;
+}
+
+int ckpt_save_arenas(const char *run_folder, const struct ckpt_state *state, struct model *m,
+		     const struct ckpt_arenas *from, int keep, int64_t *bytes, struct err *e)
+{
+	return save_checkpoint(run_folder, state, m, from, keep, false, bytes, e);
+}
+
+bool ckpt_exists(const char *run_folder, int64_t step)
+{
+	struct err ignored;
+	char *folder = file_path(&ignored, "%s/checkpoints/%lld", run_folder, (long long)step);
+	const bool exists = folder && file_exists(folder);
+
+	free(folder);
+	return exists;
+}
+
+/* Making a folder is exclusive on every file system. */
+int ckpt_claim(const char *run_folder, int64_t step, int number, bool *is_mine, struct err *e)
+{
+	char *claim = file_path(e, "%s/checkpoints/%lld.claim-%d.tmp", run_folder, (long long)step,
+				number);
+	char *parent = claim ? file_path(e, "%s/checkpoints", run_folder) : NULL;
+	int rc = parent ? file_make_folders(parent, e) : e->code;
+
+	*is_mine = !rc && !mkdir(claim, 0777);
+	if (!rc && !*is_mine && errno != EEXIST)
+		rc = err_set_errno(e, ERR_CANTCREAT, "%s: cannot create this folder", claim);
+	free(parent);
+	free(claim);
 	return rc;
 }
 
@@ -431,4 +466,14 @@ int ckpt_save(const char *run_folder, const struct ckpt_state *state, struct mod
 	const struct ckpt_arenas from = { ckpt_get_moments, moments, ARRAY_LEN(moments), NULL };
 
 	return ckpt_save_arenas(run_folder, state, m, &from, keep, bytes, e);
+}
+
+int ckpt_save_claimed(const char *run_folder, const struct ckpt_state *state, struct model *m,
+		      const float *first, const float *second, int keep, int64_t *bytes,
+		      struct err *e)
+{
+	const float *moments[] = { first, second };
+	const struct ckpt_arenas from = { ckpt_get_moments, moments, ARRAY_LEN(moments), NULL };
+
+	return save_checkpoint(run_folder, state, m, &from, keep, true, bytes, e);
 }

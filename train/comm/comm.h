@@ -74,6 +74,11 @@ struct comm {
 	 * check before they use or save received data.
 	 */
 	int (*check)(struct comm *c, struct err *e);
+	/*
+	 * From now on, the end of mpirun does not end this process at once: it has a minute to save.
+	 * NULL: it ends in no such way.
+	 */
+	void (*survive)(struct comm *c);
 	/* End all ranks now with this exit status; with a single rank it does nothing. */
 	void (*abort)(struct comm *c, int status);
 	/* Collective. After a failure of one rank use abort() instead. */

@@ -8,16 +8,19 @@
 #include "train/comm/comm.h"
 
 #include <assert.h>
+#include <dlfcn.h>
 #include <limits.h>
 #include <mpi.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "share/base/cores.h"
 #include "share/base/mem.h"
 #include "share/base/util.h"
 
-#define PIECE ((size_t)1 << 28) /* elements of one call: counts are int */
+#define HOLD_S 60		 /* time to save after the end of mpirun */
+#define PIECE  ((size_t)1 << 28) /* elements of one call: counts are int */
 
 /*
  * Bytes of one message of an exchange. Over TCP, Open MPI sends messages up to 64 KiB with header
@@ -294,10 +297,32 @@ static int mpi_check(struct comm *c, struct err *e)
 	return 0;
 }
 
-static void mpi_abort(struct comm *c, int status)
+/*
+ * When mpirun or its daemon dies, a thread of Open MPI ends this process within milliseconds, although
+ * the ranks can still talk to each other and save. Its variable abort_delay lets it wait: the variable
+ * is read at each abort, so our own aborts need not wait. Without such a variable nothing changes.
+ */
+static void mpi_hold_aborts(int seconds)
+{
+	int *delay = dlsym(RTLD_DEFAULT, "opal_abort_delay");
+
+	if (delay)
+		*delay = seconds;
+}
+
+static void mpi_survive(struct comm *c)
 {
 	if (c->size > 1)
-		MPI_Abort(MPI_COMM_WORLD, status);
+		mpi_hold_aborts(HOLD_S);
+}
+
+static void mpi_abort(struct comm *c, int status)
+{
+	if (c->size <= 1)
+		return;
+	mpi_hold_aborts(0);
+	MPI_Abort(MPI_COMM_WORLD, status);
+	_exit(status); /* an abort of MPI itself is under way in another thread */
 }
 
 static void mpi_close(struct comm *c)
@@ -367,6 +392,7 @@ int comm_mpi_open(struct comm *c, int *argc, char ***argv, struct err *e)
 		.exchange = mpi_exchange,
 		.test = mpi_test,
 		.check = mpi_check,
+		.survive = mpi_survive,
 		.abort = mpi_abort,
 		.close = mpi_close,
 	};

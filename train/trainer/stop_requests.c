@@ -3,6 +3,7 @@
 
 #include <signal.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "share/base/clock.h"
 #include "share/base/util.h"
@@ -25,20 +26,31 @@ static void read_control_file(struct stop_requests *s)
 	s->requests.stop |= c.stop;
 }
 
+bool stop_requests_lost_parent(const struct stop_requests *s)
+{
+	return s->parent && getppid() != s->parent;
+}
+
 void stop_requests_ask(struct stop_requests *s, int64_t asks[N_STOP_ASKS])
 {
 	const int number = (int)s->signals->stop;
 	const bool is_foreign = number == SIGTERM || number == SIGINT;
+	const bool is_lost = stop_requests_lost_parent(s);
 
 	read_control_file(s);
 	asks[STOP_ASKED] = s->requests.stop	   ? STOP_BY_FILE
 			   : number && !is_foreign ? STOP_BY_SIGNAL
+			   : is_lost		   ? STOP_BY_LOSS
 						   : 0;
-	asks[STOP_SIGNALLED] = is_foreign ? s->comm->rank + 1 : 0;
+	asks[STOP_SIGNALLED] = is_lost	    ? s->comm->size + s->comm->rank + 1
+			       : is_foreign ? s->comm->rank + 1
+					    : 0;
 }
 
 bool stop_requests_decide(struct stop_requests *s, const int64_t asks[N_STOP_ASKS])
 {
+	s->is_by_loss = asks[STOP_ASKED] == STOP_BY_LOSS;
+	s->lost_rank = s->is_by_loss ? asks[STOP_SIGNALLED] - s->comm->size - 1 : -1;
 	s->is_by_file = asks[STOP_ASKED] == STOP_BY_FILE;
 	s->signalled_rank = asks[STOP_ASKED] ? -1 : asks[STOP_SIGNALLED] - 1;
 	return asks[STOP_ASKED] || asks[STOP_SIGNALLED];

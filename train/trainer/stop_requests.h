@@ -8,6 +8,9 @@
  *	SIGTERM, SIGINT		somebody else: its host shuts down, or a batch system ends the job. If
  *				nothing else asks, the run stops for this rank, and the launcher
  *				decides whether it goes on without the rank's host.
+ *	the end of its parent	mpirun, its daemon on the rank's host, or Slurm's: was killed. The ranks
+ *				can still talk to each other, so they save together; the run has
+ *				failed then, and the launcher starts it again.
  *
  * All ranks must stop at the same place, so they agree: before each step, and within a step that
  * takes seconds about every STOP_AGREE_MS between two micro-batches. A step that is cut short is dropped:
@@ -44,17 +47,25 @@ struct stop_requests {
 	int64_t step_ms;	 /* of the slowest rank in the last step; 0: unknown */
 	double step_began;	 /* clock_mono_s(), on this rank */
 	int64_t next_agreement;	 /* micro-batches of this step that are done by then */
+	int parent;		 /* process that started this rank; 0: not watched */
+	bool is_by_loss;	 /* the reason to stop is that a rank has lost its parent: */
+	int64_t lost_rank;	 /* this one, the last of several */
 	bool is_by_file;	 /* the control file is the reason to stop, not a signal */
 	int64_t signalled_rank;	 /* this rank's SIGTERM is the reason to stop; -1: a request is */
 };
 
-/* What ranks agree on by max_ints(): a request to stop; 1 + the last rank that got SIGTERM. */
+/*
+ * What ranks agree on by max_ints(): a request to stop; 1 + the last rank that got SIGTERM, or 1 + ranks + the
+ * last one that lost its parent.
+ */
 enum { STOP_ASKED, STOP_SIGNALLED, N_STOP_ASKS };
-/* Values of STOP_ASKED: the launcher's signal, the control file. */
-enum { STOP_BY_SIGNAL = 1, STOP_BY_FILE };
+/* Values of STOP_ASKED: a lost parent, the launcher's signal, the control file. */
+enum { STOP_BY_LOSS = 1, STOP_BY_SIGNAL, STOP_BY_FILE };
 /* The interval in which ranks that compute agree on a stop. */
 #define STOP_AGREE_MS 500
 
+/* Has the process that started this rank ended? */
+bool stop_requests_lost_parent(const struct stop_requests *s);
 /* asks = what this rank was asked. */
 void stop_requests_ask(struct stop_requests *s, int64_t asks[N_STOP_ASKS]);
 /* asks: the maxima over ranks. Sets signalled_rank. Must the run stop? */

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "share/base/clock.h"
 #include "train/trainer/tag_shares.h"
@@ -27,6 +28,16 @@ static bool must_stop_diverged(const struct trainer *t)
 	return t->conf->stop_on == STOP_ON_DIVERGED && learning_watch_is_diverged(&t->watch.signs);
 }
 
+/* First rank: by time. */
+static bool is_save_due(const struct trainer *t, double now)
+{
+	const struct trainer_progress *p = &t->progress;
+	const double every_s = t->conf->save_minutes * 60;
+
+	return p->retry_save_at > 0 ? now > p->retry_save_at
+				    : every_s > 0 && p->has_stepped && now - p->saved_at >= every_s;
+}
+
 /* Requests to the run: signals, the control file, time limits. All ranks get the same answer. */
 static int gather_requests(struct trainer *t, int64_t asks[N_ASKS], struct err *e)
 {
@@ -38,8 +49,7 @@ static int gather_requests(struct trainer *t, int64_t asks[N_ASKS], struct err *
 	if (trainer_is_first(t)) {
 		struct control *c = &t->stopping.requests;
 
-		asks[ASK_SAVE] = c->save || (t->progress.retry_save_at > 0 &&
-					     clock_mono_s() > t->progress.retry_save_at);
+		asks[ASK_SAVE] = c->save || is_save_due(t, clock_mono_s());
 		asks[ASK_EVALUATE] = c->evaluate;
 		c->save = c->evaluate = false;
 		time_limit_ask(&t->time, time_limit_seconds(&t->time), asks + ASK_TIME);
@@ -69,10 +79,29 @@ static int record_last_telemetry(struct trainer *t, struct err *e)
 	return t->conf->telemetry_every > 0 && t->progress.has_stepped ? record_telemetry(t, e) : 0;
 }
 
+/* mpirun or a daemon has ended, but the ranks live: nothing is lost. trainer_run() records the failure. */
+static int stop_after_loss(struct trainer *t, struct err *e)
+{
+	const int lost = (int)t->stopping.lost_rank;
+	char host[64] = "";
+
+	if (t->comm->rank == lost && gethostname(host, sizeof(host) - 1))
+		snprintf(host, sizeof(host), "an unknown host");
+	if (trainer_save(t, true, e) || t->comm->broadcast(t->comm, host, sizeof(host), lost, e))
+		return e->code;
+	return err_set(
+		e, ERR_NOHOST,
+		"the process that started rank %d on %.60s has ended (mpirun, its daemon, or "
+		"srun's); all ranks saved step %lld and end",
+		lost, host, (long long)t->state.step);
+}
+
 static int stop_on_request(struct trainer *t, struct err *e)
 {
 	char by[40] = "on request";
 
+	if (t->stopping.is_by_loss)
+		return stop_after_loss(t, e);
 	if (t->stopping.signalled_rank >= 0)
 		snprintf(by, sizeof(by), "on SIGTERM to rank %lld",
 			 (long long)t->stopping.signalled_rank);

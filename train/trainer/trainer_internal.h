@@ -18,7 +18,7 @@
  *	time_limit.c           the time limit: cool-down, evaluations, forecast
  *	time_plan.c            what still fits into the limit
  *	stop_requests.c        requests to stop, also in the middle of a step
- *	rescue.c               saving by the first rank alone, when other ranks are lost
+ *	rescue.c               saving by one rank alone, when other ranks are lost
  *	exchange.c             arrays between ranks, through host memory or by NCCL
  *	rank_arrays.c          the arrays of a checkpoint that are distributed over ranks
  *	local_steps.c          steps of each rank alone, between averages of the weights
@@ -46,6 +46,7 @@
 #include "share/conf/conf.h"
 #include "share/workspace/lock_file.h"
 #include "share/workspace/run_end.h"
+#include "share/workspace/run_lease.h"
 #include "train/ckpt/ckpt.h"
 #include "train/comm/comm.h"
 #include "train/model/model.h"
@@ -80,11 +81,13 @@ struct step_meter {
 
 /* How far the run is. */
 struct trainer_progress {
-	bool has_stepped;		/* this attempt has done a step */
-	int64_t saved_step;		/* of the newest checkpoint, -1: none */
-	int64_t evaluated_step;		/* of the last successful evaluation, -1: none */
-	struct err evaluation_trouble;	/* first rank: failure of the last evaluation, or code 0 */
-	int64_t evals_since_best;	/* evaluations since the best one, by stop_metric */
+	bool has_stepped;	       /* this attempt has done a step */
+	int64_t saved_step;	       /* of the newest checkpoint, -1: none */
+	double saved_at;	       /* clock_mono_s() then, or at the start of this attempt */
+	double save_s;		       /* seconds of the last checkpoint; 0: none in this attempt */
+	int64_t evaluated_step;	       /* of the last successful evaluation, -1: none */
+	struct err evaluation_trouble; /* first rank: failure of the last evaluation, or code 0 */
+	int64_t evals_since_best;      /* evaluations since the best one, by stop_metric */
 	struct evaluations evaluations; /* first rank */
 	int32_t bad_steps;		/* steps in a row without a finite gradient */
 	int32_t failed_saves;		/* in a row; the same on all ranks */
@@ -113,6 +116,8 @@ struct trainer {
 	const struct trainer_signals *signals; /* borrowed */
 	char *workspace, *folder, *corpus;     /* owned paths; folder is runs/NAME */
 	struct lock_identity run_lock;	       /* of the folder in which this training began */
+	struct run_lease lease;		       /* of its supervisor; id "": none */
+	bool shares_folder;		       /* the folder is that of the first rank */
 
 	struct vocabs vocabs;
 	struct shard *shard;
@@ -155,6 +160,7 @@ struct trainer {
 	struct stop_requests stopping;
 	struct time_limit time;
 	struct rescue *rescue; /* owned; NULL: impossible here */
+	char *rescue_folder; /* owned: where it saves if this host does not see the run; or NULL */
 	struct step_meter meter;
 	struct run_records records;
 	struct run_watch watch; /* first rank */

@@ -257,21 +257,32 @@ static int open_telemetry(struct trainer *t, struct err *e)
 	return t->telemetry ? 0 : e->code;
 }
 
+/* The lock and the lease of the run, as the first rank sees them, and whether this rank sees the same. */
 static int note_run_lock(struct trainer *t, struct err *e)
 {
 	char *lock = file_path(e, "%s/lock", t->folder);
+	struct run_lease here;
+	int rc = lock ? run_lease_read(t->folder, &here, e) : e->code;
 
 	t->run_lock = lock_file_identity(lock ? lock : "");
 	free(lock);
-	return lock ? 0 : e->code;
+	if (rc)
+		return rc;
+	t->lease = here;
+	if (t->comm->broadcast(t->comm, &t->lease, sizeof(t->lease), 0, e))
+		return e->code;
+	/* without a supervisor there is no lease, and nothing tells whose folder this is */
+	t->shares_folder = trainer_is_first(t) || (here.id[0] && !strcmp(here.id, t->lease.id));
+	return 0;
 }
 
-/* A thread of the first rank can save the state only if this rank has all of it in host memory. */
+/* A thread can save the state alone only if its rank has all of it in host memory. */
 static int open_rescue(struct trainer *t, struct err *e)
 {
-	const struct rescue_options how = {
+	struct rescue_options how = {
 		.conf = t->conf,
 		.folder = t->folder,
+		.corpus = t->corpus,
 		.state = &t->state,
 		.adam = &t->adam,
 		.saved_step = &t->progress.saved_step,
@@ -279,11 +290,20 @@ static int open_rescue(struct trainer *t, struct err *e)
 		.records = &t->records,
 		.signals = t->signals,
 		.heartbeat = t->heartbeat,
+		.stopping = &t->stopping,
+		.save_s = &t->progress.save_s,
+		.lease = &t->lease,
+		.rank = t->comm->rank,
 	};
 
-	if (!trainer_is_first(t) || t->comm->size == 1 || !arena_is_host(t->model) ||
-	    t->exchange.options.shards || t->local_steps || t->average.ema ||
-	    exchange_has_feedback(&t->exchange))
+	t->progress.saved_at = clock_mono_s();
+	if (!t->shares_folder && t->lease.id[0] &&
+	    !(t->rescue_folder = file_path(e, "%s/rescued-%s", t->folder, t->lease.id)))
+		return e->code;
+	how.own_folder = t->rescue_folder;
+	if ((!t->shares_folder && !t->rescue_folder) || t->comm->size == 1 ||
+	    !arena_is_host(t->model) || t->exchange.options.shards || t->local_steps ||
+	    t->average.ema || exchange_has_feedback(&t->exchange))
 		return 0;
 	t->rescue = rescue_open(&how, e);
 	return t->rescue ? 0 : e->code;
@@ -300,7 +320,8 @@ static void lend_to_parts(struct trainer *t)
 				       .records = &t->records };
 	t->stopping = (struct stop_requests){ .comm = t->comm,
 					      .signals = t->signals,
-					      .micro_batches = t->conf->micro_batches };
+					      .micro_batches = t->conf->micro_batches,
+					      .parent = t->comm->size > 1 ? (int)getppid() : 0 };
 }
 
 /* One for both sides if they share a subword model: they share its cache of words, too. */
@@ -330,6 +351,8 @@ int trainer_open(struct trainer *t, struct err *e)
 	struct product_format format;
 
 	lend_to_parts(t);
+	if (t->comm->survive)
+		t->comm->survive(t->comm);
 	if (!c->run)
 		return err_set(e, ERR_USAGE, "no run given: add --run NAME");
 	if (paths_check_name("run", c->run, e) || schedule_check_conf(c, e) ||
@@ -379,6 +402,7 @@ void trainer_close(struct trainer *t)
 	adam_close(&t->adam);
 	evaluations_free(&t->progress.evaluations);
 	free(t->resumed);
+	free(t->rescue_folder);
 	free(t->start_text);
 	model_free(t->model);
 	profile_free(t->profile);

@@ -17,8 +17,8 @@
 /* ---- saving ------------------------------------------------------------ */
 
 /*
- * ERR_TEMPFAIL: the folder of the run was exchanged, for example for that of a new run of this name.
- * Checked before anything is written by its path.
+ * ERR_TEMPFAIL: the folder of the run was exchanged, for example for that of a new run of this name, or
+ * another host has its lease. Checked before anything is written by its path.
  */
 static int check_folder(const struct trainer *t, struct err *e)
 {
@@ -32,7 +32,7 @@ static int check_folder(const struct trainer *t, struct err *e)
 			"removed, moved or replaced; the training ends, and writes nothing there",
 			t->folder);
 	free(lock);
-	return rc;
+	return rc ? rc : run_lease_check(t->folder, t->lease.id, t->lease.attempt, e);
 }
 
 /* First rank: save. *failed: the failure to save; the return value: a failure of the comm. */
@@ -84,6 +84,7 @@ int trainer_save(struct trainer *t, bool must, struct err *e)
 	struct rank_arrays arrays = rank_arrays_begin(&t->exchange, &t->adam);
 	struct err failed = { 0 };
 	const float *average;
+	const double begun = clock_mono_s();
 
 	if (t->telemetry)
 		telemetry_pause(t->telemetry);
@@ -91,11 +92,15 @@ int trainer_save(struct trainer *t, bool must, struct err *e)
 		return 0;
 	trainer_at_phase(t, PHASE_SAVE);
 	product_choices_save(&t->products);
+	rescue_allow_save(t->rescue);
 	if (weight_average_gather(&t->average, &t->exchange, &average, e) ||
 	    (trainer_is_first(t) ? save_here(t, &arrays, average, &failed, e)
 				 : rank_arrays_send(&arrays, e)) ||
 	    t->comm->broadcast(t->comm, &failed, sizeof(failed), 0, e))
 		return e->code;
+	rescue_allow(t->rescue, false, t->stopping.step_ms);
+	t->progress.saved_at = clock_mono_s();
+	t->progress.save_s = t->progress.saved_at - begun;
 	if (failed.code ==
 	    ERR_TEMPFAIL) { /* the folder is another one now: nothing is tried again */
 		*e = failed;
@@ -154,6 +159,25 @@ static int evaluated_here(struct trainer *t, const struct evaluation *v, struct 
 	return evaluations_write(t->folder, &t->progress.evaluations, e);
 }
 
+/* All ranks get what the first rank knows: the best step also because any rank may save (rescue.h). */
+static int share_evaluation(struct trainer *t, struct err *e)
+{
+	struct {
+		int64_t evaluated_step, evals_since_best, best_step;
+		double best_bleu, evaluation_s;
+	} of = { t->progress.evaluated_step, t->progress.evals_since_best, t->state.best_step,
+		 t->state.best_bleu, t->state.evaluation_s };
+
+	if (t->comm->broadcast(t->comm, &of, sizeof(of), 0, e))
+		return e->code;
+	t->progress.evaluated_step = of.evaluated_step;
+	t->progress.evals_since_best = of.evals_since_best;
+	t->state.best_step = of.best_step;
+	t->state.best_bleu = of.best_bleu;
+	t->state.evaluation_s = of.evaluation_s;
+	return 0;
+}
+
 int trainer_evaluate(struct trainer *t, struct err *e)
 {
 	struct evaluation v = {
@@ -198,10 +222,5 @@ int trainer_evaluate(struct trainer *t, struct err *e)
 		return e->code;
 	if (!v.trouble.code)
 		time_limit_evaluated(&t->time, clock_mono_s() - begun);
-	return t->comm->broadcast(t->comm, &t->progress.evaluated_step,
-				  sizeof(t->progress.evaluated_step), 0, e) ||
-			       t->comm->broadcast(t->comm, &t->progress.evals_since_best,
-						  sizeof(t->progress.evals_since_best), 0, e)
-		       ? e->code
-		       : 0;
+	return share_evaluation(t, e);
 }

@@ -71,6 +71,7 @@ struct heartbeat {
 	_Atomic uint64_t since_ns, moves, began, ended;
 	_Atomic uint64_t took_ns[STEPS], n_took;
 	uint64_t step_ns;	  /* only the training thread: time when the step began */
+	_Atomic bool is_held;	  /* the process saves, and must not end */
 	_Atomic bool misses_rank; /* written by the heartbeat thread */
 	_Atomic bool end;	  /* the heartbeat thread shall end */
 	/* only the heartbeat thread */
@@ -144,6 +145,12 @@ void heartbeat_set_phase(struct heartbeat *p, int64_t step, enum rank_phase phas
 bool heartbeat_misses_rank(const struct heartbeat *p)
 {
 	return p && atomic_load(&p->misses_rank);
+}
+
+void heartbeat_hold(struct heartbeat *p, bool hold)
+{
+	if (p)
+		atomic_store(&p->is_held, hold);
 }
 
 static int cmp_step_times(const void *a, const void *b)
@@ -366,7 +373,8 @@ static void turn_first(struct heartbeat *p, double now)
 	own = own_message(p);
 	watchdog_add_message(&p->watch, &own, now);
 	atomic_store(&p->misses_rank, watchdog_misses_rank(&p->watch, now));
-	if (watchdog_check(&p->watch, now, median_step(p), why, sizeof(why)))
+	if (watchdog_check(&p->watch, now, median_step(p), why, sizeof(why)) &&
+	    !atomic_load(&p->is_held))
 		end_job(p, now, why);
 }
 
@@ -417,8 +425,8 @@ static void exit_without_first_rank(struct heartbeat *p, double now)
 	if (moves != p->seen_moves)
 		p->progress_at = now;
 	p->seen_moves = moves;
-	if (!p->first_heard || p->first_ended || now - p->first_at < limit ||
-	    now - p->progress_at < limit)
+	if (atomic_load(&p->is_held) || !p->first_heard || p->first_ended ||
+	    now - p->first_at < limit || now - p->progress_at < limit)
 		return;
 	snprintf(text, sizeof(text),
 		 "rank %d ends: no heartbeat from the first rank for %.0f s, and no progress",
@@ -437,6 +445,8 @@ static void turn_other(struct heartbeat *p, double now)
 		p->progress_at += gap;
 	}
 	receive_from_first(p, now);
+	atomic_store(&p->misses_rank,
+		     p->first_heard && !p->first_ended && now - p->first_at >= p->late_after_s);
 	send_heartbeat(p);
 	exit_without_first_rank(p, now);
 }

@@ -64,8 +64,14 @@ struct heartbeat *heartbeat_open(const struct heartbeat_options *how, struct com
  */
 void heartbeat_set_phase(struct heartbeat *p, int64_t step, enum rank_phase phase);
 
-/* First rank: has a rank sent no heartbeats for late_after_s? Never blocks. p may be NULL. */
+/*
+ * First rank: has a rank sent no heartbeats for late_after_s? Others: has the first rank answered none for
+ * this time? Never blocks. p may be NULL.
+ */
 bool heartbeat_misses_rank(const struct heartbeat *p);
+
+/* While it is set, the watchdog does not end this process: it saves. p may be NULL. */
+void heartbeat_hold(struct heartbeat *p, bool hold);
 
 /* Tell the other ranks that this rank has ended, and stop the thread. p may be NULL. */
 void heartbeat_free(struct heartbeat *p);

@@ -28,8 +28,8 @@
 #include "share/base/util.h"
 #include "share/conf/conf.h"
 #include "share/workspace/journal.h"
-#include "share/workspace/lock_file.h"
 #include "share/workspace/paths.h"
+#include "share/workspace/run_lease.h"
 #include "share/workspace/workspace_names.h"
 #include "tui/run/run_history_internal.h"
 
@@ -46,7 +46,7 @@ struct version {
 };
 
 struct history_files {
-	char *state_path, *recipe_path, *journal_path, *samples_path, *lock_path,
+	char *state_path, *recipe_path, *journal_path, *samples_path, *folder,
 		*console_path; /* owned */
 	struct version state, recipe, journal;
 	struct journal_reader *records, *samples; /* owned */
@@ -79,14 +79,14 @@ static struct history_files *open_files(const char *folder, struct err *e)
 	    (f->recipe_path = file_path(e, "%s/recipe.ini", folder)) &&
 	    (f->journal_path = file_path(e, "%s/journal.jsonl", folder)) &&
 	    (f->samples_path = file_path(e, "%s/samples.jsonl", folder)) &&
-	    (f->lock_path = file_path(e, "%s/lock", folder)) &&
+	    (f->folder = file_path(e, "%s", folder)) &&
 	    (f->console_path = file_path(e, "%s/console.log", folder)))
 		return f;
 	free(f->state_path);
 	free(f->recipe_path);
 	free(f->journal_path);
 	free(f->samples_path);
-	free(f->lock_path);
+	free(f->folder);
 	free(f);
 	return NULL;
 }
@@ -101,7 +101,7 @@ static void free_files(struct history_files *f)
 	free(f->recipe_path);
 	free(f->journal_path);
 	free(f->samples_path);
-	free(f->lock_path);
+	free(f->folder);
 	free(f->console_path);
 	free(f);
 }
@@ -249,7 +249,7 @@ static void derive_run_state(struct run_history *h, double now)
 
 	if (f->launcher_state == RUN_RUNNING && !(fabs(now - f->lock_tested) < LOCK_EVERY_S)) {
 		/* unknown, of another user and host: what state.json says */
-		f->locked = lock_file_state(f->lock_path) != LOCK_FREE;
+		f->locked = run_lease_state(f->folder) != LOCK_FREE;
 		f->lock_tested = now;
 	}
 	if (f->launcher_state == RUN_UNKNOWN)

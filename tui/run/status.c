@@ -18,8 +18,8 @@
 #include "share/base/util.h"
 #include "share/format/json.h"
 #include "share/workspace/journal.h"
-#include "share/workspace/lock_file.h"
 #include "share/workspace/paths.h"
+#include "share/workspace/run_lease.h"
 #include "share/workspace/workspace_names.h"
 #include "tui/run/record_fields.h"
 #include "tui/run/run_history.h"
@@ -247,19 +247,17 @@ static void use_stop_state(struct run_status *s)
 
 int status_read_files(struct run_status *s, const char *folder, struct err *e)
 {
-	static const char *const files[] = { "lock", "state.json", "recipe.ini" };
+	static const char *const files[] = { "state.json", "recipe.ini" };
 
 	s->n_hosts = 0;
 	s->hosts[0] = 0;
-	for (int i = 0; i < 3; i++) {
+	s->alive = run_lease_state(folder) != LOCK_FREE; /* unknown: what state.json says */
+	for (int i = 0; i < 2; i++) {
 		char *path = file_path(e, "%s/%s", folder, files[i]);
 
 		if (!path)
 			return e->code;
 		if (i == 0)
-			s->alive = lock_file_state(path) !=
-				   LOCK_FREE; /* unknown: what state.json says */
-		else if (i == 1)
 			read_launcher_state(s, path);
 		else
 			read_planned_end(s, path);

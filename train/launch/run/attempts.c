@@ -20,11 +20,13 @@
  *
  * Who notices which failure:
  *
- *	a rank crashes			mpirun ends the other ranks, the job ends
+ *	a rank crashes			mpirun ends the other ranks, the job ends; before, a
+ *					living rank saves (rescue.c)
+ *	mpirun or a daemon of it dies	its ranks: they save together and end (stop_requests.h)
  *	a rank hangs			the watchdogs of the ranks end the job with status 75 and
  *					no record "stop"
  *	a host vanishes			TCP keep-alive of mpirun's daemons, or the watchdogs;
- *					the first rank saves before (rescue.c)
+ *					a living rank saves before (rescue.c)
  *	mpirun never starts the ranks	check_ranks_begun() here, after BEGIN_S
  *	mpirun hangs after "stop"	is_mpirun_lingering() here, after mpirun_linger_s()
  *	a lost host answers again	look_for_lost_hosts() here, with --elastic
@@ -53,6 +55,7 @@
 #include "train/launch/run/end_cause.h"
 #include "train/launch/run/host_return.h"
 #include "train/launch/run/outcome.h"
+#include "train/launch/run/rescued.h"
 #include "train/launch/run/roll_call.h"
 #include "train/launch/run/run_handle.h"
 #include "train/launch/run/supervise.h"
@@ -66,7 +69,7 @@
 #define BEGIN_HOST_S	1.0   /* added to BEGIN_S for each host */
 
 /*
- * Time for the first rank to save when others are lost (rescue.c): that of a checkpoint and
+ * Time for a rank to save when others are lost (rescue.c): that of a checkpoint and
  * RESCUE_S. mpirun always waits for so long.
  */
 #define RESCUE_S     1.5
@@ -97,6 +100,7 @@ struct attempt_loop {
 	bool is_step_ended; /* end_broken_step() has ended this job */
 	bool delay_noted, begin_timed_out; /* this job did not begin: notice printed, job ended */
 	bool waiting;			   /* between two attempts */
+	bool is_lease_lost;		   /* another host trains this run now */
 	bool is_taking_back;		   /* this job was asked to stop for a host's return */
 	int64_t restarts, restarts_in_row; /* in all; since the last new checkpoint */
 	int64_t checkpoint;		   /* step of the newest one; -1: none */
@@ -130,7 +134,7 @@ static struct mpirun_options mpirun_options_of(const struct attempts *a, const s
 	};
 }
 
-/* Half of the time that the first rank has to save after a loss: mpirun waits for it twice. */
+/* Half of the time that a rank has to save after a loss: mpirun waits for it twice. */
 static int seconds_to_kill(double save_s)
 {
 	return (int)MIN(ceil(((save_s > 0 ? save_s : UNKNOWN_S) + RESCUE_S) / 2), RESCUE_MAX_S);
@@ -349,6 +353,19 @@ static void read_job_line(void *context, const char *text)
 		mpirun_read_line(&l->job_outcome.failure, text);
 }
 
+/* Renew the lease of the run. true: another host has taken it, and this one may not write any more. */
+static bool has_lost_lease(struct attempt_loop *l)
+{
+	struct err why = { 0 };
+
+	if (rundir_renew_lease(l->a->dir, false, &why) != ERR_TEMPFAIL)
+		return false; /* another failure may pass */
+	if (!l->is_lease_lost)
+		supervise_log(&l->sup, "%s", why.text);
+	l->is_lease_lost = true;
+	return true;
+}
+
 static enum supervise_request supervisor_tick(void *context)
 {
 	struct attempt_loop *l = context;
@@ -372,6 +389,8 @@ static enum supervise_request supervisor_tick(void *context)
 			 l->a->conf->walltime, text_plural(l->a->conf->walltime), save_margin_s(l));
 		supervise_log(&l->sup, "%s", l->event);
 		request = SUPERVISE_STOP;
+	} else if (has_lost_lease(l)) {
+		request = SUPERVISE_KILL;
 	} else if (is_mpirun_lingering(l)) {
 		supervise_log(&l->sup, "the ranks ended %.0f s ago, but mpirun did not: ending it",
 			      mpirun_linger_s(l));
@@ -395,6 +414,8 @@ static int start_attempt(struct attempt_loop *l, int *status, struct err *e)
 	int64_t kills;
 	int rc = rundir_check(l->a->dir, e);
 
+	if (!rc) /* with the number of this attempt */
+		rc = rundir_renew_lease(l->a->dir, true, e);
 	if (!rc && hosts)
 		rc = rank_launch_write_hostfile(&how, e);
 	if (!rc)
@@ -414,6 +435,7 @@ static int start_attempt(struct attempt_loop *l, int *status, struct err *e)
 	host_return_begin_job(&l->host_return, &l->roll_call.hosts, l->started);
 	update_run_state(l);
 	kills = end_cause_memory_kills("");
+	l->sup.rescue_s = l->sup.mpirun ? 2 * seconds_to_kill(l->job_outcome.save_s) : 0;
 	rc = supervise_run_job(&l->sup, c.all, status, e);
 	outcome_update(&l->job_outcome);
 	/* the cgroup of this process is that of the ranks that mpirun starts on this host */
@@ -599,6 +621,23 @@ static bool judge_attempt(struct attempt_loop *l, enum outcome_verdict *v, int *
 	return false;
 }
 
+/* After a loss, or after another supervisor: checkpoints of hosts that do not see this folder. */
+static void collect_rescued(struct attempt_loop *l)
+{
+	const struct hosts *hosts = &l->roll_call.hosts;
+	struct err why = { 0 };
+	char news[400];
+
+	if (hosts_are_local(hosts->n ? hosts : NULL) || !(l->restarts || l->a->dir->former.id[0]))
+		return;
+	if (rescued_collect(l->a->dir, l->a->conf, hosts, roll_call_limit_s(&l->roll_call), news,
+			    &why))
+		snprintf(news, sizeof(news), "cannot ask the hosts for checkpoints: %.200s",
+			 why.text);
+	if (news[0])
+		record_run_event(l, "info", "%s", news);
+}
+
 static int run_attempts(struct attempt_loop *l, int *status, struct err *e)
 {
 	enum outcome_verdict v = OUTCOME_STOPPED;
@@ -608,6 +647,7 @@ static int run_attempts(struct attempt_loop *l, int *status, struct err *e)
 	if (!go_on) /* before the first attempt */
 		*status = err_exit_status(ERR_TEMPFAIL);
 	while (!rc && go_on) {
+		collect_rescued(l);
 		rc = start_attempt(l, status, e);
 		if (rc || !judge_attempt(l, &v, status))
 			break;

@@ -18,6 +18,7 @@
 #include "share/format/json.h"
 #include "share/workspace/lock_file.h"
 #include "share/workspace/paths.h"
+#include "share/workspace/run_lease.h"
 #include "share/workspace/workspace_names.h"
 #include "train/common/control.h"
 #include "train/common/leftover.h"
@@ -26,15 +27,10 @@
 
 /* ---- reading ---- */
 
-/* The lock of the run; an unknown one counts as held. */
+/* The lock of the run, or another host's lease; an unknown one counts as held. */
 static bool is_run_lock_held(const char *folder)
 {
-	struct err ignored;
-	char *path = file_path(&ignored, "%s/lock", folder);
-	const bool is_held = path && lock_file_state(path) != LOCK_FREE;
-
-	free(path);
-	return is_held;
+	return run_lease_state(folder) != LOCK_FREE;
 }
 
 static struct json *read_state_json(const char *folder)

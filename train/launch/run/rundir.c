@@ -37,6 +37,30 @@ char *rundir_file_path(const struct rundir *r, const char *name, struct err *e)
 
 /* ---- the lock ---- */
 
+/* The lock is held, but not by a process of this host. */
+static int set_foreign_error(const struct rundir *r, int64_t pid, struct err *e)
+{
+	char host[256] = "";
+	struct run_lease l;
+
+	gethostname(host, sizeof(host) - 1);
+	if (!run_lease_read(r->path, &l, e) && l.id[0] && l.pid == pid &&
+	    strncmp(l.host, host, sizeof(l.host) - 1) != 0)
+		return err_set(
+			e, ERR_TEMPFAIL,
+			"%s: this run is being trained already, by process %lld on host %s, "
+			"which renewed its lease %.0f s ago: stop it with werkbank stop; or, if "
+			"that process has ended but left ranks behind, with werkbank hosts "
+			"clean %s",
+			r->path, (long long)pid, l.host, MAX(clock_wall_s() - l.renewed, 0.0),
+			l.host);
+	return err_set(e, ERR_TEMPFAIL,
+		       "%s: this run is being trained already, by process %lld on another "
+		       "host; or that process has ended but left ranks behind on this one: see "
+		       "werkbank hosts clean",
+		       r->path, (long long)pid);
+}
+
 static int set_locked_error(const struct rundir *r, struct err *e)
 {
 	char text[32] = "";
@@ -48,11 +72,7 @@ static int set_locked_error(const struct rundir *r, struct err *e)
 	if (!text_to_int(text_trim(text), &pid))
 		return err_set(e, ERR_TEMPFAIL, "%s: this run is being trained already", r->path);
 	if (kill((pid_t)pid, 0) && errno == ESRCH)
-		return err_set(e, ERR_TEMPFAIL,
-			       "%s: this run is being trained already, by process %lld on another "
-			       "host; or that process has ended but left ranks behind: see "
-			       "werkbank hosts clean localhost",
-			       r->path, (long long)pid);
+		return set_foreign_error(r, pid, e);
 	return err_set(e, ERR_TEMPFAIL, "%s: this run is being trained already, by process %lld",
 		       r->path, (long long)pid);
 }
@@ -66,7 +86,46 @@ int rundir_write_lock_pid(struct rundir *r, struct err *e)
 	if (ftruncate(r->lock, 0) || lseek(r->lock, 0, SEEK_SET) ||
 	    file_write_fd(r->lock, pid, (size_t)n))
 		return err_set_errno(e, ERR_IO, "%s/lock: cannot write to this file", r->path);
+	r->lease.pid = getpid();
+	return r->lease.id[0] ? rundir_renew_lease(r, true, e) : 0;
+}
+
+static void tell_lease_wait(const char *text)
+{
+	fprintf(stderr, "werkbank: %s\n", text);
+}
+
+static int take_lease(struct rundir *r, struct err *e)
+{
+	r->lease.pid = getpid();
+	r->lease.attempt = r->attempt;
+	process_boot_id(r->lease.boot);
+	if (run_lease_take(r->path, &r->lease, &r->former, tell_lease_wait, e)) {
+		r->lease.id[0] = 0;
+		return e->code;
+	}
+	r->renewed = clock_mono_s();
 	return 0;
+}
+
+int rundir_renew_lease(struct rundir *r, bool now, struct err *e)
+{
+	if (!r->lease.id[0] ||
+	    (!now && clock_mono_s() - r->renewed < run_lease_interval_s(&r->lease)))
+		return 0;
+	r->lease.attempt = r->attempt;
+	if (run_lease_renew(r->path, &r->lease, e))
+		return e->code;
+	r->renewed = clock_mono_s();
+	return 0;
+}
+
+void rundir_pass_lease(struct rundir *r)
+{
+	if (r->lock >= 0)
+		close(r->lock);
+	r->lock = -1;
+	r->lease.id[0] = 0;
 }
 
 static int lock_rundir(struct rundir *r, struct err *e)
@@ -105,7 +164,8 @@ int rundir_check(const struct rundir *r, struct err *e)
 	free(path);
 	if (r->lock < 0 || fstat(r->lock, &held) ||
 	    (is.inode == held.st_ino && is.device == held.st_dev))
-		return 0;
+		return r->lease.id[0] ? run_lease_check(r->path, r->lease.id, r->lease.attempt, e)
+				      : 0;
 	return err_set(
 		e, ERR_TEMPFAIL,
 		"%s is not the folder any more in which this training began: it was removed, "
@@ -149,15 +209,19 @@ int rundir_open(struct rundir *r, const char *workspace, const char *name, struc
 		rc = lock_rundir(r, e);
 	if (!rc)
 		rc = run_check_versions(r->path, e);
-	if (!rc) {
-		file_remove_leftovers(r->path);
+	if (!rc)
 		rc = count_attempt(r, e);
-	}
+	if (!rc)
+		rc = take_lease(r, e);
+	if (!rc)
+		file_remove_leftovers(r->path);
 	return rc;
 }
 
 void rundir_close(struct rundir *r)
 {
+	if (r->path)
+		run_lease_release(r->path, &r->lease);
 	if (r->lock >= 0)
 		close(r->lock);
 	free(r->path);

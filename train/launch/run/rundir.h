@@ -1,5 +1,5 @@
 /*
- * rundir.h - the folder of a run, locked by its supervisor.
+ * rundir.h - the folder of a run, locked by its supervisor, which also renews its lease (run_lease.h).
  *
  *	rundir_open()		create runs/NAME and lock it
  *	rundir_write_lock_pid()	in a forked supervisor: write its pid into the lock file
@@ -15,19 +15,26 @@
 
 #include "share/base/err.h"
 #include "share/conf/conf.h"
+#include "share/workspace/run_lease.h"
 #include "train/launch/remote/hosts.h"
 
 struct rundir {
-	char *path;	     /* owned: WORKSPACE/runs/NAME */
-	int lock;	     /* descriptor that holds the flock; inherited by the ranks; -1: none */
-	bool resumed;	     /* the run has made a step before */
-	int64_t attempt;     /* from 1; of the ranks, restarts counted */
-	double started;	     /* unix seconds, of this attempt */
+	char *path; /* owned: WORKSPACE/runs/NAME */
+	int lock;   /* descriptor that holds the flock; inherited by the ranks; -1: none */
+	struct run_lease lease;	 /* of this supervisor; id "": none */
+	double renewed;		 /* monotonic seconds of its last renewal */
+	struct run_lease former; /* that was there before; id "": none */
+	bool resumed;		 /* the run has made a step before */
+	int64_t attempt;	 /* from 1; of the ranks, restarts counted */
+	double started;		 /* unix seconds, of this attempt */
 	char *former_recipe; /* owned: of a resumed run, before rundir_merge_recipe(); NULL: none */
 	int64_t resumed_from; /* its last checkpoint then */
 };
 
-/* ERR_TEMPFAIL: the run is being trained already. Call rundir_close() in any case. */
+/*
+ * ERR_TEMPFAIL: the run is being trained already. May wait for the term of another host's lease. Call
+ * rundir_close() in any case.
+ */
 int rundir_open(struct rundir *r, const char *workspace, const char *name, struct err *e);
 
 /*
@@ -45,12 +52,19 @@ int rundir_restore_recipe(const struct rundir *r, int status, struct err *e);
 
 /*
  * ERR_TEMPFAIL: PATH is not the folder any more that was locked: it was removed, moved or replaced, for
- * example by that of a new run of this name. Nothing may be written there then.
+ * example by that of a new run of this name; or another host has its lease now. Nothing may be written
+ * there then.
  */
 int rundir_check(const struct rundir *r, struct err *e);
 
-/* Write our process id into the lock file. */
+/* Write our process id into the lock file and the lease. */
 int rundir_write_lock_pid(struct rundir *r, struct err *e);
+
+/*
+ * Write the lease, if `now` is set or its renewal is due. ERR_TEMPFAIL: another host has taken it, so
+ * that this supervisor must end its job; other failures may pass.
+ */
+int rundir_renew_lease(struct rundir *r, bool now, struct err *e);
 
 /*
  * The members of state.json that the caller sets; texts are borrowed. rundir_write_state() adds the
@@ -79,6 +93,9 @@ int64_t rundir_last_checkpoint(const struct rundir *r);
 /* WORKSPACE/runs/NAME/FILE, owned by the caller; NULL: ERR_NOMEM. */
 char *rundir_file_path(const struct rundir *r, const char *name, struct err *e);
 
+/* Gives the lease back, unless another process has it now. */
 void rundir_close(struct rundir *r);
+/* In a process that has forked the supervisor: the lease and the lock are those of the supervisor now. */
+void rundir_pass_lease(struct rundir *r);
 
 #endif

@@ -408,10 +408,13 @@ static bool wait_children_gone(double seconds)
 	}
 }
 
-/* Orphans of the job are our children: wait, then SIGTERM, then SIGKILL until all have ended. */
-static void end_leftover_children(void)
+/*
+ * Orphans of the job are our children: wait, then SIGTERM, then SIGKILL until all have ended. seconds: of
+ * the first wait.
+ */
+static void end_leftover_children(double seconds)
 {
-	if (wait_children_gone(LEAVE_S))
+	if (wait_children_gone(seconds))
 		return;
 	signal_child_processes(SIGCONT);
 	signal_child_processes(SIGTERM);
@@ -466,7 +469,9 @@ int supervise_run_job(struct supervisor *s, const char *const *argv, int *status
 	watch_job(s, status);
 	if (s->ended)
 		s->ended(s->context);
-	end_leftover_children();
+	/* ranks whose mpirun has died save, and then end by themselves (stop_requests.h) */
+	end_leftover_children(*status > 128 && !s->was_killed ? MAX(s->rescue_s, LEAVE_S)
+							      : LEAVE_S);
 	if (s->line.len)
 		end_console_line(s);
 	write_progress_file(s);

@@ -37,6 +37,7 @@ struct supervisor {
 	void (*ended)(void *context);	     /* the job's first process has ended; NULL: none */
 	void (*ask_again)(void *context); /* a request to save is repeated; NULL: by signal only */
 	void *context;
+	double rescue_s; /* time for the ranks to save if a signal ends mpirun */
 	/* for the caller to read */
 	bool has_output; /* the job wrote to standard error */
 	bool is_asked;	 /* a request asked to stop, in this job or an earlier one */

@@ -474,6 +474,8 @@ static int follow_detached(struct training *t, pid_t pid, int64_t from, int *sta
 	char cure[300];
 	int rc = 0;
 
+	/* only the supervisor keeps the lock, so that it is free when the supervisor ends */
+	rundir_pass_lease(&t->dir);
 	if (!c->quiet && detach_ends_at_logout("/proc/self/cgroup", "busctl", cure))
 		fprintf(stderr, "werkbank: %s\n", cure);
 	if (c->detach) {
@@ -493,9 +495,6 @@ static int follow_detached(struct training *t, pid_t pid, int64_t from, int *sta
 	snprintf(l.name, sizeof(l.name), "%.100s", t->run);
 	if (!l.folder)
 		rc = e->code;
-	/* only the supervisor keeps the lock, so that it is free when the supervisor ends */
-	close(t->dir.lock);
-	t->dir.lock = -1;
 	if (!rc)
 		rc = follow_until_end(t, &l, from, status, e);
 	if (!rc)
