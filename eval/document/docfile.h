@@ -23,6 +23,7 @@
 
 #define DOCFILE_MAX_BYTES ((size_t)256 << 20) /* of a file */
 #define DOCFILE_MAX_PART  ((size_t)64 << 20)  /* of an unpacked member of a ZIP archive */
+#define DOCFILE_MAX_PARTS ((size_t)128 << 20) /* … of all unpacked members together */
 
 struct docfile_languages {
 	const char *source, *target; /* borrowed: codes such as "en" */
@@ -81,6 +82,8 @@ struct docfile_format {
 extern const struct docfile_format docfile_txt, docfile_html, docfile_markdown, docfile_xliff,
 	docfile_tmx, docfile_po, docfile_srt, docfile_vtt, docfile_docx, docfile_odt;
 
+/* Format number i of those that this build can read; NULL: there are fewer. */
+const struct docfile_format *docfile_format_at(size_t i);
 /* The format of this name, or of the ending of this path; NULL: none. */
 const struct docfile_format *docfile_find_format(const char *name);
 const struct docfile_format *docfile_format_of(const char *path);

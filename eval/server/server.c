@@ -352,8 +352,9 @@ static int run_listener(struct supervisor *s, int control, struct err *e)
 	signal(SIGHUP, SIG_IGN);
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGCHLD, SIG_DFL);
-	state->limits = (struct server_limits){ s->conf->request_chars, s->conf->queue_chars,
-						s->conf->request_seconds };
+	state->limits =
+		(struct server_limits){ s->conf->request_chars, s->conf->queue_chars,
+					s->conf->request_seconds, (size_t)s->conf->file_bytes };
 	state->keys = s->keys;
 	state->has_keys = s->keys.n > 0;
 	state->cors = s->conf->cors;

@@ -326,6 +326,7 @@ static int turn_loop(struct server_loop *l, struct err *e)
 	limit_bodies(l, now);
 	queue_expire(l->state->queue, now);
 	update_decoders(l, now);
+	files_update(&l->state->files, l->state->queue, now, l->state->key_chars, l->state->keys.n);
 	check_connections(l, now);
 	return 0;
 }
@@ -354,6 +355,7 @@ int server_loop_run(struct server_state *s, const int *listeners, size_t n_liste
 	for (size_t i = 0; i < SERVER_MAX_CONNECTIONS; i++)
 		if (l->connections[i].state != CONNECTION_FREE)
 			connection_close(s, &l->connections[i]);
+	files_free(&s->files, s->queue);
 	for (size_t i = 0; i < s->n_decoders; i++)
 		decoder_link_close(&s->decoders[i]);
 	free(l);

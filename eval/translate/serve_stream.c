@@ -10,6 +10,7 @@
 #include "share/base/clock.h"
 #include "share/base/file.h"
 #include "share/base/mem.h"
+#include "share/base/text.h"
 #include "share/base/util.h"
 
 #define PROGRESS_S 1.0 /* between two messages about a document */
@@ -184,6 +185,17 @@ static int write_document(struct serve_stream *s, struct join_request *r, struct
 	return rc ? rc : buf_check(bytes, e);
 }
 
+/* The characters of the text to translate. */
+static int64_t count_document_chars(const struct docfile *d)
+{
+	int64_t n = 0;
+
+	for (size_t i = 0; i < d->n; i++)
+		n += (int64_t)utf8_count(buf_text(&d->segments[i].markup.text),
+					 d->segments[i].markup.text.len);
+	return n;
+}
+
 static int answer_document(struct serve_stream *s, struct join_request *r, struct err *e)
 {
 	struct json_writer w = { .out = &s->out };
@@ -197,8 +209,9 @@ static int answer_document(struct serve_stream *s, struct join_request *r, struc
 	}
 	json_open(&w, '{');
 	json_put_int(&w, "id", r->id);
-	json_put_strn(&w, "bytes", bytes.data ? bytes.data : "", bytes.len);
+	json_put_strn(&w, "bytes", buf_text(&bytes), bytes.len);
 	put_token_counts(&w, r);
+	json_put_int(&w, "source_chars", count_document_chars(&r->document));
 	json_close(&w, '}');
 	rc = write_stream_answer(s, e);
 	buf_free(&bytes);

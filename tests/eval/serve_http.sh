@@ -20,6 +20,7 @@ set -- --threads 1 --max-length-factor 0.1 --max-length-extra 12 --beam 2
 
 # serve OPTIONS... : starts a server on a free port, waits until it is ready, sets server and port
 serve() {
+	: >"$tmp/log"
 	"$wb" serve --listen 127.0.0.1:0 --model en-de="$tmp/model" "$@" >"$tmp/log" 2>&1 &
 	server=$!
 	for _ in $(seq 300); do
@@ -98,7 +99,7 @@ says "refused: another type" 0 '^415 ' ask /translate -H 'Content-Type: text/xml
 says "refused: too many characters" 0 '^400 .*at most 20000' ask /translate -d "q=$(head -c 30000 /dev/zero | tr '\0' a)" -d source=en -d target=de
 says "refused: another method" 0 '^405 ' ask /translate
 says "refused: another path" 0 '^404 ' ask /../etc/passwd --path-as-is
-says "refused: files" 0 '^403 .*does not offer' ask /translate_file -d a=b
+says "refused: suggestions" 0 '^403 .*does not offer' ask /suggest -d a=b
 says "refused: a name of another server" 0 '^403 .*--host-names' ask /languages -H 'Host: evil.example:80'
 says "refused: its page" 0 '^403 ' ask / -H 'Host: evil.example'
 says "numbers are no names" 0 '^200 ' ask /languages -H 'Host: [::1]:7'
