@@ -11,6 +11,7 @@
 #include "share/base/mem.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
+#include "share/format/document_kind.h"
 
 static const struct docfile_format *const formats[] = {
 	&docfile_txt, &docfile_html, &docfile_markdown, &docfile_xliff, &docfile_po,
@@ -38,15 +39,9 @@ const struct docfile_format *docfile_find_format(const char *name)
 
 const struct docfile_format *docfile_format_of(const char *path)
 {
-	const char *dot = strrchr(path, '.');
+	const struct document_kind *kind = document_kind_of(path);
 
-	for (size_t i = 0; dot && !strchr(dot, '/') && i < ARRAY_LEN(formats); i++)
-		for (const char *at = formats[i]->suffixes, *end; (end = strchr(at, ' ')) != NULL;
-		     at = end + 1)
-			if (strlen(dot) == (size_t)(end - at) &&
-			    !strncasecmp(dot, at, (size_t)(end - at)))
-				return formats[i];
-	return NULL;
+	return kind ? docfile_find_format(kind->name) : NULL;
 }
 
 /* ---- XML is checked first ---- */

@@ -67,8 +67,7 @@ struct docfile {
 };
 
 struct docfile_format {
-	const char *name;
-	const char *suffixes; /* ".html .htm " */
+	const char *name; /* of document_kind.h */
 	/* Adds the segments of part number `part` with docfile_add_segment(), in their order. */
 	int (*find)(struct docfile *d, size_t part, struct err *e);
 	/* Appends a translation as the format writes it; NULL: as it is. */

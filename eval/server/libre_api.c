@@ -3,6 +3,7 @@
 
 #include "eval/server/server_api.h"
 #include "share/base/util.h"
+#include "share/format/document_kind.h"
 #include "share/format/language_name.h"
 
 /* The key stands in the body; 400 without one, as LibreTranslate answers. */
@@ -240,11 +241,14 @@ static void write_language(struct json_writer *w, const char *key, const char *c
 static void write_suffixes(struct json_writer *w)
 {
 	const struct docfile_format *format;
+	const struct document_kind *kind;
 
 	for (size_t i = 0; (format = docfile_format_at(i)) != NULL; i++)
-		for (const char *at = format->suffixes, *end; (end = strchr(at, ' ')) != NULL;
-		     at = end + 1)
-			json_strn(w, at, (size_t)(end - at));
+		for (size_t k = 0; (kind = document_kind_at(k)) != NULL; k++)
+			for (const char *at = kind->suffixes, *end;
+			     !strcmp(kind->name, format->name) && (end = strchr(at, ' ')) != NULL;
+			     at = end + 1)
+				json_strn(w, at, (size_t)(end - at));
 }
 
 void libre_settings(struct server_state *s, struct api_call *call, struct api_answer *a)

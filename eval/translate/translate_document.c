@@ -10,6 +10,7 @@
 #include "share/base/file.h"
 #include "share/base/mem.h"
 #include "share/base/text.h"
+#include "share/format/document_kind.h"
 
 #define READ_BYTES     ((size_t)1 << 16)
 #define BATCH_SEGMENTS 1024 /* translated together */
@@ -177,9 +178,12 @@ int document_translate(struct passages *p, const struct engine *g,
 	int rc = open_document(&d, g, format, path, e);
 
 	o.alignments = true;
-	for (size_t i = 0; i < d.n && !rc; i += BATCH_SEGMENTS)
+	for (size_t i = 0; i < d.n && !rc; i += BATCH_SEGMENTS) {
+		if (d.n > BATCH_SEGMENTS && !g->conf->quiet)
+			fprintf(stderr, DOCUMENT_PROGRESS "\n", i, d.n);
 		rc = translate_segments(p, g, &o, terms, &d, i,
 					MIN(d.n - i, (size_t)BATCH_SEGMENTS), &n_cut, e);
+	}
 	if (n_cut && !g->conf->quiet)
 		fprintf(stderr,
 			"werkbank: warning: %lld segments have a sentence that is too long and is "

@@ -80,7 +80,7 @@ with tempfile.TemporaryDirectory() as folder:
 	check("deepl: a document", status.done and open(folder + "/out.html", "rb").read() == want)
 	check("deepl: its characters", status.billed_characters > 0, status.billed_characters)
 	check("deepl: a document that is damaged", raises(deepl.DocumentTranslationException, lambda: translator.translate_document(
-		io.BytesIO(b"PK"), io.BytesIO(), target_lang="DE", filename="a.docx")))
+		b"PK", io.BytesIO(), target_lang="DE", filename="a.docx")))
 server.terminate()
 check("the end", server.wait() == 0)
 

@@ -209,6 +209,7 @@ def test_files(b, lines):
 	check("... to the same kind of document", got == document(page, "html"), got)
 	b.run((drop % "new Uint8Array([80, 75, 3, 4])").replace("a.txt", "a.docx"))
 	check("a damaged document is refused", b.wait(f"{ERROR}.includes('damaged')"), b.run(ERROR))
+	b.events = [e for e in b.events if "translate_file" not in str(e)]  # the browser reports the status 400
 	b.run(drop % json.dumps(lines[0]))
 	check("a dropped file is translated", b.wait(f"{TARGET} === {json.dumps(batch(lines[0]))}"), b.run(TARGET))
 	b.run(drop % "new Uint8Array([255, 254, 0, 1])")
