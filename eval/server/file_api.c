@@ -59,8 +59,7 @@ static void submit_file(struct server_state *s, const struct api_call *call,
 	if (!buf_check(&address, &e))
 		a->address = mem_strdup(buf_text(&address), &e);
 	buf_free(&address);
-	a->file_name =
-		files_name(name_of_file(call), a->model->target, &e);
+	a->file_name = files_name(name_of_file(call), a->model->target, &e);
 	if (a->address && a->file_name)
 		a->job = queue_job_new(kind, call->client, &e);
 	if (!a->job || queue_job_add(a->job, call->file->bytes, call->file->n, &e))

@@ -219,8 +219,8 @@ static bool drops_glossaries(const struct supervisor *s, const struct served_mod
 }
 
 /* The command line of the next decoder. */
-static void list_words(const struct supervisor *s, const struct served_model *m,
-		       const char *words[MAX_WORDS + 1])
+static void list_decoder_words(const struct supervisor *s, const struct served_model *m,
+			       const char *words[MAX_WORDS + 1])
 {
 	size_t n = 0;
 
@@ -251,7 +251,7 @@ static int start_decoder(struct supervisor *s, int model, struct err *e)
 	}
 	*child = (struct server_child){ .model = model, .generation = ++m->generation };
 	child->started = clock_mono_s();
-	list_words(s, m, words);
+	list_decoder_words(s, m, words);
 	if (proc_start(&child->proc, words,
 		       PROC_PIPE_IN | PROC_PIPE_OUT | PROC_OWN_GROUP | PROC_DIE_WITH_PARENT, e)) {
 		child->proc.pid = -1;

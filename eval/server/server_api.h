@@ -44,8 +44,8 @@ struct server_state {
 	const char *cors; /* borrowed: origin that browsers let in; NULL: none */
 	/* borrowed: names of this server, with commas between them, beside localhost and numbers; NULL: none */
 	const char *host_names;
-	char *const *
-		glossaries; /* (n_glossaries) borrowed: of the command line, until they are checked */
+	/* (n_glossaries) borrowed: of the command line, until they are checked */
+	char *const *glossaries;
 	size_t n_glossaries;
 	struct translation_queue *queue;
 	struct decoder_link decoders[SERVER_MAX_MODELS];

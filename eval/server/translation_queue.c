@@ -446,8 +446,8 @@ static int take_file(struct queue_text *x, const struct json *from, struct err *
 	return 0;
 }
 
-static void count_text(struct translation_queue *q, const struct queue_text *x,
-		       const struct json *answer)
+static void count_queue_text(struct translation_queue *q, const struct queue_text *x,
+			     const struct json *answer)
 {
 	q->counts.texts++;
 	q->counts.chars += json_integer(json_get(answer, "source_chars"), (int64_t)x->n_chars);
@@ -484,7 +484,7 @@ static int take_answer_of(struct translation_queue *q, const struct flight_text 
 	}
 	job->n_done++;
 	job->n_source_chars += (size_t)json_integer(json_get(answer, "source_chars"), 0);
-	count_text(q, x, answer);
+	count_queue_text(q, x, answer);
 	return 0;
 }
 

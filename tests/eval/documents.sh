@@ -78,6 +78,8 @@ same "nothing to translate: the number of units" "$? $(grep -c '0 of 1 units' "$
 mkdir -p "$tmp/w/runs" "$tmp/files"
 cp -r "$srcdir/tests/golden/release/run" "$tmp/w/runs/demo"
 chmod -R u+w "$tmp/w"
+ln -sfn 12 "$tmp/w/runs/demo/checkpoints/best"
+ln -sfn 12 "$tmp/w/runs/demo/checkpoints/last"
 cp "$tmp/in.html" "$tmp/files/page.html"
 top=$PWD
 if (cd "$tmp/files" && WERKBANK_RUNTIME=$tmp XDG_CONFIG_HOME=$tmp XDG_STATE_HOME=$tmp "$top/werkbank" watch -C ../w --dump 24x80 --keys '7<Wait><Esc>tp<Tab><Enter><Enter><Wait><Wait>' >"$tmp/screen" 2>"$tmp/err"); then

@@ -15,7 +15,8 @@
 TEST(base64_letters)
 {
 	static const char *const cases[][2] = {
-		{ "", "" }, { "f", "Zg==" }, { "fo", "Zm8=" }, { "foo", "Zm9v" }, { "\xff\xef~?>", "/+9+Pz4=" },
+		{ "", "" },	   { "f", "Zg==" }, { "fo", "Zm8=" },
+		{ "foo", "Zm9v" }, { "\xff\xef~?>", "/+9+Pz4=" },
 	}, *const bad[] = { "Z", "Zg", "Zg=", "Z===", "Zg==Zg==", "Z g=", "Zm9v\n", "====" };
 	struct err e = { 0 };
 
