@@ -217,8 +217,8 @@ static int add_form_part(struct form *f, const char *head, size_t n_head, const 
 }
 
 /* Reads the parts after the first boundary; mark: (n_mark) CR LF and the boundary, before each further one. */
-static int read_parts(struct form *f, const char *at, const char *end, const char *mark,
-		      size_t n_mark, struct form_file *file, struct err *e)
+static int read_form_parts(struct form *f, const char *at, const char *end, const char *mark,
+			   size_t n_mark, struct form_file *file, struct err *e)
 {
 	while (end - at < 2 || memcmp(at, "--", 2) != 0) {
 		const char *head = at + 2, *blank, *stop;
@@ -256,6 +256,6 @@ int multipart_to_json(const char *type, size_t n_type, const char *body, size_t 
 	n_mark = (size_t)snprintf(mark, sizeof(mark), "\r\n--%.*s", (int)n_boundary, boundary);
 	if (n < n_mark || memcmp(body, mark + 2, n_mark - 2) != 0)
 		return err_set(e, ERR_DATA, "the form does not begin with its boundary");
-	return end_form(&f, read_parts(&f, body + n_mark - 2, body + n, mark, n_mark, file, e), out,
-			e);
+	return end_form(&f, read_form_parts(&f, body + n_mark - 2, body + n, mark, n_mark, file, e),
+			out, e);
 }

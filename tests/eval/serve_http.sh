@@ -220,7 +220,7 @@ wait "$load"
 answered "a reload" 64
 for _ in $(seq 100); do kill -0 "$old" 2>/dev/null || break; sleep 0.1; done
 if kill -0 "$old" 2>/dev/null; then not_ok "the old decoder ends" "$old lives"; else ok "the old decoder ends"; fi
-seq 40 | sed "s/.*/$(quoted "$first" | sed 's/[&|]/\\&/g')/" >"$tmp/long"
+seq 300 | sed "s/.*/$(quoted "$first" | sed 's/[&|]/\\&/g')/" >"$tmp/long"
 curl -sS -m 120 --data-urlencode q@"$tmp/long" -d source=en -d target=de "http://127.0.0.1:$port/translate" >"$tmp/last" 2>&1 &
 last=$!
 for _ in $(seq 200); do
@@ -237,8 +237,8 @@ done
 same "SIGTERM: new clients are refused at once" "$refused" refused
 stop "SIGTERM ends it"
 wait "$last"
-lines40=$(seq 40 | while read -r _; do printf '%s\\n' "$(quoted "$one" | unslash)"; done)
-same "... after the open request" "$(unslash <"$tmp/last")" "{\"translatedText\":\"$lines40\"}"
+all_lines=$(seq 300 | while read -r _; do printf '%s\\n' "$(quoted "$one" | unslash)"; done)
+same "... after the open request" "$(unslash <"$tmp/last")" "{\"translatedText\":\"$all_lines\"}"
 
 # ---- keys, limits, addresses ----
 says "another address needs keys" 77 'can be reached from other hosts: give --key-file' "$wb" serve --listen 0.0.0.0:0 --model "$tmp/model"
