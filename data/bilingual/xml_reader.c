@@ -150,6 +150,11 @@ static void XMLCALL on_unknown_entity(void *data, const XML_Char *name, int is_p
 		    name);
 }
 
+bool xml_reader_is_built(void)
+{
+	return true;
+}
+
 struct xml_reader *xml_reader_open(const char *name, const struct xml_events *events, void *to,
 				   lines_read *read, void *from, struct err *e)
 {
@@ -243,6 +248,11 @@ void xml_reader_close(struct xml_reader *r)
 }
 
 #else
+
+bool xml_reader_is_built(void)
+{
+	return false;
+}
 
 struct xml_reader *xml_reader_open(const char *name, const struct xml_events *events, void *to,
 				   lines_read *read, void *from, struct err *e)

@@ -30,6 +30,8 @@ struct xml_events {
 
 struct xml_reader;
 
+/* Has this build expat? */
+bool xml_reader_is_built(void);
 /* Borrows all. read: bytes in UTF-8. NULL: ERR_NOMEM, or this build has no expat (ERR_UNAVAILABLE). */
 struct xml_reader *xml_reader_open(const char *name, const struct xml_events *events, void *to,
 				   lines_read *read, void *from, struct err *e);

@@ -161,6 +161,7 @@ struct decode_fed {
 	struct decode_source source;
 	const struct decode_constraint *constraint; /* borrowed; NULL: none */
 	int32_t n_best;				    /* 1 .. beam */
+	bool alignments;   /* of its result, also if the options of the stream ask for none */
 	bool is_cancelled; /* set by more(): the source is dropped before the next step */
 };
 

@@ -39,6 +39,7 @@ int decoder_feed(struct decode_job *job, struct decode_fed *fed, struct err *e)
 
 	assert(fed->n_best >= 1 && fed->n_best <= o.beam);
 	o.n_best = fed->n_best;
+	o.alignments |= fed->alignments;
 	if (!fed->source.n)
 		return decode_empty_result(&o, &result, e)
 			       ? e->code

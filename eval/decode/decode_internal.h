@@ -37,6 +37,7 @@ struct decode_worker {
 	struct decode_slot *slots; /* (cap_slots) owned */
 	size_t cap_slots;
 	int32_t n_sentences, tokens;	    /* in slots, and their source tokens */
+	int32_t n_aligned;		    /* sentences of a feed that need alignments */
 	int32_t steps_waited;		    /* that sources of a feed have waited to join */
 	int32_t *new_slots;		    /* (cap_rows) slots of the batch's sentences */
 	struct incremental_rows rows, next; /* (cap_rows) of this step and of the next one */

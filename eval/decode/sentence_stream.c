@@ -199,8 +199,10 @@ static int start_sentence(const struct decode_job *job, struct decode_worker *w,
 	const struct decode_constraint *constraint = constraint_of(job, source);
 	struct decode_options o = *job->options;
 
-	if (job->feed)
+	if (job->feed) {
 		o.n_best = source->fed->n_best;
+		o.alignments |= source->fed->alignments;
+	}
 	w->slots[slot].is_cancelled = false;
 	w->slots[slot].beam =
 		beam_new(&o, constraint, constraint ? constraint->number : source->index,
@@ -208,6 +210,7 @@ static int start_sentence(const struct decode_job *job, struct decode_worker *w,
 	if (!w->slots[slot].beam)
 		return e->code;
 	w->n_sentences++;
+	w->n_aligned += job->feed && source->fed->alignments;
 	w->tokens += source->n + 1;
 	assert(r < w->cap_rows);
 	w->rows.sentence[r] = slot;
@@ -278,6 +281,7 @@ static int end_sentence(struct decode_job *job, struct decode_worker *w, int32_t
 {
 	struct decode_slot *s = &w->slots[slot];
 
+	w->n_aligned -= job->feed && s->source.fed->alignments;
 	if (keep_result(job, s, e))
 		return e->code;
 	for (int32_t i = 0; i < w->n_models; i++)
@@ -342,7 +346,7 @@ static int step_sentences(struct decode_job *job, struct decode_worker *w, struc
 	const bool full = needs_all_tokens(o, w->n_models);
 	struct incremental_output found = w->found;
 	struct incremental_rows swap;
-	int32_t *aligned = o->alignments ? w->found.aligned : NULL;
+	int32_t *aligned = o->alignments || w->n_aligned ? w->found.aligned : NULL;
 
 	found.aligned = aligned;
 	if (full ? decode_ensemble_step(w, &found, e)
@@ -372,7 +376,7 @@ int decode_stream_run(struct decode_job *job, struct decode_worker *w, struct er
 
 	for (int32_t i = 0; i < n_slots && !rc; i++)
 		w->slots[i].beam = NULL;
-	w->rows.n = w->n_sentences = w->tokens = 0;
+	w->rows.n = w->n_sentences = w->n_aligned = w->tokens = 0;
 	if (job->feed)
 		decode_feed_begin_stream(job);
 	while (!rc) {

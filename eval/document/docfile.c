@@ -11,11 +11,23 @@
 #include "share/base/mem.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
+#include "share/format/document_kind.h"
 
 static const struct docfile_format *const formats[] = {
 	&docfile_txt, &docfile_html, &docfile_markdown, &docfile_xliff, &docfile_po,
 	&docfile_srt, &docfile_vtt,  &docfile_tmx,	&docfile_docx,	&docfile_odt,
 };
+
+const struct docfile_format *docfile_format_at(size_t i)
+{
+	for (size_t k = 0; k < ARRAY_LEN(formats); k++) {
+		const bool needs_xml = formats[k]->is_xml;
+
+		if ((!needs_xml || xml_reader_is_built()) && !i--)
+			return formats[k];
+	}
+	return NULL;
+}
 
 const struct docfile_format *docfile_find_format(const char *name)
 {
@@ -27,15 +39,9 @@ const struct docfile_format *docfile_find_format(const char *name)
 
 const struct docfile_format *docfile_format_of(const char *path)
 {
-	const char *dot = strrchr(path, '.');
+	const struct document_kind *kind = document_kind_of(path);
 
-	for (size_t i = 0; dot && !strchr(dot, '/') && i < ARRAY_LEN(formats); i++)
-		for (const char *at = formats[i]->suffixes, *end; (end = strchr(at, ' ')) != NULL;
-		     at = end + 1)
-			if (strlen(dot) == (size_t)(end - at) &&
-			    !strncasecmp(dot, at, (size_t)(end - at)))
-				return formats[i];
-	return NULL;
+	return kind ? docfile_find_format(kind->name) : NULL;
 }
 
 /* ---- XML is checked first ---- */
@@ -167,7 +173,7 @@ static bool is_wanted_member(const char *members, const char *name)
 static int open_parts(struct docfile *d, struct err *e)
 {
 	struct docfile_member *members;
-	size_t n;
+	size_t n, bytes = 0;
 
 	if (!d->format->members) {
 		d->parts = mem_alloc(1, sizeof(*d->parts), e);
@@ -185,6 +191,12 @@ static int open_parts(struct docfile *d, struct err *e)
 
 		if (!is_wanted_member(d->format->members, members[i].name))
 			continue;
+		bytes += members[i].full;
+		if (bytes > DOCFILE_MAX_PARTS) {
+			err_set(e, ERR_DATA, "%s: its parts have more than %zu MiB together",
+				d->path, DOCFILE_MAX_PARTS >> 20);
+			break;
+		}
 		if (!docfile_zip_unpack(d->path, &members[i], &p->owned, &p->n, e)) {
 			p->name = members[i].name;
 			p->bytes = p->owned;

@@ -23,6 +23,7 @@
 
 #define DOCFILE_MAX_BYTES ((size_t)256 << 20) /* of a file */
 #define DOCFILE_MAX_PART  ((size_t)64 << 20)  /* of an unpacked member of a ZIP archive */
+#define DOCFILE_MAX_PARTS ((size_t)128 << 20) /* … of all unpacked members together */
 
 struct docfile_languages {
 	const char *source, *target; /* borrowed: codes such as "en" */
@@ -66,8 +67,7 @@ struct docfile {
 };
 
 struct docfile_format {
-	const char *name;
-	const char *suffixes; /* ".html .htm " */
+	const char *name; /* of document_kind.h */
 	/* Adds the segments of part number `part` with docfile_add_segment(), in their order. */
 	int (*find)(struct docfile *d, size_t part, struct err *e);
 	/* Appends a translation as the format writes it; NULL: as it is. */
@@ -81,6 +81,8 @@ struct docfile_format {
 extern const struct docfile_format docfile_txt, docfile_html, docfile_markdown, docfile_xliff,
 	docfile_tmx, docfile_po, docfile_srt, docfile_vtt, docfile_docx, docfile_odt;
 
+/* Format number i of those that this build can read; NULL: there are fewer. */
+const struct docfile_format *docfile_format_at(size_t i);
 /* The format of this name, or of the ending of this path; NULL: none. */
 const struct docfile_format *docfile_find_format(const char *name);
 const struct docfile_format *docfile_format_of(const char *path);

@@ -77,6 +77,6 @@ static int find_html(struct docfile *d, size_t part, struct err *e)
 	return docfile_add_segment(d, part, s.from, p->n, MARKUP_HTML, NULL, e);
 }
 
-const struct docfile_format docfile_html = {
-	.name = "html", .suffixes = ".html .htm .xhtml ", .find = find_html, .has_references = true
-};
+const struct docfile_format docfile_html = { .name = "html",
+					     .find = find_html,
+					     .has_references = true };

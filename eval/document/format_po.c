@@ -246,6 +246,4 @@ static int find_po(struct docfile *d, size_t part, struct err *e)
 	return rc;
 }
 
-const struct docfile_format docfile_po = {
-	.name = "po", .suffixes = ".po .pot ", .find = find_po, .put = put_po
-};
+const struct docfile_format docfile_po = { .name = "po", .find = find_po, .put = put_po };

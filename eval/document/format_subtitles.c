@@ -167,5 +167,5 @@ static int find_cues(struct docfile *d, size_t part, struct err *e)
 	return end_cues(&s, e);
 }
 
-const struct docfile_format docfile_srt = { .name = "srt", .suffixes = ".srt ", .find = find_cues };
-const struct docfile_format docfile_vtt = { .name = "vtt", .suffixes = ".vtt ", .find = find_cues };
+const struct docfile_format docfile_srt = { .name = "srt", .find = find_cues };
+const struct docfile_format docfile_vtt = { .name = "vtt", .find = find_cues };

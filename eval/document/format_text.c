@@ -33,9 +33,7 @@ static int find_text(struct docfile *d, size_t part, struct err *e)
 	return 0;
 }
 
-const struct docfile_format docfile_txt = { .name = "txt",
-					    .suffixes = ".txt .text ",
-					    .find = find_text };
+const struct docfile_format docfile_txt = { .name = "txt", .find = find_text };
 
 /* ---- Markdown ---- */
 
@@ -291,6 +289,4 @@ static int find_markdown(struct docfile *d, size_t part, struct err *e)
 	return end_paragraph(&s, e);
 }
 
-const struct docfile_format docfile_markdown = { .name = "md",
-						 .suffixes = ".md .markdown ",
-						 .find = find_markdown };
+const struct docfile_format docfile_markdown = { .name = "md", .find = find_markdown };

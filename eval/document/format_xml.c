@@ -296,11 +296,9 @@ static int find_xliff(struct docfile *d, size_t part, struct err *e)
 	return e->code;
 }
 
-const struct docfile_format docfile_xliff = { .name = "xliff",
-					      .suffixes = ".xliff .xlf .sdlxliff ",
-					      .find = find_xliff,
-					      .has_references = true,
-					      .is_xml = true };
+const struct docfile_format docfile_xliff = {
+	.name = "xliff", .find = find_xliff, .has_references = true, .is_xml = true
+};
 
 /* ---- TMX: a tu without a tuv of the target language ---- */
 
@@ -349,7 +347,7 @@ static int find_tmx(struct docfile *d, size_t part, struct err *e)
 }
 
 const struct docfile_format docfile_tmx = {
-	.name = "tmx", .suffixes = ".tmx ", .find = find_tmx, .has_references = true, .is_xml = true
+	.name = "tmx", .find = find_tmx, .has_references = true, .is_xml = true
 };
 
 /* ---- paragraphs of office documents ---- */
@@ -386,7 +384,6 @@ static int find_docx(struct docfile *d, size_t part, struct err *e)
 
 const struct docfile_format docfile_docx = {
 	.name = "docx",
-	.suffixes = ".docx ",
 	.find = find_docx,
 	.members =
 		"word/document.xml word/header* word/footer* word/footnotes.xml word/endnotes.xml ",
@@ -400,7 +397,6 @@ static int find_odt(struct docfile *d, size_t part, struct err *e)
 }
 
 const struct docfile_format docfile_odt = { .name = "odt",
-					    .suffixes = ".odt ",
 					    .find = find_odt,
 					    .members = "content.xml styles.xml ",
 					    .has_references = true,

@@ -13,7 +13,8 @@
 #include "share/base/text.h"
 #include "share/base/util.h"
 
-#define READ_BYTES ((size_t)65536)
+#define READ_BYTES   ((size_t)65536)
+#define SLOWEST_FILE 65536 /* bytes a second of a body above HTTP_MAX_BODY */
 
 void connection_begin(struct connection *c, int fd, uint64_t client, double now)
 {
@@ -67,6 +68,9 @@ static void write_answer_head(const struct server_state *s, struct connection *c
 			    "style-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; "
 			    "form-action 'none'; frame-ancestors 'none'\r\n"
 			    "Referrer-Policy: no-referrer\r\n");
+	if (a->is_download)
+		buf_printf(&c->out, "Content-Disposition: attachment; filename=\"%s\"\r\n",
+			   a->file_name);
 	if (a->allow)
 		buf_printf(&c->out, "Allow: %s\r\n", a->allow);
 	if (a->status == 429 || a->status == 503)
@@ -127,17 +131,19 @@ static bool is_type(const struct http_text *type, const char *name)
 
 /* The body, or without one the query, as a JSON object. NULL: a is a refusal. The caller frees it. */
 static struct json *read_body(const struct http_request *r, const char *body, size_t n,
-			      struct api_answer *a)
+			      struct form_file *file, struct api_answer *a)
 {
 	struct err e = { 0 };
 	struct buf form = { 0 };
 	struct json *root = NULL;
-	const bool is_json = n && is_type(&r->content_type, "application/json");
+	const bool is_json = n && is_type(&r->content_type, "application/json"),
+		   has_parts = n && is_type(&r->content_type, "multipart/form-data");
 
 	a->style = api_style_of(&r->path);
-	if (n && !is_json && !is_type(&r->content_type, "application/x-www-form-urlencoded")) {
+	if (n && !is_json && !has_parts &&
+	    !is_type(&r->content_type, "application/x-www-form-urlencoded")) {
 		api_refuse(a, 415,
-			   "the body must be application/json or "
+			   "the body must be application/json, multipart/form-data or "
 			   "application/x-www-form-urlencoded");
 		return NULL;
 	}
@@ -145,7 +151,10 @@ static struct json *read_body(const struct http_request *r, const char *body, si
 		err_set(&e, ERR_DATA, "the body must be valid UTF-8");
 	else if (is_json)
 		root = json_parse(body, n, &e);
-	else if (!form_to_json(n ? body : r->query.text, n ? n : r->query.n, &form, &e))
+	else if (!(has_parts
+			   ? multipart_to_json(r->content_type.text, r->content_type.n, body, n,
+					       &form, file, &e)
+			   : form_to_json(n ? body : r->query.text, n ? n : r->query.n, &form, &e)))
 		root = json_parse(form.data, form.len, &e);
 	buf_free(&form);
 	if (root && json_is_object(root))
@@ -162,10 +171,12 @@ static void take_request(struct server_state *s, struct connection *c, double no
 	const size_t n = c->head_bytes + c->body_bytes;
 	struct api_call call = { .request = &r, .client = c->client, .now = now };
 	const bool is_read = http_request_read(c->in.data, c->in.len, &r) == 200;
+	struct form_file file = { NULL, 0 };
 	struct json *body = NULL;
 
 	if (is_read)
-		body = read_body(&r, c->in.data + c->head_bytes, c->body_bytes, &c->answer);
+		body = read_body(&r, c->in.data + c->head_bytes, c->body_bytes, &file, &c->answer);
+	call.file = file.bytes ? &file : NULL;
 	c->keeps_open = r.keeps_open;
 	c->is_head = http_text_is(&r.method, "HEAD");
 	call.body = body;
@@ -210,6 +221,8 @@ static void read_request(struct server_state *s, struct connection *c, size_t fr
 		status = http_request_read(c->in.data, c->in.len, &r);
 		if (status == 0)
 			return;
+		if (status == 200 && r.body_bytes > api_max_body(s, &r))
+			status = 413;
 		if (status != 200) {
 			s->metrics.refused[status == 413 || status == 431 ? REFUSED_size
 									  : REFUSED_form]++;
@@ -220,6 +233,8 @@ static void read_request(struct server_state *s, struct connection *c, size_t fr
 		c->head_bytes = r.head_bytes;
 		c->body_bytes = r.body_bytes;
 		c->deadline = c->began + CONNECTION_BODY_S;
+		if (r.body_bytes > HTTP_MAX_BODY)
+			c->deadline += (double)(r.body_bytes - HTTP_MAX_BODY) / SLOWEST_FILE;
 		if (r.expects_continue && c->in.len == r.head_bytes && r.body_bytes)
 			send_continue(c);
 	}

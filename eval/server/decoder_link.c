@@ -238,10 +238,13 @@ static void send_texts(struct decoder_link *d, struct translation_queue *q, doub
 	}
 }
 
-/* The time since which the decoder has had its oldest text. */
+/* Has the decoder said nothing about one of its texts for too long? */
 static bool is_hung(const struct decoder_link *d, double now)
 {
-	return d->flight.n && now - d->flight.texts[0].sent_at > DECODER_ANSWER_S;
+	for (size_t i = 0; i < d->flight.n; i++)
+		if (now - d->flight.texts[i].heard_at > DECODER_ANSWER_S)
+			return true;
+	return false;
 }
 
 struct decoder_news decoder_link_update(struct decoder_link *d, struct translation_queue *q,

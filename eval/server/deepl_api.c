@@ -13,7 +13,7 @@
 #define NO_LIMIT 1000000000000 /* what DeepL's paid accounts answer */
 
 /* Authorization: DeepL-Auth-Key KEY; 403 without one, as DeepL answers. */
-static bool check_deepl_key(struct server_state *s, struct api_call *call, struct api_answer *a)
+bool deepl_check_key(struct server_state *s, struct api_call *call, struct api_answer *a)
 {
 	static const char scheme[] = "DeepL-Auth-Key ";
 	const struct http_text *key = &call->request->authorization;
@@ -37,7 +37,7 @@ static const struct {
 	/* clang-format on */
 };
 
-static bool check_deepl_options(const struct api_call *call, struct api_answer *a)
+bool deepl_check_options(const struct api_call *call, struct api_answer *a)
 {
 	for (size_t i = 0; i < ARRAY_LEN(deepl_needs); i++) {
 		const struct json *v = json_get(call->body, deepl_needs[i].name);
@@ -92,24 +92,17 @@ static bool find_source_of(const struct server_state *s, const char *target, con
 	return has_target;
 }
 
-void deepl_translate(struct server_state *s, struct api_call *call, struct api_answer *a)
+bool deepl_choose_models(const struct server_state *s, const struct api_call *call,
+			 struct api_answer *a)
 {
-	const struct json *text = json_get(call->body, "text");
 	const char *target = json_text(json_get(call->body, "target_lang"), "");
 	const char *source = json_text(json_get(call->body, "source_lang"), NULL);
-	struct job_kind kind = { .n_best = 1 };
 	const char *only;
-	bool has_target, joins_lines;
+	bool has_target;
 
-	if (!check_deepl_key(s, call, a))
-		return;
-	if (json_is_null(text)) {
-		api_refuse(a, 400, "Parameter 'text' not specified.");
-		return;
-	}
 	if (!*target) {
 		api_refuse(a, 400, "Value for 'target_lang' not supported.");
-		return;
+		return false;
 	}
 	has_target = find_source_of(s, target, &only);
 	if (!source || !*source)
@@ -118,15 +111,30 @@ void deepl_translate(struct server_state *s, struct api_call *call, struct api_a
 		api_refuse(a, 400,
 			   "Parameter 'source_lang' not specified: this server does not detect "
 			   "languages.");
-		return;
+		return false;
 	}
 	if (!has_target || !api_choose_models(s, source, target, a)) {
 		api_refuse(a, 400,
 			   has_target ? "Value for 'source_lang' not supported."
 				      : "Value for 'target_lang' not supported.");
+		return false;
+	}
+	return true;
+}
+
+void deepl_translate(struct server_state *s, struct api_call *call, struct api_answer *a)
+{
+	const struct json *text = json_get(call->body, "text");
+	struct job_kind kind = { .n_best = 1 };
+	bool joins_lines;
+
+	if (!deepl_check_key(s, call, a))
+		return;
+	if (json_is_null(text)) {
+		api_refuse(a, 400, "Parameter 'text' not specified.");
 		return;
 	}
-	if (!check_deepl_options(call, a) ||
+	if (!deepl_choose_models(s, call, a) || !deepl_check_options(call, a) ||
 	    !api_choose_glossary(json_text(json_get(call->body, "glossary_id"), NULL), &kind, a))
 		return;
 	read_splitting(call, &kind.is_whole, &joins_lines);
@@ -198,7 +206,7 @@ void deepl_languages(struct server_state *s, struct api_call *call, struct api_a
 	const bool is_target = !strcmp(type, "target");
 	struct json_writer w = { .out = &a->body };
 
-	if (!check_deepl_key(s, call, a))
+	if (!deepl_check_key(s, call, a))
 		return;
 	if (!is_target && strcmp(type, "source") != 0) {
 		api_refuse(a, 400, "Value for 'type' not supported.");
@@ -225,7 +233,7 @@ void deepl_usage(struct server_state *s, struct api_call *call, struct api_answe
 {
 	struct json_writer w = { .out = &a->body };
 
-	if (!check_deepl_key(s, call, a))
+	if (!deepl_check_key(s, call, a))
 		return;
 	a->status = 200;
 	json_open(&w, '{');
@@ -240,7 +248,7 @@ void deepl_glossaries(struct server_state *s, struct api_call *call, struct api_
 {
 	struct json_writer w = { .out = &a->body };
 
-	if (!check_deepl_key(s, call, a))
+	if (!deepl_check_key(s, call, a))
 		return;
 	a->status = 200;
 	json_open(&w, '{');

@@ -2,7 +2,9 @@
 #include "eval/server/form_json.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "share/base/text.h"
 #include "share/format/json.h"
@@ -107,16 +109,153 @@ static void write_field(struct json_writer *w, const struct form *f, size_t i)
 		json_close(w, ']');
 }
 
+/* Writes the form, which was read with rc, and frees it. */
+static int end_form(struct form *f, int rc, struct buf *out, struct err *e)
+{
+	struct json_writer w = { .out = out };
+
+	json_open(&w, '{');
+	for (size_t i = 0; i < f->n && !rc; i++)
+		write_field(&w, f, i);
+	json_close(&w, '}');
+	buf_free_part(&f->text, out);
+	return rc ? rc : buf_check(out, e);
+}
+
 int form_to_json(const char *form, size_t n, struct buf *out, struct err *e)
 {
 	struct form f = { .n = 0 };
-	struct json_writer w = { .out = out };
-	int rc = read_form(&f, form, n, e);
 
-	json_open(&w, '{');
-	for (size_t i = 0; i < f.n && !rc; i++)
-		write_field(&w, &f, i);
-	json_close(&w, '}');
-	buf_free_part(&f.text, out);
-	return rc ? rc : buf_check(out, e);
+	return end_form(&f, read_form(&f, form, n, e), out, e);
+}
+
+/* ---- multipart/form-data ---- */
+
+#define BOUNDARY_MAX 70 /* characters (RFC 2046, 5.1.1) */
+
+/*
+ * The value of a parameter ("; name=value", with or without quotes) of a header. NULL: there is none. A quoted value has
+ * no escapes: clients write a quote in it as %22.
+ */
+static const char *find_parameter(const char *header, size_t n, const char *name, size_t *n_value)
+{
+	for (size_t i = 0, at;;) {
+		const char *value, *end;
+		bool is_quoted = false, is_name;
+
+		for (; i < n && (is_quoted || header[i] != ';'); i++)
+			is_quoted ^= header[i] == '"';
+		while (i < n && (header[i] == ';' || header[i] == ' ' || header[i] == '\t'))
+			i++;
+		for (at = i; i < n && header[i] != '=' && header[i] != ';';)
+			i++;
+		if (i >= n)
+			return NULL;
+		if (header[i] == ';')
+			continue;
+		is_name = i - at == strlen(name) && !strncasecmp(header + at, name, i - at);
+		value = header + i + 1;
+		is_quoted = value < header + n && *value == '"';
+		value += is_quoted;
+		end = memchr(value, is_quoted ? '"' : ';', (size_t)(header + n - value));
+		if (!end && is_quoted)
+			return NULL;
+		if (!end)
+			end = header + n;
+		i = (size_t)(end - header) + is_quoted;
+		*n_value = (size_t)(end - value);
+		if (is_name)
+			return value;
+	}
+}
+
+/* Adds a text as it is. */
+static int add_form_text(struct form *f, const char *text, size_t n, struct form_part *part,
+			 struct err *e)
+{
+	*part = (struct form_part){ f->text.len, n };
+	buf_add(&f->text, text, n);
+	if (buf_check(&f->text, e))
+		return e->code;
+	if (memchr(text, 0, n) || !utf8_valid(text, n))
+		return err_set(e, ERR_DATA, "the form must be valid UTF-8");
+	return 0;
+}
+
+/* Adds a part of n_body bytes with these headers. */
+static int add_form_part(struct form *f, const char *head, size_t n_head, const char *body,
+			 size_t n_body, struct form_file *file, struct err *e)
+{
+	static const char field[] = "content-disposition:";
+	const char *name = NULL, *file_name = NULL;
+	size_t n_name = 0, n_file_name = 0;
+
+	for (size_t at = 0, end; at < n_head; at = end + 2) {
+		const char *stop = memmem(head + at, n_head - at, "\r\n", 2);
+
+		end = stop ? (size_t)(stop - head) : n_head;
+		if (end - at < sizeof(field) ||
+		    strncasecmp(head + at, field, sizeof(field) - 1) != 0)
+			continue;
+		name = find_parameter(head + at, end - at, "name", &n_name);
+		file_name = find_parameter(head + at, end - at, "filename", &n_file_name);
+	}
+	if (!name)
+		return err_set(e, ERR_DATA, "a part of the form has no name");
+	if (f->n == FORM_MAX_FIELDS)
+		return err_set(e, ERR_DATA, "the form has more than %d fields", FORM_MAX_FIELDS);
+	if (file_name && file->bytes)
+		return err_set(e, ERR_DATA, "the form has several files");
+	if (file_name)
+		*file = (struct form_file){ body, n_body };
+	if (add_form_text(f, name, n_name, &f->names[f->n], e) ||
+	    add_form_text(f, file_name ? file_name : body, file_name ? n_file_name : n_body,
+			  &f->values[f->n], e))
+		return e->code;
+	f->n++;
+	return 0;
+}
+
+/* Reads the parts after the first boundary; mark: (n_mark) CR LF and the boundary, before each further one. */
+static int read_form_parts(struct form *f, const char *at, const char *end, const char *mark,
+			   size_t n_mark, struct form_file *file, struct err *e)
+{
+	while (end - at < 2 || memcmp(at, "--", 2) != 0) {
+		const char *head = at + 2, *blank, *stop;
+
+		if (end - at < 2 || memcmp(at, "\r\n", 2) != 0)
+			return err_set(e, ERR_DATA, "a boundary of the form has no end");
+		blank = memmem(at, (size_t)(end - at), "\r\n\r\n", 4);
+		stop = blank ? memmem(blank + 2, (size_t)(end - blank) - 2, mark, n_mark) : NULL;
+		if (!stop)
+			return err_set(e, ERR_DATA, "a part of the form has no end");
+		/* a part without content: its blank line is the one before the boundary */
+		if (stop < blank + 4
+			    ? add_form_part(f, head, blank > at ? (size_t)(blank - head) : 0,
+					    blank + 2, 0, file, e)
+			    : add_form_part(f, head, blank > at ? (size_t)(blank - head) : 0,
+					    blank + 4, (size_t)(stop - blank) - 4, file, e))
+			return e->code;
+		at = stop + n_mark;
+	}
+	return 0;
+}
+
+int multipart_to_json(const char *type, size_t n_type, const char *body, size_t n, struct buf *out,
+		      struct form_file *file, struct err *e)
+{
+	struct form f = { .n = 0 };
+	char mark[BOUNDARY_MAX + 5];
+	size_t n_boundary = 0, n_mark;
+	const char *boundary = find_parameter(type, n_type, "boundary", &n_boundary);
+
+	*file = (struct form_file){ NULL, 0 };
+	if (!boundary || !n_boundary || n_boundary > BOUNDARY_MAX)
+		return err_set(e, ERR_DATA, "the form has no boundary of 1 to %d characters",
+			       BOUNDARY_MAX);
+	n_mark = (size_t)snprintf(mark, sizeof(mark), "\r\n--%.*s", (int)n_boundary, boundary);
+	if (n < n_mark || memcmp(body, mark + 2, n_mark - 2) != 0)
+		return err_set(e, ERR_DATA, "the form does not begin with its boundary");
+	return end_form(&f, read_form_parts(&f, body + n_mark - 2, body + n, mark, n_mark, file, e),
+			out, e);
 }

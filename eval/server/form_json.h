@@ -16,4 +16,17 @@
  */
 int form_to_json(const char *form, size_t n, struct buf *out, struct err *e);
 
+/* A file of a form. */
+struct form_file {
+	const char *bytes; /* (n) borrowed: of the body; NULL: the form has none */
+	size_t n;
+};
+
+/*
+ * The same for multipart/form-data (RFC 7578): `type` is the Content-Type, which names the boundary. The value of the field with
+ * the file is its name. ERR_DATA also: several files, or a part has no name or no end.
+ */
+int multipart_to_json(const char *type, size_t n_type, const char *body, size_t n, struct buf *out,
+		      struct form_file *file, struct err *e);
+
 #endif

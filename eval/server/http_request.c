@@ -107,7 +107,7 @@ static int read_length(const struct http_text *value, struct http_request *r)
 
 		if (c < '0' || c > '9')
 			return 400;
-		bytes = MIN(bytes * 10 + (size_t)(c - '0'), HTTP_MAX_BODY + 1);
+		bytes = MIN(bytes * 10 + (size_t)(c - '0'), HTTP_MAX_FILE + 1);
 	}
 	r->has_length = true;
 	r->body_bytes = bytes;
@@ -159,7 +159,9 @@ static int use_field(const struct http_text *name, const struct http_text *value
 		return read_once(&r->authorization, value);
 	if (http_text_is_word(name, "origin"))
 		return read_once(&r->origin, value);
-	if (http_text_is_word(name, "transfer-encoding"))
+	if (http_text_is_word(name, "x-forwarded-proto"))
+		r->forwarded_scheme = *value;
+	else if (http_text_is_word(name, "transfer-encoding"))
 		facts->has_coding = true;
 	else if (http_text_is_word(name, "connection"))
 		read_connection(value, &facts->closes);
@@ -200,7 +202,7 @@ static int check_fields(struct http_request *r, const struct field_facts *facts,
 		return r->has_length || is_old ? 400 : 501;
 	if (!is_old && !r->host.text)
 		return 400;
-	if (r->body_bytes > HTTP_MAX_BODY)
+	if (r->body_bytes > HTTP_MAX_FILE)
 		return 413;
 	if (!r->has_length && http_text_is(&r->method, "POST"))
 		return 411;

@@ -13,7 +13,8 @@
 
 #define HTTP_MAX_HEAD	((size_t)16 << 10) /* bytes of the request line and all fields */
 #define HTTP_MAX_FIELDS 64
-#define HTTP_MAX_BODY	((size_t)1 << 20)
+#define HTTP_MAX_BODY	((size_t)1 << 20)  /* of a request without a file */
+#define HTTP_MAX_FILE	((size_t)33 << 20) /* … of any request */
 
 struct http_text {
 	const char *text; /* (n) borrowed from the bytes that were read; NULL: absent */
@@ -23,6 +24,8 @@ struct http_text {
 struct http_request {
 	struct http_text method, path, query; /* query without '?' */
 	struct http_text host, content_type, authorization, origin;
+	struct http_text
+		forwarded_scheme; /* X-Forwarded-Proto of a proxy: how the client reached it */
 	size_t head_bytes, body_bytes;
 	bool has_length;       /* a Content-Length was given */
 	bool expects_continue; /* the client waits for "100 Continue" before it sends the body */

@@ -3,10 +3,11 @@
 
 #include "eval/server/server_api.h"
 #include "share/base/util.h"
+#include "share/format/document_kind.h"
 #include "share/format/language_name.h"
 
 /* The key stands in the body; 400 without one, as LibreTranslate answers. */
-static bool check_libre_key(struct server_state *s, struct api_call *call, struct api_answer *a)
+bool libre_check_key(struct server_state *s, struct api_call *call, struct api_answer *a)
 {
 	const char *key = json_text(json_get(call->body, "api_key"), "");
 
@@ -24,8 +25,8 @@ static const char *needed_text(const struct api_call *call, const char *name, st
 }
 
 /* Finds the model of source and target; false: a is a refusal. */
-static bool choose_libre_model(const struct server_state *s, const struct api_call *call,
-			       struct api_answer *a)
+bool libre_choose_model(const struct server_state *s, const struct api_call *call,
+			struct api_answer *a)
 {
 	const char *source = needed_text(call, "source", a);
 	const char *target = source ? needed_text(call, "target", a) : NULL;
@@ -51,13 +52,13 @@ void libre_translate(struct server_state *s, struct api_call *call, struct api_a
 	struct job_kind kind = { .n_best = 1 };
 	int64_t n = 0;
 
-	if (!check_libre_key(s, call, a))
+	if (!libre_check_key(s, call, a))
 		return;
 	if (json_is_null(q)) {
 		api_refuse(a, 400, "Invalid request: missing q parameter");
 		return;
 	}
-	if (!choose_libre_model(s, call, a))
+	if (!libre_choose_model(s, call, a))
 		return;
 	if (strcmp(format, "text") != 0) {
 		api_refuse(a, 400, "format %.20s is not supported: this server translates text",
@@ -197,7 +198,7 @@ void libre_detect(struct server_state *s, struct api_call *call, struct api_answ
 {
 	struct json_writer w = { .out = &a->body };
 
-	if (!check_libre_key(s, call, a))
+	if (!libre_check_key(s, call, a))
 		return;
 	if (json_is_null(json_get(call->body, "q"))) {
 		api_refuse(a, 400, "Invalid request: missing q parameter");
@@ -236,6 +237,20 @@ static void write_language(struct json_writer *w, const char *key, const char *c
 	json_close(w, '}');
 }
 
+/* The endings of files that can be translated. */
+static void write_suffixes(struct json_writer *w)
+{
+	const struct docfile_format *format;
+	const struct document_kind *kind;
+
+	for (size_t i = 0; (format = docfile_format_at(i)) != NULL; i++)
+		for (size_t k = 0; (kind = document_kind_at(k)) != NULL; k++)
+			for (const char *at = kind->suffixes, *end;
+			     !strcmp(kind->name, format->name) && (end = strchr(at, ' ')) != NULL;
+			     at = end + 1)
+				json_strn(w, at, (size_t)(end - at));
+}
+
 void libre_settings(struct server_state *s, struct api_call *call, struct api_answer *a)
 {
 	struct json_writer w = { .out = &a->body };
@@ -258,9 +273,12 @@ void libre_settings(struct server_state *s, struct api_call *call, struct api_an
 		}
 	json_close(&w, ']');
 	json_put_bool(&w, "suggestions", false);
-	json_put_bool(&w, "filesTranslation", false);
+	json_put_bool(&w, "filesTranslation", s->limits.file_bytes > 0);
 	json_put_open(&w, "supportedFilesFormat", '[');
+	if (s->limits.file_bytes)
+		write_suffixes(&w);
 	json_close(&w, ']');
+	json_put_int(&w, "fileBytes", (int64_t)s->limits.file_bytes);
 	json_put_open(&w, "language", '{');
 	write_language(&w, "source", s->decoders[0].source);
 	write_language(&w, "target", s->decoders[0].target);

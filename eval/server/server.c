@@ -212,10 +212,34 @@ static int pass_pipes(struct supervisor *s, struct server_child *child, struct e
 	return n < 0 ? err_set_errno(e, ERR_INTERNAL, "the listener cannot be reached") : 0;
 }
 
+/* A decoder that cannot start again and again may have a broken glossary: then the next one has none. */
+static bool drops_glossaries(const struct supervisor *s, const struct served_model *m)
+{
+	return s->conf->glossary.n && m->deaths >= 2;
+}
+
+/* The command line of the next decoder. */
+static void list_decoder_words(const struct supervisor *s, const struct served_model *m,
+			       const char *words[MAX_WORDS + 1])
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < m->n_words; i++)
+		if (!strcmp(m->words[i], "--glossary") && drops_glossaries(s, m))
+			i++; /* and its value */
+		else
+			words[n++] = m->words[i];
+	words[n] = NULL;
+	if (drops_glossaries(s, m))
+		fprintf(stderr, "werkbank serve: the decoder of %s is started without glossaries\n",
+			m->words[5]);
+}
+
 static int start_decoder(struct supervisor *s, int model, struct err *e)
 {
 	struct served_model *m = &s->models[model];
 	struct server_child *child = NULL;
+	const char *words[MAX_WORDS + 1];
 
 	m->start_at = INFINITY;
 	for (size_t i = 0; i < ARRAY_LEN(s->children); i++)
@@ -227,7 +251,8 @@ static int start_decoder(struct supervisor *s, int model, struct err *e)
 	}
 	*child = (struct server_child){ .model = model, .generation = ++m->generation };
 	child->started = clock_mono_s();
-	if (proc_start(&child->proc, (const char *const *)m->words,
+	list_decoder_words(s, m, words);
+	if (proc_start(&child->proc, words,
 		       PROC_PIPE_IN | PROC_PIPE_OUT | PROC_OWN_GROUP | PROC_DIE_WITH_PARENT, e)) {
 		child->proc.pid = -1;
 		return e->code;
@@ -273,7 +298,7 @@ static int note_end(struct supervisor *s, const struct server_child *child, int 
 		: has_ready_child(s, child)
 			? " before it was ready: the old one stays"
 			: " before it was ready: texts wait until it can start");
-	if (!child->is_ready && child->generation > 1 && m->deaths == 0)
+	if (!child->is_ready && child->generation > 1 && has_ready_child(s, child))
 		return 0; /* a reload that failed */
 	if (now - child->started > LONG_LIFE_S)
 		m->deaths = 0;
@@ -352,13 +377,16 @@ static int run_listener(struct supervisor *s, int control, struct err *e)
 	signal(SIGHUP, SIG_IGN);
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGCHLD, SIG_DFL);
-	state->limits = (struct server_limits){ s->conf->request_chars, s->conf->queue_chars,
-						s->conf->request_seconds };
+	state->limits =
+		(struct server_limits){ s->conf->request_chars, s->conf->queue_chars,
+					s->conf->request_seconds, (size_t)s->conf->file_bytes };
 	state->keys = s->keys;
 	state->has_keys = s->keys.n > 0;
 	state->cors = s->conf->cors;
 	state->host_names = s->conf->host_names;
 	state->pivots = s->conf->pivot;
+	state->glossaries = s->conf->glossary.items;
+	state->n_glossaries = s->conf->glossary.n;
 	state->n_decoders = s->n_models;
 	state->max_connections = s->max_connections;
 	for (size_t i = 0; i < s->n_models; i++) {
@@ -452,8 +480,10 @@ static void reload_keys(struct supervisor *s)
 static void reload(struct supervisor *s)
 {
 	reload_keys(s);
-	for (size_t i = 0; i < s->n_models; i++)
+	for (size_t i = 0; i < s->n_models; i++) {
 		s->models[i].start_at = 0;
+		s->models[i].deaths = 0;
+	}
 }
 
 static int supervise(struct supervisor *s, struct err *e)
@@ -481,6 +511,7 @@ static int supervise(struct supervisor *s, struct err *e)
 		if (end_is_asked && !is_ending) {
 			is_ending = true;
 			server_notify("STOPPING=1");
+			server_sockets_close(&s->sockets); /* … and so does the listener */
 			proc_signal(s->listener, SIGTERM);
 		}
 		if (p.revents & POLLHUP)

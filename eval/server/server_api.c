@@ -27,11 +27,14 @@ static const struct {
 	{ "/languages", "GET, HEAD", libre_languages },
 	{ "/health", "GET, HEAD", libre_health },
 	{ "/frontend/settings", "GET, HEAD", libre_settings },
-	{ "/translate_file", "POST", api_absent },
+	{ "/translate_file", "POST", file_translate },
+	{ "/download_file/*", "GET, HEAD", file_download },
 	{ "/suggest", "POST", api_absent },
 	{ "/metrics", "GET, HEAD", api_metrics },
 	{ "/v2/translate", "POST", deepl_translate },
 	{ "/v2/languages", "GET, HEAD, POST", deepl_languages },
+	{ "/v2/document", "POST", file_deepl },
+	{ "/v2/document/*", "GET, POST", file_deepl_state },
 	{ "/v2/usage", "GET, HEAD, POST", deepl_usage },
 	{ "/v2/glossaries", "GET, HEAD", deepl_glossaries },
 	/* clang-format on */
@@ -88,6 +91,29 @@ static bool is_own_name(const struct server_state *s, const struct http_text *ho
 	       (s->host_names && *name && is_listed_word(s->host_names, name, n));
 }
 
+/* Is this the path of a route? *rest: what stands for its "*". */
+static bool is_route(const char *route, const struct http_text *path, struct http_text *rest)
+{
+	const size_t n = strlen(route) - 1;
+
+	*rest = (struct http_text){ NULL, 0 };
+	if (route[n] != '*')
+		return http_text_is(path, route);
+	if (path->n < n || memcmp(path->text, route, n) != 0)
+		return false;
+	*rest = (struct http_text){ path->text + n, path->n - n };
+	return true;
+}
+
+size_t api_max_body(const struct server_state *s, const struct http_request *r)
+{
+	const bool has_file =
+		http_text_is(&r->path, "/translate_file") || http_text_is(&r->path, "/v2/document");
+
+	return has_file && s->limits.file_bytes ? s->limits.file_bytes + API_FORM_BYTES
+						: HTTP_MAX_BODY;
+}
+
 void api_begin(struct server_state *s, struct api_call *call, struct api_answer *a)
 {
 	const struct http_request *r = call->request;
@@ -103,7 +129,7 @@ void api_begin(struct server_state *s, struct api_call *call, struct api_answer 
 		return;
 	}
 	for (size_t i = 0; i < ARRAY_LEN(routes); i++) {
-		if (!http_text_is(&r->path, routes[i].path))
+		if (!is_route(routes[i].path, &r->path, &call->rest))
 			continue;
 		a->path = routes[i].path;
 		if (s->cors && http_text_is(&r->method, "OPTIONS")) {
@@ -162,20 +188,23 @@ bool api_finish(struct server_state *s, struct api_answer *a, double now)
 		api_refuse(a, e.code == ERR_TEMPFAIL ? 429 : 500, "%s", e.text);
 	} else if (a->job->fault) {
 		api_refuse(a,
-			   a->job->is_too_long	     ? 400
+			   a->job->is_refused	     ? 400
 			   : a->job->deadline <= now ? 504
 						     : 500,
 			   "%s", a->job->fault);
 	} else {
 		metrics_count_seconds(&s->metrics, now - a->job->arrived);
 		a->status = 200;
-		if (a->style == STYLE_DEEPL)
+		if (a->file_name)
+			file_finish(s, a, now);
+		else if (a->style == STYLE_DEEPL)
 			deepl_finish(s, a);
 		else
 			libre_finish(s, a);
 	}
 	count_key_chars(s, a);
-	queue_leave(s->queue, a->job);
+	if (a->job)
+		queue_leave(s->queue, a->job);
 	a->job = NULL;
 	return true;
 }
@@ -186,6 +215,8 @@ void api_answer_free(struct server_state *s, struct api_answer *a)
 		queue_leave(s->queue, a->job);
 	layout_free(&a->layout);
 	buf_free(&a->body);
+	free(a->file_name);
+	free(a->address);
 	*a = (struct api_answer){ .status = 0 };
 }
 
@@ -350,8 +381,15 @@ void api_submit(struct server_state *s, const struct api_call *call, const struc
 			   a->job->n_chars, (long long)s->limits.chars);
 		return;
 	}
-	a->job->deadline = call->now + s->limits.seconds;
-	if (queue_submit(s->queue, a->job, call->now, &e)) {
+	api_enter_job(s, s->limits.seconds, call->now, a);
+}
+
+void api_enter_job(struct server_state *s, double seconds, double now, struct api_answer *a)
+{
+	struct err e = { 0 };
+
+	a->job->deadline = now + seconds;
+	if (queue_submit(s->queue, a->job, now, &e)) {
 		s->metrics.refused[REFUSED_queue]++;
 		api_refuse(a, 429, "Slowdown: %s", e.text);
 	}

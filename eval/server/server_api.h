@@ -12,8 +12,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "eval/document/docfile.h"
 #include "eval/server/decoder_link.h"
+#include "eval/server/form_json.h"
 #include "eval/server/http_request.h"
+#include "eval/server/server_files.h"
 #include "eval/server/server_keys.h"
 #include "eval/server/server_metrics.h"
 #include "eval/server/text_layout.h"
@@ -21,13 +24,16 @@
 #include "share/format/json.h"
 
 #define SERVER_MAX_MODELS 16
-#define API_MAX_TEXTS	  1024 /* of a request */
-#define API_MAX_BEST	  16   /* alternatives of a text, and the best */
+#define API_MAX_TEXTS	  1024		     /* of a request */
+#define API_MAX_BEST	  16		     /* alternatives of a text, and the best */
+#define API_FILE_S	  3600.0	     /* until the translation of a file is given up */
+#define API_FORM_BYTES	  ((size_t)64 << 10) /* of a form beside its file */
 
 struct server_limits {
 	int64_t chars;	     /* of a request */
 	int64_t queue_chars; /* of all that wait */
 	double seconds;	     /* until the answer */
+	size_t file_bytes;   /* of a file; 0: no files */
 };
 
 /* What all requests share. */
@@ -38,12 +44,16 @@ struct server_state {
 	const char *cors; /* borrowed: origin that browsers let in; NULL: none */
 	/* borrowed: names of this server, with commas between them, beside localhost and numbers; NULL: none */
 	const char *host_names;
+	/* (n_glossaries) borrowed: of the command line, until they are checked */
+	char *const *glossaries;
+	size_t n_glossaries;
 	struct translation_queue *queue;
 	struct decoder_link decoders[SERVER_MAX_MODELS];
 	size_t n_decoders;
 	struct server_metrics metrics;
 	int64_t key_chars[SERVER_MAX_KEYS]; /* characters translated for each key */
-	bool pivots;			    /* translate by way of a third language */
+	struct server_files files;
+	bool pivots; /* translate by way of a third language */
 	size_t n_connections, max_connections;
 	bool is_ending; /* no further requests */
 };
@@ -51,8 +61,10 @@ struct server_state {
 /* One request. */
 struct api_call {
 	const struct http_request *request;
-	const struct json *body; /* an object of the body and the query */
-	uint64_t client;	 /* name of the address; a valid key replaces it */
+	const struct json *body;      /* an object of the body and the query */
+	const struct form_file *file; /* NULL: the form has none */
+	struct http_text rest;	      /* of the path, if the route ends with "*" */
+	uint64_t client;	      /* name of the address; a valid key replaces it */
 	double now;
 };
 
@@ -77,7 +89,11 @@ struct api_answer {
 	size_t n_chars;	      /* of the texts */
 	struct job_kind kind; /* of the last model */
 	bool is_list, is_detected, shows_chars;
-	bool is_page;	    /* for browsers: the answer limits what its page may load */
+	bool is_page; /* for browsers: the answer limits what its page may load */
+	/* of a file */
+	char *file_name;    /* owned: of its translation; NULL: the request has texts */
+	char *address;	    /* owned: of this server, as the client wrote it; NULL */
+	bool is_download;   /* the answer is a file of this name */
 	int n_alternatives; /* 0: not requested */
 };
 
@@ -88,15 +104,20 @@ void api_answer_free(struct server_state *s, struct api_answer *a);
 
 /* An answer without a request that can be understood. */
 void api_refuse(struct api_answer *a, int status, const char *fmt, ...) PRINTF_LIKE(3, 4);
+/* The most bytes that the body of a request may have. */
+size_t api_max_body(const struct server_state *s, const struct http_request *r);
 /* Does a path belong to the interface of DeepL? */
 enum api_style api_style_of(const struct http_text *path);
 
-/* ---- for libre_api.c, deepl_api.c and server_page.c ---- */
+/* ---- for libre_api.c, deepl_api.c, file_api.c and server_page.c ---- */
 
 typedef void api_handler(struct server_state *s, struct api_call *call, struct api_answer *a);
 api_handler libre_translate, libre_languages, libre_detect, libre_settings, libre_health;
 api_handler deepl_translate, deepl_languages, deepl_usage, deepl_glossaries;
+api_handler file_translate, file_download, file_deepl, file_deepl_state;
 api_handler page_send;
+/* The translation of a file is done: keeps it, and answers with its address. */
+void file_finish(struct server_state *s, struct api_answer *a, double now);
 void libre_finish(const struct server_state *s, struct api_answer *a);
 void deepl_finish(const struct server_state *s, struct api_answer *a);
 
@@ -122,6 +143,19 @@ bool api_choose_glossary(const char *name, struct job_kind *kind, struct api_ans
 void api_submit(struct server_state *s, const struct api_call *call, const struct json *texts,
 		const char *name, const struct job_kind *kind, bool joins_lines,
 		struct api_answer *a);
+/*
+ * What both interfaces ask before a translation: the key, languages and models; false: a is a refusal. deepl_choose_models() reads
+ * target_lang and source_lang.
+ */
+bool libre_check_key(struct server_state *s, struct api_call *call, struct api_answer *a);
+bool libre_choose_model(const struct server_state *s, const struct api_call *call,
+			struct api_answer *a);
+bool deepl_check_key(struct server_state *s, struct api_call *call, struct api_answer *a);
+bool deepl_choose_models(const struct server_state *s, const struct api_call *call,
+			 struct api_answer *a);
+bool deepl_check_options(const struct api_call *call, struct api_answer *a);
+/* Enters a->job into the queue. */
+void api_enter_job(struct server_state *s, double seconds, double now, struct api_answer *a);
 /* A member that is a whole number, or a string of one; false: it is neither. A missing one is 0. */
 bool api_read_int(const struct json *body, const char *name, int64_t *value);
 

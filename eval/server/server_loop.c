@@ -194,7 +194,7 @@ static void list_polled(struct server_loop *l)
 	l->n_polled = 0;
 	add_polled(l, l->control, POLLIN);
 	for (size_t i = 0; i < l->n_listeners; i++)
-		add_polled(l, l->state->is_ending ? -1 : l->listeners[i], POLLIN);
+		add_polled(l, l->listeners[i], POLLIN);
 	for (size_t i = 0; i < SERVER_MAX_CONNECTIONS; i++) {
 		const struct connection *c = &l->connections[i];
 
@@ -245,6 +245,41 @@ static void warn_same_direction(const struct server_state *s, size_t model)
 				MAX(i, model) + 1);
 }
 
+/* Does a model translate in the direction "en-de" of n bytes? */
+static bool has_model_of(const struct server_state *s, const char *direction, size_t n)
+{
+	for (size_t i = 0; i < s->n_decoders; i++) {
+		char name[2 * DECODER_LANGUAGE];
+		const int length =
+			snprintf(name, sizeof(name), "%s-%s", s->decoders[i].model_source,
+				 s->decoders[i].model_target);
+
+		if ((size_t)length == n && !strncasecmp(name, direction, n))
+			return true;
+	}
+	return false;
+}
+
+/* When all models are loaded for the first time: a glossary for other languages than theirs is no use. */
+static void warn_lost_glossaries(struct server_state *s)
+{
+	for (size_t i = 0; i < s->n_decoders; i++)
+		if (!decoder_link_is_ready(&s->decoders[i]))
+			return;
+	for (size_t i = 0; i < s->n_glossaries; i++) {
+		const char *equals = strchr(s->glossaries[i], '='),
+			   *colon = strchr(s->glossaries[i], ':');
+		const size_t n = colon && colon < equals ? (size_t)(colon - s->glossaries[i]) : 0;
+
+		if (n && !has_model_of(s, s->glossaries[i], n))
+			fprintf(stderr,
+				"werkbank serve: warning: no model translates %.*s: the glossary "
+				"%.*s is not used\n",
+				(int)n, s->glossaries[i], (int)(equals - colon) - 1, colon + 1);
+	}
+	s->n_glossaries = 0; /* said once */
+}
+
 static void update_decoders(struct server_loop *l, double now)
 {
 	struct server_state *s = l->state;
@@ -256,6 +291,8 @@ static void update_decoders(struct server_loop *l, double now)
 
 		if (news.has_ready)
 			warn_same_direction(s, i);
+		if (news.has_ready)
+			warn_lost_glossaries(s);
 		if (news.has_ready)
 			send_note(l, NOTE_READY, (int)i, news.ready_generation);
 		if (news.has_hung)
@@ -290,6 +327,10 @@ static void begin_end(struct server_loop *l, double now)
 {
 	for (size_t i = 0; i < l->n_listeners; i++)
 		accept_clients(l, l->listeners[i], now);
+	/* the supervisor has closed them too: the kernel refuses further clients, or systemd keeps them for the next server */
+	for (size_t i = 0; i < l->n_listeners; i++)
+		close(l->listeners[i]);
+	l->n_listeners = 0;
 	for (size_t i = 0; i < SERVER_MAX_CONNECTIONS; i++)
 		if (connection_is_idle(&l->connections[i]))
 			l->connections[i].deadline =
@@ -326,6 +367,7 @@ static int turn_loop(struct server_loop *l, struct err *e)
 	limit_bodies(l, now);
 	queue_expire(l->state->queue, now);
 	update_decoders(l, now);
+	files_update(&l->state->files, l->state->queue, now, l->state->key_chars, l->state->keys.n);
 	check_connections(l, now);
 	return 0;
 }
@@ -354,6 +396,7 @@ int server_loop_run(struct server_state *s, const int *listeners, size_t n_liste
 	for (size_t i = 0; i < SERVER_MAX_CONNECTIONS; i++)
 		if (l->connections[i].state != CONNECTION_FREE)
 			connection_close(s, &l->connections[i]);
+	files_free(&s->files, s->queue);
 	for (size_t i = 0; i < s->n_decoders; i++)
 		decoder_link_close(&s->decoders[i]);
 	free(l);

@@ -9,7 +9,7 @@
 #include "eval/server/translation_queue.h"
 #include "share/base/buf.h"
 
-#define METRICS_MAX_ROUTES 16
+#define METRICS_MAX_ROUTES 24
 #define METRICS_BUCKETS	   10
 
 /* Why a request was refused before it was translated. */

@@ -3,9 +3,11 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "share/base/base64.h"
 #include "share/base/mem.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
@@ -24,6 +26,7 @@ struct translation_queue {
 	struct translation_job *first; /* all jobs, by arrival */
 	struct queue_client clients[MAX_CLIENTS];
 	size_t waiting, max_chars; /* characters that were not sent */
+	size_t n_files, file_bytes;
 	int n_jobs;
 	struct queue_counts counts;
 };
@@ -68,7 +71,9 @@ int queue_job_add(struct translation_job *job, const char *text, size_t n, struc
 	if (mem_grow(&job->texts, &job->cap, job->n + 1, sizeof(*job->texts), e))
 		return e->code;
 	x = &job->texts[job->n];
-	*x = (struct queue_text){ .n = n, .n_chars = utf8_count(text, n) };
+	*x = (struct queue_text){ .n = n,
+				  .n_chars = job->kind.document ? QUEUE_FILE_CHARS
+								: utf8_count(text, n) };
 	x->text = mem_alloc(n + 1, 1, e);
 	if (!x->text)
 		return e->code;
@@ -84,7 +89,7 @@ static void free_best(struct queue_text *x)
 		free(x->best[i]);
 	free(x->best);
 	x->best = NULL;
-	x->n_best = 0;
+	x->n_best = x->n_bytes = 0;
 }
 
 void queue_job_free(struct translation_job *job)
@@ -137,6 +142,15 @@ static void enter_client(struct translation_queue *q, uint64_t name)
 
 /* ---- the queue ---- */
 
+/* Counts the bytes of a job with a file. */
+static void count_file(struct translation_queue *q, const struct translation_job *job, bool enters)
+{
+	if (!job->kind.document)
+		return;
+	q->n_files += enters ? 1 : (size_t)-1;
+	q->file_bytes += enters ? job->texts->n : -job->texts->n;
+}
+
 static size_t waiting_chars_of(const struct translation_job *job)
 {
 	size_t n = 0;
@@ -153,6 +167,9 @@ int queue_submit(struct translation_queue *q, struct translation_job *job, doubl
 
 	if (q->n_jobs == MAX_CLIENTS || (q->waiting && q->waiting + job->n_chars > q->max_chars))
 		return err_set(e, ERR_TEMPFAIL, "too many texts wait: try again later");
+	if (job->kind.document &&
+	    (q->n_files == QUEUE_MAX_FILES || q->file_bytes + job->texts->n > QUEUE_MAX_BYTES))
+		return err_set(e, ERR_TEMPFAIL, "too many files wait: try again later");
 	while (*end)
 		end = &(*end)->next_job;
 	*end = job;
@@ -160,6 +177,7 @@ int queue_submit(struct translation_queue *q, struct translation_job *job, doubl
 	job->is_queued = true;
 	q->waiting += job->n_chars;
 	q->n_jobs++;
+	count_file(q, job, true);
 	enter_client(q, job->client);
 	return 0;
 }
@@ -172,6 +190,7 @@ static void drop_job(struct translation_queue *q, struct translation_job *job)
 	while (*at != job)
 		at = &(*at)->next_job;
 	*at = job->next_job;
+	count_file(q, job, false);
 	queue_job_free(job);
 }
 
@@ -236,7 +255,8 @@ static double turn_place(struct translation_queue *q, const struct translation_j
 }
 
 /* Whose turn it is among the jobs with waiting texts for this model; NULL: nobody waits. */
-static struct translation_job *next_turn(struct translation_queue *q, int model, double now)
+static struct translation_job *next_turn(struct translation_queue *q, const struct queue_flight *f,
+					 double now)
 {
 	struct translation_job *best = NULL;
 	double least = 0;
@@ -244,8 +264,9 @@ static struct translation_job *next_turn(struct translation_queue *q, int model,
 	for (struct translation_job *job = q->first; job; job = job->next_job) {
 		double place;
 
-		if (job->next == job->n || job->kind.model != model ||
-		    job->n_in_flight >= QUEUE_JOB_TEXTS)
+		if (job->next == job->n || job->kind.model != f->model ||
+		    job->n_in_flight >= QUEUE_JOB_TEXTS ||
+		    (job->kind.document && f->n_files == QUEUE_FLIGHT_FILES))
 			continue;
 		place = turn_place(q, job, now);
 		if (!best || place < least ||
@@ -302,8 +323,15 @@ static void write_flight_text(const struct flight_text *t, struct buf *out)
 		json_put_bool(&w, "whole", true);
 	if (*kind->glossary)
 		json_put_str(&w, "glossary", kind->glossary);
-	json_key(&w, "text");
-	json_strn(&w, x->text, x->n);
+	if (kind->document) {
+		json_put_str(&w, "document", kind->document);
+		json_key(&w, "bytes");
+		buf_add_char(out, '"');
+		base64_add(out, x->text, x->n);
+		buf_add_char(out, '"');
+	} else {
+		json_put_strn(&w, "text", x->text, x->n);
+	}
 	json_close(&w, '}');
 	buf_add_char(out, '\n');
 }
@@ -329,13 +357,14 @@ static void note_sent(struct translation_queue *q, struct translation_job *job,
 
 bool queue_send(struct translation_queue *q, struct queue_flight *f, double now, struct buf *out)
 {
-	struct translation_job *job = next_turn(q, f->model, now);
+	struct translation_job *job = next_turn(q, f, now);
 	struct flight_text *t = &f->texts[f->n];
 
 	if (!job || !has_flight_room(f, &job->texts[job->next]))
 		return false;
-	*t = (struct flight_text){ job, job->next, ++f->last_id, now, false };
+	*t = (struct flight_text){ job, job->next, ++f->last_id, now, now, false };
 	f->n++;
+	f->n_files += job->kind.document != NULL;
 	f->n_chars += flight_chars(&job->texts[t->index]);
 	write_flight_text(t, out);
 	note_sent(q, job, &job->texts[t->index], now);
@@ -360,6 +389,7 @@ static void release_text(struct translation_queue *q, struct queue_flight *f, si
 	struct translation_job *job = f->texts[i].job;
 
 	f->n_chars -= flight_chars(&job->texts[f->texts[i].index]);
+	f->n_files -= job->kind.document != NULL;
 	memmove(&f->texts[i], &f->texts[i + 1], (f->n - i - 1) * sizeof(*f->texts));
 	f->n--;
 	if (--job->n_in_flight == 0 && job->is_left)
@@ -389,34 +419,84 @@ static int take_translations(struct queue_text *x, const struct json *from, stru
 	return 0;
 }
 
-/* Takes the answer for one text. */
+/* The decoder refuses the text, or the file, because of what it holds: says it in these words. */
+static void refuse_job(struct translation_queue *q, struct translation_job *job, const char *text)
+{
+	snprintf(job->told, sizeof(job->told), "%s", text);
+	job->is_refused = true;
+	fail_job(q, job, job->told);
+}
+
+/* Copies the bytes of a translated file. */
+static int take_file(struct queue_text *x, const struct json *from, struct err *e)
+{
+	const char *text = json_text(json_get(from, "bytes"), NULL);
+	struct buf bytes = { 0 };
+
+	if (!text)
+		return err_set(e, ERR_PROTOCOL, "the decoder sent no translation of a file");
+	free_best(x);
+	x->best = mem_alloc(1, sizeof(*x->best), e);
+	if (!x->best || base64_read(&bytes, text, strlen(text), e)) {
+		buf_free(&bytes);
+		return e->code;
+	}
+	x->n_bytes = bytes.len;
+	x->best[x->n_best++] = bytes.data;
+	return 0;
+}
+
+static void count_queue_text(struct translation_queue *q, const struct queue_text *x,
+			     const struct json *answer)
+{
+	q->counts.texts++;
+	q->counts.chars += json_integer(json_get(answer, "source_chars"), (int64_t)x->n_chars);
+	q->counts.source_tokens += json_integer(json_get(answer, "source_tokens"), 0);
+	q->counts.target_tokens += json_integer(json_get(answer, "target_tokens"), 0);
+}
+
+/* Takes the answer for one text, or for a file. */
 static int take_answer_of(struct translation_queue *q, const struct flight_text *t,
 			  const struct json *answer, struct err *e)
 {
 	struct translation_job *job = t->job;
 	struct queue_text *x = &job->texts[t->index];
+	const char *error = json_text(json_get(answer, "error"), NULL);
 
 	x->state = TEXT_DONE;
 	if (json_boolean(json_get(answer, "cancelled"), false))
 		return 0;
-	if (json_get(answer, "error") || take_translations(x, answer, e)) {
+	if (error && job->kind.document) {
+		refuse_job(q, job, error);
+		return 0;
+	}
+	if (json_get(answer, "error") ||
+	    (job->kind.document ? take_file(x, answer, e) : take_translations(x, answer, e))) {
 		fail_job(q, job, "the translation failed");
 		return err_set(e, ERR_PROTOCOL, "the decoder did not translate: %.300s",
-			       json_text(json_get(answer, "error"), "its answer has another form"));
+			       error ? error : "its answer has another form");
 	}
 	if (json_boolean(json_get(answer, "truncated"), false)) {
-		job->is_too_long = true;
-		fail_job(q, job,
-			 "a sentence of the text is too long: end sentences with punctuation, or "
-			 "send shorter ones");
+		refuse_job(q, job,
+			   "a sentence of the text is too long: end sentences with punctuation, or "
+			   "send shorter ones");
 		return 0;
 	}
 	job->n_done++;
-	q->counts.texts++;
-	q->counts.chars += (int64_t)x->n_chars;
-	q->counts.source_tokens += json_integer(json_get(answer, "source_tokens"), 0);
-	q->counts.target_tokens += json_integer(json_get(answer, "target_tokens"), 0);
+	job->n_source_chars += (size_t)json_integer(json_get(answer, "source_chars"), 0);
+	count_queue_text(q, x, answer);
 	return 0;
+}
+
+/* The decoder says how much of a file is done. */
+static bool take_progress(struct flight_text *t, const struct json *answer, double now)
+{
+	if (!json_get(answer, "of"))
+		return false;
+	t->heard_at = now;
+	t->job->units_done = json_integer(json_get(answer, "done"), 0);
+	t->job->n_units = json_integer(json_get(answer, "of"), 0);
+	return true;
 }
 
 int queue_take(struct translation_queue *q, struct queue_flight *f, const struct json *answer,
@@ -427,6 +507,8 @@ int queue_take(struct translation_queue *q, struct queue_flight *f, const struct
 
 	for (size_t i = 0; i < f->n; i++)
 		if (f->texts[i].id == id) {
+			if (take_progress(&f->texts[i], answer, now))
+				return 0;
 			rc = take_answer_of(q, &f->texts[i], answer, e);
 			q->counts.text_s += now - f->texts[i].sent_at;
 			release_text(q, f, i);

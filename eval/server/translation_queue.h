@@ -30,28 +30,34 @@
 #define QUEUE_FLIGHT_CHARS  8192 /* … and their characters */
 #define QUEUE_TEXT_CHARS    4096 /* … a longer text counts as this many */
 #define QUEUE_SHORT_CHARS   1024 /* … longer texts leave room for a text of this length */
-#define QUEUE_MAX_BEST	    64	 /* translations of a text */
-#define QUEUE_GLOSSARY_NAME 64	 /* bytes, with the NUL */
-#define QUEUE_MAX_ALONE	    2	 /* decoders that may end while they have one text alone */
+#define QUEUE_FLIGHT_FILES  4	 /* files that a decoder has, each of which counts as … */
+#define QUEUE_FILE_CHARS    1024 /* … this many characters */
+#define QUEUE_MAX_FILES	    64	 /* … of all jobs, and … */
+#define QUEUE_MAX_BYTES	    ((size_t)64 << 20) /* … their bytes */
+#define QUEUE_MAX_BEST	    64		       /* translations of a text */
+#define QUEUE_GLOSSARY_NAME 64		       /* bytes, with the NUL */
+#define QUEUE_MAX_ALONE	    2 /* decoders that may end while they have one text alone */
 
 enum queue_text_state { TEXT_WAITS, TEXT_SENT, TEXT_DONE };
 
-/* One text of a job. */
+/* One text of a job, or the bytes of a file. */
 struct queue_text {
 	enum queue_text_state state;
 	char *text; /* (n) owned */
 	size_t n, n_chars;
 	char **best; /* (n_best) owned: translations; NULL: none yet */
 	size_t n_best;
-	int n_ended; /* decoders that ended while they had it */
-	int n_alone; /* … and no other text */
+	size_t n_bytes; /* of best[0], the translation of a file */
+	int n_ended;	/* decoders that ended while they had it */
+	int n_alone;	/* … and no other text */
 };
 
 /* How a job is decoded. */
 struct job_kind {
 	int model; /* number of the model */
 	int n_best;
-	bool is_whole;			    /* texts are not split into sentences */
+	const char *document; /* borrowed: the job is one file of this kind; NULL: texts */
+	bool is_whole;	      /* texts are not split into sentences */
 	char glossary[QUEUE_GLOSSARY_NAME]; /* "": none */
 };
 
@@ -63,9 +69,12 @@ struct translation_job {
 	size_t next;	       /* the first text that waits; n: none does */
 	size_t n_chars;	       /* of all texts */
 	double arrived, deadline;
-	double idle_since; /* its last text was sent, or it arrived */
-	const char *fault; /* why it failed; NULL: it did not */
-	bool is_too_long;  /* it failed because a sentence is too long */
+	double idle_since;	     /* its last text was sent, or it arrived */
+	const char *fault;	     /* why it failed; NULL: it did not */
+	char told[300];		     /* … in the words of the decoder */
+	bool is_refused;	     /* it failed because of what the client sent */
+	int64_t units_done, n_units; /* sentences of a file */
+	size_t n_source_chars;	     /* of the text in a file that is done */
 	/* private to the queue */
 	struct translation_job *next_job;
 	double served; /* characters sent */
@@ -78,16 +87,16 @@ struct translation_job {
 struct flight_text {
 	struct translation_job *job;
 	size_t index;
-	int64_t id; /* of the request to the decoder */
-	double sent_at;
-	bool is_cancelled; /* the decoder was told so */
+	int64_t id;		  /* of the request to the decoder */
+	double sent_at, heard_at; /* heard_at: of the last progress */
+	bool is_cancelled;	  /* the decoder was told so */
 };
 
 /* All texts that a decoder works on; zero it before the first use, but for the model. */
 struct queue_flight {
 	int model;
 	struct flight_text texts[QUEUE_FLIGHT_TEXTS]; /* (n) oldest first */
-	size_t n, n_chars;
+	size_t n, n_chars, n_files;
 	int64_t last_id;
 };
 
@@ -114,7 +123,7 @@ void queue_job_free(struct translation_job *job);
 /* All texts have translations, or it failed. */
 bool queue_job_is_done(const struct translation_job *job);
 
-/* ERR_TEMPFAIL: the queue is full; the job stays the caller's. */
+/* ERR_TEMPFAIL: the queue is full, or has enough files; the job stays the caller's. */
 int queue_submit(struct translation_queue *q, struct translation_job *job, double now,
 		 struct err *e);
 /* The client has left, or has its answer: the job is freed now, or when no decoder has texts of it. */

@@ -3,10 +3,13 @@
  *
  *	{"id":7,"join":true,"text":"A dog. A cat.","n_best":2}
  *	{"id":7,"texts":["Ein Hund. Eine Katze.","Der Hund. Die Katze."],"source_tokens":6,"target_tokens":8}
+ *	{"id":8,"join":true,"document":"docx","bytes":"BASE64"}
+ *	{"id":8,"done":120,"of":400}	each second: sentences
+ *	{"id":8,"bytes":"BASE64","source_tokens":6000,"target_tokens":6500}
  *	{"cancel":7}			{"id":7,"cancelled":true}, unless the answer has been written
  *
  * Answers come as they are ready, not in the order of requests. Each text gets the translation that a request of its own
- * would get. A request that cannot share steps with the open ones (another beam, or constraints) waits until those are
+ * would get. A segment of a document with a sentence that is too long stays as it is. A request that cannot share steps with the open ones (another beam, or constraints) waits until those are
  * answered, and so does what comes after it. werkbank-serve(7) describes requests for users, which have no "join".
  */
 #ifndef WERKBANK_EVAL_TRANSLATE_SERVE_STREAM_H

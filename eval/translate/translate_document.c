@@ -10,6 +10,7 @@
 #include "share/base/file.h"
 #include "share/base/mem.h"
 #include "share/base/text.h"
+#include "share/format/document_kind.h"
 
 #define READ_BYTES     ((size_t)1 << 16)
 #define BATCH_SEGMENTS 1024 /* translated together */
@@ -46,33 +47,51 @@ int document_format_wanted(const struct conf *c, const struct docfile_format **f
 	return 0;
 }
 
+void document_list_lines(const struct docfile *d, size_t from, size_t n, struct terms *terms,
+			 struct passage_line *lines)
+{
+	for (size_t i = 0; i < n; i++)
+		lines[i] = (struct passage_line){
+			.line = { .text = buf_text(&d->segments[from + i].markup.text),
+				  .n = d->segments[from + i].markup.text.len,
+				  .number = i },
+			.terms = terms
+		};
+}
+
+int document_take_results(const struct engine *g, struct docfile *d, size_t from, size_t n,
+			  const struct passage_result *results, struct err *e)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct segment *s = &d->segments[from + i];
+
+		if (results[i].joined.result.n > 0 &&
+		    segment_write(g, &s->markup, &results[i].joined, 0, &s->translation, e))
+			return e->code;
+	}
+	return 0;
+}
+
 /* Translates the segments from … from + n - 1. */
 static int translate_segments(struct passages *p, const struct engine *g,
 			      const struct decode_options *o, struct terms *terms,
-			      struct segment *segments, size_t n, int64_t *n_cut, struct err *e)
+			      struct docfile *d, size_t from, size_t n, int64_t *n_cut,
+			      struct err *e)
 {
 	struct passage_line *lines = mem_alloc(n, sizeof(*lines), e);
 	struct passage_result *results = mem_alloc(n, sizeof(*results), e);
-	bool is_translated;
 	int rc = lines && results ? 0 : e->code;
 
-	for (size_t i = 0; i < n && !rc; i++)
-		lines[i] =
-			(struct passage_line){ .line = { .text = buf_text(&segments[i].markup.text),
-							 .n = segments[i].markup.text.len,
-							 .number = i },
-					       .terms = terms };
-	if (!rc)
+	if (!rc) {
+		document_list_lines(d, from, n, terms, lines);
 		rc = passages_translate(p, o, lines, n, results, e);
-	is_translated = !rc;
-	for (size_t i = 0; i < n && !rc; i++)
-		*n_cut += results[i].joined.result.truncated;
-	for (size_t i = 0; i < n && !rc; i++)
-		if (results[i].joined.result.n > 0)
-			rc = segment_write(g, &segments[i].markup, &results[i].joined, 0,
-					   &segments[i].translation, e);
-	if (is_translated)
+	}
+	if (!rc) {
+		for (size_t i = 0; i < n; i++)
+			*n_cut += results[i].joined.result.truncated;
+		rc = document_take_results(g, d, from, n, results, e);
 		passages_results_free(results, n);
+	}
 	free(lines);
 	free(results);
 	return rc;
@@ -159,9 +178,12 @@ int document_translate(struct passages *p, const struct engine *g,
 	int rc = open_document(&d, g, format, path, e);
 
 	o.alignments = true;
-	for (size_t i = 0; i < d.n && !rc; i += BATCH_SEGMENTS)
-		rc = translate_segments(p, g, &o, terms, d.segments + i,
+	for (size_t i = 0; i < d.n && !rc; i += BATCH_SEGMENTS) {
+		if (d.n > BATCH_SEGMENTS && !g->conf->quiet)
+			fprintf(stderr, DOCUMENT_PROGRESS "\n", i, d.n);
+		rc = translate_segments(p, g, &o, terms, &d, i,
 					MIN(d.n - i, (size_t)BATCH_SEGMENTS), &n_cut, e);
+	}
 	if (n_cut && !g->conf->quiet)
 		fprintf(stderr,
 			"werkbank: warning: %lld segments have a sentence that is too long and is "

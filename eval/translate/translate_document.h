@@ -20,4 +20,13 @@ int document_translate(struct passages *p, const struct engine *g, const struct 
 		       struct terms *terms, const struct docfile_format *format, const char *path,
 		       FILE *out, struct err *e);
 
+/* ---- for callers that decode themselves (serve_stream.c) ---- */
+
+/* The segments from … from + n - 1 as lines, which borrow them. */
+void document_list_lines(const struct docfile *d, size_t from, size_t n, struct terms *terms,
+			 struct passage_line *lines);
+/* Puts the translations of these lines, which have alignments, into the segments. */
+int document_take_results(const struct engine *g, struct docfile *d, size_t from, size_t n,
+			  const struct passage_result *results, struct err *e);
+
 #endif

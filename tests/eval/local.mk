@@ -11,10 +11,10 @@
 # May use: eval, train, kernels, data, share.
 test_sources += \
 	%D%/t_architectures.c %D%/t_attention.c %D%/t_constraints.c %D%/t_decode.c %D%/t_document.c %D%/t_export.c %D%/t_first_token.c %D%/t_import.c %D%/t_import_pickle.c %D%/t_markup.c %D%/t_penalties.c %D%/t_report.c %D%/t_report_page.c %D%/t_report_tuning.c \
-	%D%/t_resample.c %D%/t_score.c %D%/t_sentence_stream.c %D%/t_server.c %D%/t_signs.c %D%/t_suggest.c %D%/t_ter.c
+	%D%/t_resample.c %D%/t_score.c %D%/t_sentence_stream.c %D%/t_server.c %D%/t_server_files.c %D%/t_signs.c %D%/t_suggest.c %D%/t_ter.c
 EXTRA_DIST += %D%/document_archives.def %D%/document_cases.def %D%/document_refused.def %D%/markup_cases.def
-dist_check_SCRIPTS += %D%/documents.sh %D%/eval.sh %D%/export.sh %D%/import.sh %D%/import_opennmt.sh %D%/interop.sh %D%/pairs.sh %D%/report_runs.sh %D%/score.sh %D%/search_options.sh %D%/serve.sh %D%/serve_http.sh
-TESTS += %D%/documents.sh %D%/eval.sh %D%/export.sh %D%/import.sh %D%/import_opennmt.sh %D%/interop.sh %D%/pairs.sh %D%/report_runs.sh %D%/score.sh %D%/search_options.sh %D%/serve.sh %D%/serve_http.sh
+dist_check_SCRIPTS += %D%/documents.sh %D%/eval.sh %D%/export.sh %D%/import.sh %D%/import_opennmt.sh %D%/interop.sh %D%/pairs.sh %D%/report_runs.sh %D%/score.sh %D%/search_options.sh %D%/serve.sh %D%/serve_files.sh %D%/serve_http.sh
+TESTS += %D%/documents.sh %D%/eval.sh %D%/export.sh %D%/import.sh %D%/import_opennmt.sh %D%/interop.sh %D%/pairs.sh %D%/report_runs.sh %D%/score.sh %D%/search_options.sh %D%/serve.sh %D%/serve_files.sh %D%/serve_http.sh
 check_PROGRAMS += tests/raw_client
 tests_raw_client_SOURCES = %D%/raw_client.c
 EXTRA_DIST += tests/runs

@@ -20,6 +20,7 @@ set -- --threads 1 --max-length-factor 0.1 --max-length-extra 12 --beam 2
 
 # serve OPTIONS... : starts a server on a free port, waits until it is ready, sets server and port
 serve() {
+	: >"$tmp/log"
 	"$wb" serve --listen 127.0.0.1:0 --model en-de="$tmp/model" "$@" >"$tmp/log" 2>&1 &
 	server=$!
 	for _ in $(seq 300); do
@@ -98,7 +99,7 @@ says "refused: another type" 0 '^415 ' ask /translate -H 'Content-Type: text/xml
 says "refused: too many characters" 0 '^400 .*at most 20000' ask /translate -d "q=$(head -c 30000 /dev/zero | tr '\0' a)" -d source=en -d target=de
 says "refused: another method" 0 '^405 ' ask /translate
 says "refused: another path" 0 '^404 ' ask /../etc/passwd --path-as-is
-says "refused: files" 0 '^403 .*does not offer' ask /translate_file -d a=b
+says "refused: suggestions" 0 '^403 .*does not offer' ask /suggest -d a=b
 says "refused: a name of another server" 0 '^403 .*--host-names' ask /languages -H 'Host: evil.example:80'
 says "refused: its page" 0 '^403 ' ask / -H 'Host: evil.example'
 says "numbers are no names" 0 '^200 ' ask /languages -H 'Host: [::1]:7'
@@ -219,17 +220,25 @@ wait "$load"
 answered "a reload" 64
 for _ in $(seq 100); do kill -0 "$old" 2>/dev/null || break; sleep 0.1; done
 if kill -0 "$old" 2>/dev/null; then not_ok "the old decoder ends" "$old lives"; else ok "the old decoder ends"; fi
-seq 40 | sed "s/.*/$(quoted "$first" | sed 's/[&|]/\\&/g')/" >"$tmp/long"
+seq 300 | sed "s/.*/$(quoted "$first" | sed 's/[&|]/\\&/g')/" >"$tmp/long"
 curl -sS -m 120 --data-urlencode q@"$tmp/long" -d source=en -d target=de "http://127.0.0.1:$port/translate" >"$tmp/last" 2>&1 &
 last=$!
 for _ in $(seq 200); do
 	ask /metrics | grep -q '^werkbank_requests_in_flight [1-9]' && break
 	kill -0 "$last" 2>/dev/null || break
 done
+kill -TERM "$server"
+refused=
+for _ in $(seq 100); do
+	kill -0 "$last" 2>/dev/null || break
+	curl -sS -m 5 -o "$tmp/body" "http://127.0.0.1:$port/health" 2>/dev/null
+	case $? in 7) refused=refused; break ;; esac
+done
+same "SIGTERM: new clients are refused at once" "$refused" refused
 stop "SIGTERM ends it"
 wait "$last"
-lines40=$(seq 40 | while read -r _; do printf '%s\\n' "$(quoted "$one" | unslash)"; done)
-same "... after the open request" "$(unslash <"$tmp/last")" "{\"translatedText\":\"$lines40\"}"
+all_lines=$(seq 300 | while read -r _; do printf '%s\\n' "$(quoted "$one" | unslash)"; done)
+same "... after the open request" "$(unslash <"$tmp/last")" "{\"translatedText\":\"$all_lines\"}"
 
 # ---- keys, limits, addresses ----
 says "another address needs keys" 77 'can be reached from other hosts: give --key-file' "$wb" serve --listen 0.0.0.0:0 --model "$tmp/model"
@@ -285,6 +294,21 @@ says "a glossary of other languages is not there" 0 '^400 .*no glossary other' w
 says "DeepL: glossaries" 0 '"glossary_id":"first","name":"first","ready":true,"source_lang":"en","target_lang":"de","creation_time":"20.*Z","entry_count":1' ask /v2/glossaries -H 'Authorization: DeepL-Auth-Key another-key'
 says "DeepL: a glossary" 0 '^200 .*ntk' ask /v2/translate --data-urlencode "text=$first" -d target_lang=DE -d source_lang=EN -d glossary_id=first -H 'Authorization: DeepL-Auth-Key another-key'
 says "DeepL: another glossary" 0 '^404 ' ask /v2/translate -d text=a -d target_lang=DE -d glossary_id=x -H 'Authorization: DeepL-Auth-Key another-key'
+holds "a glossary for languages without a model is named" 'no model translates fr-de: the glossary other is not used' "$tmp/log"
+# a glossary that breaks: the old decoder goes on; when it dies, one without glossaries takes its place
+cp "$tmp/terms" "$tmp/terms.good"
+printf 'no tab\n' >"$tmp/terms"
+old=$(decoder)
+kill -HUP "$server"
+for _ in $(seq 100); do grep -q 'the old one stays' "$tmp/log" && break; sleep 0.1; done
+kill -9 "$old"
+for _ in $(seq 100); do grep -q 'started without glossaries' "$tmp/log" && break; sleep 0.1; done
+same "a broken glossary does not end a direction" "$(want | unslash)" "200 {\"translatedText\":\"$(quoted "$one" | unslash)\"}"
+says "... its glossary is gone" 0 '^400 .*no glossary first' want -d glossary=first
+cp "$tmp/terms.good" "$tmp/terms"
+kill -HUP "$server"
+for _ in $(seq 100); do want -d glossary=first | grep -q '^200' && break; sleep 0.1; done
+says "... and comes back with the next SIGHUP" 0 '^200 .*ntk' want -d glossary=first
 stop "SIGTERM ends the server with keys"
 says "a glossary without a file" 64 'is not NAME=FILE' "$wb" serve --listen 127.0.0.1:0 --model "$tmp/model" --glossary x
 

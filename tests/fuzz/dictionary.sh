@@ -56,6 +56,7 @@ document	eval/document/format_html.c eval/document/format_text.c eval/document/f
 markup	eval/document/markup_rules.c eval/document/markup_runs.c	<b> </b> <br/> <!-- --> <code> </code> &amp; &#x translate="no" <bpt </bpt> <ept <w:r> </w:r> <w:t> </w:t> %1$s --> \x0A
 request	eval/server/http_request.c	GET POST / HTTP/1.1 HTTP/1.0 \x0D\x0A \x0D\x0A\x0D\x0A Host: Content-Length: Transfer-Encoding: chunked close \x00 \x09
 form	eval/server/form_json.c	& = + %00 %C3%A4 %
+multipart	eval/server/form_json.c	"; boundary=X" "\x0D\x0A--X\x0D\x0A" "\x0D\x0A--X--" "; name=" "; filename="
 history	tui/run/run_history_records.c tui/run/fleet.c	"kind": "t": "v":1
 follow	train/launch/follow/follow_files.c train/launch/follow/follow_copy.c	-rw-r--r-- alive runs/ corpora/'
 row=$(printf '%s\n' "$table" | grep "^$2	") || { echo "dictionary.sh: there is no target '$2'" >&2; exit 64; }

@@ -73,6 +73,7 @@
 	X(markup, NULL)                                                                            \
 	X(request, NULL)                                                                           \
 	X(form, NULL)                                                                              \
+	X(multipart, NULL)                                                                         \
 	X(history, NULL)                                                                           \
 	X(follow, NULL)                                                                            \
 	X(protect, NULL)

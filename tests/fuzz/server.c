@@ -28,7 +28,7 @@ FUZZ(request)
 	if (status == 200) {
 		property(r.head_bytes >= 4 && r.head_bytes <= n && r.head_bytes <= HTTP_MAX_HEAD);
 		property(!memcmp(bytes + r.head_bytes - 4, "\r\n\r\n", 4));
-		property(r.body_bytes <= HTTP_MAX_BODY && (r.has_length || !r.body_bytes));
+		property(r.body_bytes <= HTTP_MAX_FILE && (r.has_length || !r.body_bytes));
 		property(is_inside(&r.path, bytes, r.head_bytes) &&
 			 is_inside(&r.query, bytes, r.head_bytes) &&
 			 is_inside(&r.authorization, bytes, r.head_bytes) &&
@@ -53,6 +53,27 @@ FUZZ(form)
 		property(json_is_object(root));
 		for (const struct json *c = json_first(root); c; c = json_next(root, c))
 			property(json_text(c, NULL) || json_len(c) > 1);
+		json_free(root);
+	}
+	buf_free(&out);
+	return 0;
+}
+
+/* The first line is the Content-Type. Every accepted form is an object, and its file lies inside the body. */
+FUZZ(multipart)
+{
+	const char *bytes = (const char *)data, *end = n ? memchr(bytes, '\n', n) : NULL;
+	const size_t n_type = end ? (size_t)(end - bytes) : 0, n_body = end ? n - n_type - 1 : 0;
+	struct form_file file;
+	struct err e = { 0 };
+	struct buf out = { 0 };
+	struct json *root;
+
+	if (end && !multipart_to_json(bytes, n_type, end + 1, n_body, &out, &file, &e)) {
+		root = json_parse(out.data, out.len, &e);
+		property(json_is_object(root));
+		property(!file.bytes ||
+			 (file.bytes > end && file.bytes + file.n <= end + 1 + n_body));
 		json_free(root);
 	}
 	buf_free(&out);

@@ -7,7 +7,7 @@ EXTRA_DIST += \
 	%D%/marian_forward.py %D%/markup_gold.py %D%/marian_names.py %D%/marian_run.py %D%/mbr_compare.py %D%/prometheus_read.py %D%/protect_compare.py %D%/decode_options.py \
 	%D%/pytorch_curve.py %D%/pytorch_family.py \
 	%D%/pytorch_model.py %D%/pytorch_optim.py %D%/pytorch_train.py \
-	%D%/race.py %D%/readers.py %D%/safetensors_read.py %D%/score.py %D%/score_compare.py %D%/sentences.py %D%/sentencepiece_compare.py %D%/serve_clients.py %D%/serve_load.py %D%/serve_page.py %D%/sick_corpora.py \
+	%D%/race.py %D%/readers.py %D%/safetensors_read.py %D%/score.py %D%/score_compare.py %D%/sentences.py %D%/sentencepiece_compare.py %D%/office_documents.py %D%/serve_clients.py %D%/serve_ct2.py %D%/serve_load.py %D%/serve_page.py %D%/sick_corpora.py \
 	%D%/tensorboard_read.py %D%/unicode_tables.py %D%/constraints.py %D%/wmt_size.sh
 
 EXTRA_PROGRAMS += tests/read_back tests/split_sentences tests/optim_steps tests/product_race

@@ -7,6 +7,7 @@
 BUILD has the programs, MODEL is a model folder from en to de, TEXT a file of sentences. Each client must give the
 translations of "werkbank translate", and its exceptions for errors.
 """
+import io
 import subprocess
 import sys
 import re
@@ -70,6 +71,16 @@ check("deepl: a language that is not there",
 check("deepl: tags", raises(deepl.DeepLException,
 			    lambda: translator.translate_text("<b>a</b>", target_lang="DE", tag_handling="xml")))
 check("deepl: no splitting", translator.translate_text(lines[0], target_lang="DE", split_sentences="0").text != "")
+with tempfile.TemporaryDirectory() as folder:
+	page = folder + "/page.html"
+	with open(page, "w", encoding="utf-8") as f:
+		f.write("<h1>" + lines[0] + "</h1><p>" + lines[1] + " <b>" + lines[2] + "</b></p>")
+	want = subprocess.run([wb, "translate", "--quiet", "--model", model, "--document", "html", page], capture_output=True, check=True).stdout
+	status = translator.translate_document_from_filepath(page, folder + "/out.html", target_lang="DE")
+	check("deepl: a document", status.done and open(folder + "/out.html", "rb").read() == want)
+	check("deepl: its characters", status.billed_characters > 0, status.billed_characters)
+	check("deepl: a document that is damaged", raises(deepl.DocumentTranslationException, lambda: translator.translate_document(
+		b"PK", io.BytesIO(), target_lang="DE", filename="a.docx")))
 server.terminate()
 check("the end", server.wait() == 0)
 

@@ -4,6 +4,7 @@
 	python3 tests/peers/serve_load.py MODEL TEXT BUILD... [--clients 1,8,64] [--seconds 20] [--lines N] [--options "..."]
 	python3 tests/peers/serve_load.py MODEL TEXT BUILD --minutes 15
 
+A BUILD "ct2:FOLDER" is CTranslate2 with the exported model, behind a minimal server (serve_ct2.py).
 MODEL is a model folder from en to de, TEXT a file of sentences. The first form prints, for each number of clients and each build,
 requests a second and the percentiles of their times. Each client sends a sentence as soon as it has the answer to the one before;
 with --lines N one more client sends documents of N lines all the time, whose requests do not count. The second form kills decoders
@@ -28,6 +29,7 @@ parser.add_argument("--clients", default="1,8,64")
 parser.add_argument("--seconds", type=float, default=20)
 parser.add_argument("--lines", type=int, default=0)
 parser.add_argument("--minutes", type=float, default=0)
+parser.add_argument("--ct2-type", default="float32")
 parser.add_argument("--options", default="--threads 1")
 args = parser.parse_args()
 with open(args.text, encoding="utf-8") as file:
@@ -37,9 +39,24 @@ expected = {}
 failed = []
 
 
+def peer_command(folder):
+	"""CTranslate2 with the tokens, the beam and the length penalty of the model: serve_ct2.py."""
+	asked = "".join(json.dumps({"id": i, "text": t}) + "\n" for i, t in enumerate(lines))
+	told = subprocess.run([args.builds[0] + "/werkbank", "translate", "--quiet", "--model", args.model, "--serve", *options], input=asked,
+			      text=True, capture_output=True, check=True).stdout.splitlines()
+	ready = json.loads(told[0])
+	table = folder + "/tokens.json"
+	with open(table, "w", encoding="utf-8") as out:
+		json.dump({t: json.loads(a)["source_tokens"] for t, a in zip(lines, told[1:])}, out)
+	return [sys.executable, os.path.join(os.path.dirname(__file__), "serve_ct2.py"), folder, table, args.ct2_type, str(ready["beam"]),
+		str(ready["alpha"]), "1"]
+
+
 def start(build):
-	server = subprocess.Popen([build + "/werkbank", "serve", "--listen", "127.0.0.1:0", "--model", "en-de=" + args.model, *options],
-				  stderr=subprocess.PIPE, text=True)
+	command = [build + "/werkbank", "serve", "--listen", "127.0.0.1:0", "--model", "en-de=" + args.model, *options]
+	if build.startswith("ct2:"):
+		command = peer_command(build[4:])
+	server = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
 	for line in server.stderr:
 		found = re.search(r"ready on http://127\.0\.0\.1:(\d+)", line)
 		if found:
@@ -70,21 +87,25 @@ def check(text, status, answer):
 		failed.append(f"{status} {answer} instead of {want}"[:300])
 
 
-async def run_client(port, until, times, n_lines, seed):
+async def run_client(port, until, times, n_lines, seed, is_peer=False):
 	draw = random.Random(seed)
 	connection = await asyncio.open_connection("127.0.0.1", port)
 	while time.monotonic() < until:
 		text = "\n".join(draw.choice(lines) for _ in range(n_lines))
 		began = time.monotonic()
-		check(text, *await ask(connection, text))
+		status, answer = await ask(connection, text)
+		if is_peer:
+			failed.extend([] if status == 200 and answer["translatedText"] else [f"the peer: {status} {answer}"])
+		else:
+			check(text, status, answer)
 		times.append(time.monotonic() - began)
 	connection[1].close()
 
 
-async def run_load(port, n, seconds, more=()):
+async def run_load(port, n, seconds, more=(), is_peer=False):
 	times, others = [], []
 	until = time.monotonic() + seconds
-	clients = [run_client(port, until, times, 1, i) for i in range(n)]
+	clients = [run_client(port, until, times, 1, i, is_peer) for i in range(n)]
 	if args.lines:
 		clients.append(run_client(port, until, others, args.lines, -1))
 	await asyncio.gather(*clients, *more)
@@ -107,7 +128,7 @@ def measure():
 		for i, build in enumerate(args.builds):
 			server, port = start(build)
 			used = tree_seconds(server.pid)
-			times, others = asyncio.run(run_load(port, n, args.seconds))
+			times, others = asyncio.run(run_load(port, n, args.seconds, is_peer=build.startswith("ct2:")))
 			at = [1000 * times[int(q * (len(times) - 1))] for q in (0.5, 0.95, 0.99)]
 			used = 1000 * (tree_seconds(server.pid) - used) / len(times)
 			print(f"{n:7}  {i + 1:5}  {len(times) / args.seconds:10.1f}  {at[0]:6.1f}  {at[1]:6.1f}  {at[2]:6.1f}  {others:9}  {used:16.1f}", flush=True)

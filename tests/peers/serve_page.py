@@ -127,6 +127,11 @@ def batch(text):
 			      capture_output=True, check=True).stdout.rstrip("\n")
 
 
+def document(text, kind):
+	return subprocess.run([wb, "translate", "--quiet", "--model", model, "--document", kind, *options], input=text, text=True,
+			      capture_output=True, check=True).stdout
+
+
 TARGET = "document.getElementById('target').value"
 ERROR = "document.getElementById('error').textContent"
 
@@ -196,6 +201,15 @@ def test_files(b, lines):
 	drop = """(() => { const d = new DataTransfer(); d.items.add(new File([%s], 'a.txt'));
 		document.getElementById('source').dispatchEvent(new DragEvent('drop', { dataTransfer: d, bubbles: true, cancelable: true })); })()"""
 	b.clear()
+	page = "<p>" + lines[0] + "</p>\n<pre>code</pre>\n"
+	b.run((drop % json.dumps(page)).replace("a.txt", "a page.HTML"))
+	check("a dropped document becomes a link", b.wait("document.getElementById('download').getClientRects().length > 0"), b.run(ERROR))
+	check("... with its name", b.run("document.getElementById('download').textContent") == "Download a_page_de.HTML")
+	got = b.run("fetch(document.getElementById('download').href).then((a) => a.text())")
+	check("... to the same kind of document", got == document(page, "html"), got)
+	b.run((drop % "new Uint8Array([80, 75, 3, 4])").replace("a.txt", "a.docx"))
+	check("a damaged document is refused", b.wait(f"{ERROR}.includes('damaged')"), b.run(ERROR))
+	b.events = [e for e in b.events if "translate_file" not in str(e)]  # the browser reports the status 400
 	b.run(drop % json.dumps(lines[0]))
 	check("a dropped file is translated", b.wait(f"{TARGET} === {json.dumps(batch(lines[0]))}"), b.run(TARGET))
 	b.run(drop % "new Uint8Array([255, 254, 0, 1])")

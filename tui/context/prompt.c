@@ -8,6 +8,7 @@
 
 #include "share/base/mem.h"
 #include "share/base/util.h"
+#include "tui/context/path_completion.h"
 #include "tui/term/draw.h"
 #include "tui/term/layout.h"
 
@@ -57,6 +58,7 @@ int prompt_ask(struct prompt *p, const struct question *q, struct err *e)
 			p->chosen = i;
 	}
 	p->previews_themes = q->previews_themes;
+	p->completes_paths = q->completes_paths;
 	snprintf(p->typed, sizeof(p->typed), "%s", p->text);
 	if (is_line(p) && edit_set(&p->line, p->text, e))
 		goto fail;
@@ -183,6 +185,18 @@ static enum prompt_state key_choice(struct prompt *p, int key)
 	return PROMPT_OPEN;
 }
 
+/* Extends the typed path. A path that is too long for the line stays. */
+static void complete_line(struct prompt *p)
+{
+	struct buf path = { 0 };
+	struct err ignored = { 0 };
+
+	path_complete(edit_text(&p->line), &path);
+	if (!path.failed)
+		edit_set(&p->line, buf_text(&path), &ignored);
+	buf_free(&path);
+}
+
 enum prompt_state prompt_key(struct prompt *p, int key)
 {
 	if (key == 0x1B || key == ('C' & 0x1F) || key == ('G' & 0x1F))
@@ -201,7 +215,9 @@ enum prompt_state prompt_key(struct prompt *p, int key)
 	}
 	if (key == '\r')
 		return *p->trouble ? PROMPT_OPEN : answer_prompt(p, edit_text(&p->line));
-	if (edit_key(&p->line, key) == EDIT_CHANGED)
+	if (key == '\t' && p->completes_paths)
+		complete_line(p);
+	else if (edit_key(&p->line, key) == EDIT_CHANGED)
 		update_filter(p);
 	return PROMPT_OPEN;
 }
@@ -255,7 +271,8 @@ static const char *foot_of(const struct prompt *p)
 	case QUESTION_LINE:
 		break;
 	}
-	return "Enter done   Esc back";
+	return p->completes_paths ? "Enter done   Tab completes   Esc back"
+				  : "Enter done   Esc back";
 }
 
 /* ---- layout ---- */

@@ -41,6 +41,7 @@ struct question {
 	size_t n_choices;
 	const char *chosen;   /* CHOICE: the one chosen at first; NULL: the first one */
 	bool previews_themes; /* CHOICE: the screen is shown in the chosen theme */
+	bool completes_paths; /* LINE: Tab completes the path of a file */
 };
 
 enum prompt_state {
@@ -59,7 +60,7 @@ struct prompt {
 	size_t n_choices;
 	struct edit line;	   /* typed text: the line, or the filter of the choices */
 	struct text_filter filter; /* the latest valid filter */
-	bool previews_themes;
+	bool previews_themes, completes_paths;
 	size_t chosen;	   /* index among the choices that match the filter */
 	int top;	   /* TEXT: first visible line */
 	bool clicked;	   /* YES_NO: yes was clicked, which does not answer */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "share/base/base64.h"
 #include "share/base/mem.h"
 #include "share/base/util.h"
 
@@ -16,24 +17,6 @@
 #define NO_COLOUR      0xFFFF /* a pixel that is left out */
 #define LONGEST_MATCH  258
 #define FARTHEST_MATCH 32768
-
-void code_add_base64(struct buf *out, const void *data, size_t n)
-{
-	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				     "abcdefghijklmnopqrstuvwxyz0123456789+/";
-	const unsigned char *bytes = data;
-
-	for (size_t i = 0; i < n; i += 3) {
-		unsigned long v = (unsigned long)bytes[i] << 16;
-
-		v |= i + 1 < n ? (unsigned long)bytes[i + 1] << 8 : 0;
-		v |= i + 2 < n ? (unsigned long)bytes[i + 2] : 0;
-		buf_add_char(out, digits[v >> 18 & 63]);
-		buf_add_char(out, digits[v >> 12 & 63]);
-		buf_add_char(out, i + 1 < n ? digits[v >> 6 & 63] : '=');
-		buf_add_char(out, i + 2 < n ? digits[v & 63] : '=');
-	}
-}
 
 /* ---- compression (RFC 1951, block type 01) ---- */
 
@@ -145,7 +128,7 @@ void code_add_kitty(struct buf *out, const struct picture *p, unsigned id)
 	struct buf packed = { 0 }, text = { 0 };
 
 	code_add_zlib(&packed, p->rgba, row * (size_t)p->height, row);
-	code_add_base64(&text, packed.data, packed.len);
+	base64_add(&text, packed.data, packed.len);
 	if (packed.failed || text.failed)
 		text.len = 0;
 	for (size_t i = 0; i < text.len; i += KITTY_PIECE) {

@@ -12,9 +12,6 @@
 
 #define SIXEL_MAX_COLOURS 256
 
-/* Append n bytes as base64 (RFC 4648), with padding. */
-void code_add_base64(struct buf *out, const void *data, size_t n);
-
 /*
  * Append n bytes as a zlib stream (RFC 1950) with fixed Huffman codes. Repetitions are looked for at
  * distances of one pixel (4 bytes) and of `row` bytes only, which is enough for plots.

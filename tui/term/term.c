@@ -19,6 +19,7 @@
 #include <unistd.h>
 #include <wchar.h>
 
+#include "share/base/base64.h"
 #include "share/base/buf.h"
 #include "share/base/mem.h"
 #include "share/base/text.h"
@@ -457,7 +458,7 @@ bool term_copy(struct terminal *t, const char *text)
 	if (!t->is_xterm)
 		return false;
 	buf_add_str(&code, "\033]52;c;");
-	code_add_base64(&code, text, strlen(text));
+	base64_add(&code, text, strlen(text));
 	buf_add_str(&code, "\a");
 	for (size_t i = 0; screen && i < code.len; i += 700)
 		buf_printf(&out, "\033P%.700s\033\\", code.data + i);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "share/base/clock.h"
+#include "share/format/document_kind.h"
 #include "tui/term/reaction.h"
 
 /* Open a document, or close the open one, which OUT.part keeps. */
@@ -20,6 +21,7 @@ static void toggle_document(struct console *c, struct app_context *w, int questi
 		context_ask(
 			w, &(struct question){ .kind = QUESTION_LINE,
 					       .id = question,
+					       .completes_paths = true,
 					       .title = "file to translate sentence by sentence" });
 	}
 }
@@ -55,11 +57,19 @@ void document_start(struct console *c, struct app_context *w, const char *in, co
 	struct err e = { 0 };
 	const struct service *s = c->sides[0].service;
 	const struct service_model *m = s ? service_model(s) : NULL;
-	struct document *d = document_open(in, out,
-					   !m		    ? ""
-					   : m->keeps_lines ? NULL
-							    : m->source_language,
-					   m ? m->tags : "", &e);
+	const struct document_kind *kind = document_kind_of(in);
+	struct document *d;
+
+	if (kind && strcmp(kind->name, "txt") != 0) {
+		context_notify(w, STYLE_WARN,
+			       "%s is a document with mark-up: t translates it as a whole", in);
+		return;
+	}
+	d = document_open(in, out,
+			  !m		   ? ""
+			  : m->keeps_lines ? NULL
+					   : m->source_language,
+			  m ? m->tags : "", &e);
 
 	if (!d) {
 		context_notify(w, STYLE_BAD, "%s", e.text);

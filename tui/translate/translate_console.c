@@ -13,6 +13,7 @@
 #include "share/base/mem.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
+#include "share/format/document_kind.h"
 #include "share/workspace/paths.h"
 #include "tui/run/checkpoints.h"
 
@@ -65,8 +66,14 @@ void console_close(struct console *c)
 struct command {
 	char *program; /* owned */
 	char step[24];
-	const char *argv[12];
+	const char *argv[14];
 };
+
+/* Lines of text are translated as lines, whatever they are called. */
+static bool is_document_kind(const struct document_kind *kind)
+{
+	return kind && strcmp(kind->name, "txt") != 0;
+}
 
 /*
  * Runs werkbank, which sets up the environment of its sister program. file NULL: as a service. argv
@@ -75,18 +82,23 @@ struct command {
 static int make_command(struct command *m, const struct console *c, const char *run, int64_t step,
 			const char *file, struct err *e)
 {
+	const struct document_kind *kind = file ? document_kind_of(file) : NULL;
 	const char *line[] = { NULL,	       "translate", "-C",
 			       c->workspace,   "--run",	    run,
 			       "--checkpoint", m->step,	    file ? "--" : "--serve",
-			       file,	       NULL };
+			       file,	       NULL },
+		   *document[] = { "--document", kind ? kind->name : "", "--", file, NULL };
 
-	static_assert(sizeof(line) <= sizeof(m->argv), "argv has room for the line");
+	static_assert(sizeof(line) + 3 * sizeof(*line) <= sizeof(m->argv) + sizeof(*line),
+		      "argv has room for the line");
 	m->program = c->program ? mem_strdup(c->program, e) : paths_program("werkbank", e);
 	if (!m->program)
 		return e->code;
 	snprintf(m->step, sizeof(m->step), "%lld", (long long)step);
 	line[0] = m->program;
 	memcpy(m->argv, line, sizeof(line));
+	if (is_document_kind(kind)) /* in place of "-- FILE" */
+		memcpy(m->argv + 8, document, sizeof(document));
 	return 0;
 }
 
@@ -545,7 +557,7 @@ int console_start_file(struct console *c, const char *in, const char *out, doubl
 			       translate_file_state(c->file)->in);
 	if (make_command(&m, c, s->run, s->step, in, e))
 		return e->code;
-	f = translate_file_start(m.argv, in, out, now, e);
+	f = translate_file_start(m.argv, in, out, is_document_kind(document_kind_of(in)), now, e);
 	free(m.program);
 	if (!f)
 		return e->code;

@@ -322,8 +322,11 @@ static void draw_file(const struct console *c, struct grid *g, struct rect r)
 		return;
 	}
 	if (!f->running) {
-		snprintf(text, sizeof(text), "done: %s line%s", format_count(done, f->done),
-			 text_plural(f->done));
+		if (f->is_document && !f->done)
+			snprintf(text, sizeof(text), "done");
+		else
+			snprintf(text, sizeof(text), "done: %s %s%s", format_count(done, f->done),
+				 f->is_document ? "segment" : "line", text_plural(f->done));
 		draw_text(g, r.row, at, right - at + 1, STYLE_GOOD, text);
 		return;
 	}
@@ -331,9 +334,14 @@ static void draw_file(const struct console *c, struct grid *g, struct rect r)
 		draw_bar(g, r.row, at, 20, f->lines > 0 ? (double)f->done / (double)f->lines : 0);
 		at += 22;
 	}
+	if (f->is_document && !f->lines) {
+		draw_text(g, r.row, at, right - at + 1, STYLE_NORMAL, "translating the document");
+		return;
+	}
 	rate = f->seconds > 0 ? (double)f->done / f->seconds : 0;
-	snprintf(text, sizeof(text), "%s of %s lines%s%s", format_count(done, f->done),
-		 format_count(all, f->lines), rate > 0 && f->lines > 0 ? ", left " : "",
+	snprintf(text, sizeof(text), "%s of %s %s%s%s", format_count(done, f->done),
+		 format_count(all, f->lines), f->is_document ? "segments" : "lines",
+		 rate > 0 && f->lines > 0 ? ", left " : "",
 		 rate > 0 && f->lines > 0
 			 ? format_duration(left, (double)(f->lines - f->done) / rate)
 			 : "");

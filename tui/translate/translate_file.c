@@ -11,6 +11,7 @@
 #include "share/base/mem.h"
 #include "share/base/proc.h"
 #include "share/base/util.h"
+#include "share/format/document_kind.h"
 #include "tui/context/jobs.h"
 
 #define BLOCK  65536
@@ -23,7 +24,8 @@ struct translate_file {
 	struct proc proc;
 	int counting; /* descriptor of the file whose lines are counted; -1: done */
 	int64_t counted;
-	bool open_line; /* the last counted byte is not a line end */
+	bool has_progress; /* since the last update */
+	bool open_line;	   /* the last counted byte is not a line end */
 	struct outfile out;
 	bool writing; /* the output file is open */
 	double started;
@@ -31,7 +33,8 @@ struct translate_file {
 };
 
 struct translate_file *translate_file_start(const char *const *argv, const char *in,
-					    const char *out, double now, struct err *e)
+					    const char *out, bool is_document, double now,
+					    struct err *e)
 {
 	struct translate_file *f = mem_alloc(1, sizeof(*f), e);
 
@@ -40,7 +43,8 @@ struct translate_file *translate_file_start(const char *const *argv, const char 
 	f->proc = (struct proc){ .pid = -1, .in = -1, .out = -1, .err = -1 };
 	f->started = now;
 	f->counting = -1;
-	f->state = (struct translate_file_state){ .lines = -1,
+	f->state = (struct translate_file_state){ .is_document = is_document,
+						  .lines = is_document ? 0 : -1,
 						  .running = true,
 						  .trouble = f->trouble };
 	if (!(f->in_path = mem_strdup(in, e)) || !(f->out_path = mem_strdup(out, e)))
@@ -49,6 +53,10 @@ struct translate_file *translate_file_start(const char *const *argv, const char 
 	f->state.out = f->out_path;
 	if (file_open_read(&f->counting, in, e))
 		goto fail_translation;
+	if (is_document) { /* it can be read; its segments are counted by the child */
+		close(f->counting);
+		f->counting = -1;
+	}
 	if (file_exists(out)) {
 		err_set(e, ERR_CANTCREAT, "%s: already exists; choose another name", out);
 		goto fail_translation;
@@ -120,6 +128,19 @@ static void fail_translation(struct translate_file *f, const char *why)
 	f->writing = false;
 }
 
+/* Is this line about the progress of a document? */
+static bool read_progress(struct translate_file *f, const char *line)
+{
+	size_t done, all;
+
+	if (sscanf(line, DOCUMENT_PROGRESS, &done, &all) != 2)
+		return false;
+	f->state.done = (int64_t)done;
+	f->state.lines = (int64_t)all;
+	f->has_progress = true;
+	return true;
+}
+
 /* Read standard error and keep its last line. */
 static void read_child_errors(struct translate_file *f)
 {
@@ -133,6 +154,8 @@ static void read_child_errors(struct translate_file *f)
 		*end = 0;
 		start = strrchr(f->block, '\n');
 		start = start ? start + 1 : f->block;
+		if (read_progress(f, start))
+			continue;
 		if (*start)
 			snprintf(f->said, sizeof(f->said), "%.399s", start);
 	}
@@ -154,6 +177,7 @@ static void finish_translation(struct translate_file *f)
 		fail_translation(f, how);
 	} else {
 		f->writing = false;
+		f->state.done = f->state.is_document ? f->state.lines : f->state.done;
 		if (outfile_commit(&f->out, &e))
 			fail_translation(f, e.text);
 	}
@@ -179,7 +203,8 @@ static bool read_child_output(struct translate_file *f)
 			finish_translation(f);
 			return true;
 		}
-		f->state.done += line_ends(f->block, (size_t)n);
+		if (!f->state.is_document)
+			f->state.done += line_ends(f->block, (size_t)n);
 		if (fwrite(f->block, 1, (size_t)n, f->out.stream) != (size_t)n) {
 			struct err e;
 
@@ -200,7 +225,9 @@ bool translate_file_update(struct translate_file *f, double now)
 		return false;
 	f->state.seconds = now - f->started;
 	news = count_input_lines(f);
+	f->has_progress = false;
 	read_child_errors(f);
+	news |= f->has_progress;
 	return read_child_output(f) || news;
 }
 

@@ -15,6 +15,7 @@
 #include "share/base/file.h"
 #include "share/base/mem.h"
 #include "share/base/text.h"
+#include "share/format/document_kind.h"
 #include "tui/context/line_history.h"
 #include "tui/term/draw.h"
 #include "tui/translate/document_actions.h"
@@ -177,6 +178,16 @@ static unsigned ask_line(struct app_context *w, int id, const char *title, const
 	return REACT_REDRAW;
 }
 
+static unsigned ask_path(struct app_context *w, int id, const char *title, const char *text)
+{
+	context_ask(w, &(struct question){ .kind = QUESTION_LINE,
+					   .id = id,
+					   .title = title,
+					   .text = text,
+					   .completes_paths = true });
+	return REACT_REDRAW;
+}
+
 static void copy_translation(const struct console *c, struct app_context *w)
 {
 	const char *text = console_chosen_text(c);
@@ -284,7 +295,7 @@ static unsigned ask_file(struct console *c, struct app_context *w)
 			       translate_file_state(c->file)->in);
 		return REACT_REDRAW;
 	}
-	return ask_line(w, ASK_FILE, "file to translate, one sentence a line", NULL);
+	return ask_path(w, ASK_FILE, "file to translate: lines, or a document", NULL);
 }
 
 static unsigned ask_search(struct console *c, struct app_context *w)
@@ -433,7 +444,19 @@ static unsigned translate_act(void *state, struct app_context *w, enum action ac
 
 /* ---- answers ---- */
 
-/* Ask for the output file; FILE.de is the default. */
+/* The default for the output: FILE.de; of a document NAME.de.html, so that its kind stays. */
+static void add_output_name(struct buf *out, const char *file, const char *language)
+{
+	const char *dot = strrchr(file, '.');
+	const struct document_kind *kind = document_kind_of(file);
+	const bool keeps_ending = kind && strcmp(kind->name, "txt") != 0;
+	const size_t n = keeps_ending ? (size_t)(dot - file) : strlen(file);
+
+	buf_printf(out, "%.*s.%s%s", (int)n, file, *language ? language : "translated",
+		   keeps_ending ? dot : "");
+}
+
+/* Ask for the output file. */
 static void ask_output(struct translate_view *v, struct app_context *w, int id, const char *file)
 {
 	const struct service *s = v->console.sides[0].service;
@@ -448,8 +471,8 @@ static void ask_output(struct translate_view *v, struct app_context *w, int id, 
 	free(v->file);
 	if (!(v->file = mem_strdup(file, &e)))
 		return;
-	buf_printf(&out, "%s.%s", file, *language ? language : "translated");
-	ask_line(w, id, "write the translation to", buf_text(&out));
+	add_output_name(&out, file, language);
+	ask_path(w, id, "write the translation to", buf_text(&out));
 	buf_free(&out);
 }
 

@@ -20,8 +20,9 @@ async function ask(path, body, signal) {
 
 	if (body) {
 		options.method = "POST";
-		options.headers = { "Content-Type": "application/json" };
-		options.body = JSON.stringify(body);
+		if (!(body instanceof FormData))
+			options.headers = { "Content-Type": "application/json" };
+		options.body = body instanceof FormData ? body : JSON.stringify(body);
 	}
 	try {
 		answer = await fetch(path, options);
@@ -215,8 +216,44 @@ async function showAlternatives() {
 
 /* ---- files, copies, languages ---- */
 
+/* Sends a document; its translation is a link. */
+async function translateFile(file) {
+	const form = new FormData();
+
+	cancel("file");
+	at("file-result").hidden = true;
+	if (file.size > settings.fileBytes) {
+		showError(`${file.name} has more than ${settings.fileBytes} bytes.`);
+		return;
+	}
+	for (const [name, value] of Object.entries(makeRequest(null, {})))
+		if (value)
+			form.set(name, value);
+	form.set("file", file);
+	const mine = running.file = new AbortController();
+	showStatus(`Translating ${file.name} …`);
+	try {
+		const answer = await ask("translate_file", form, mine.signal);
+		const name = answer.translatedFileUrl.split("/").pop();
+
+		at("download").href = "download_file/" + name;
+		at("download").textContent = "Download " + name.replace(/^[^.]*\./, "");
+		at("file-result").hidden = false;
+		showStatus(`${file.name} is translated.`);
+	} catch (e) {
+		if (mine === running.file)
+			showError(e.message);
+	}
+}
+
 async function openFile(file) {
+	const ending = file.name.slice(file.name.lastIndexOf(".")).toLowerCase();
 	let text;
+
+	if (settings.supportedFilesFormat.includes(ending) && !/^\.te?xt$/.test(ending)) {
+		translateFile(file);
+		return;
+	}
 
 	try {
 		text = new TextDecoder("utf-8", { fatal: true }).decode(await file.arrayBuffer());
@@ -266,6 +303,7 @@ async function start() {
 	}
 	showError("");
 	at("key-field").hidden = !settings.keyRequired;
+	at("file").accept = [".txt", ...settings.supportedFilesFormat].join();
 	fillSelect(at("source-language"), [...languages.map((l) => [l.code, l.name]), ["auto", "Detect the language"]]);
 	updateLanguages();
 	if (source.value)

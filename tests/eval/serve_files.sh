@@ -1,0 +1,144 @@
+#!/bin/sh
+# serve_files.sh - files in "werkbank serve": each kind equals "werkbank translate FILE", hostile forms, limits, what is kept how long.
+# Last line: the tally, which tests/tally.sh counts.
+set -u
+srcdir=$(cd "${srcdir:-.}" && pwd)
+top=$PWD
+tmp=$(mktemp -d "${TMPDIR:-/tmp}/werkbank-serve-files-XXXXXX")
+server=
+trap '[ -z "$server" ] || kill -9 "$server" 2>/dev/null; rm -rf "$tmp"' EXIT
+# shellcheck source=tests/helpers.sh
+. "$srcdir/tests/helpers.sh"
+WERKBANK_SHARE=$srcdir/share
+export WERKBANK_SHARE
+unset WERKBANK_HOME WERKBANK_RUN LISTEN_FDS LISTEN_PID NOTIFY_SOCKET
+command -v curl >/dev/null || { skip "files in werkbank serve" "there is no curl"; tally; exit; }
+wb=$top/werkbank
+model=$srcdir/tests/golden/release/run/checkpoints/12
+corpus=$srcdir/tests/fuzz/corpus/document
+
+# serve OPTIONS... : starts a server on a free port, waits until it is ready, sets server and port
+serve() {
+	: >"$tmp/log"
+	"$wb" serve --listen 127.0.0.1:0 --model en-de="$model" --threads 1 "$@" >"$tmp/log" 2>&1 &
+	server=$!
+	for _ in $(seq 300); do
+		port=$(sed -n 's/.*ready on http:\/\/127\.0\.0\.1:\([0-9]*\).*/\1/p' "$tmp/log")
+		[ -z "$port" ] || return 0
+		kill -0 "$server" 2>/dev/null || break
+		sleep 0.1
+	done
+	not_ok "the server is ready" "$(tail -n 3 "$tmp/log")"
+	tally
+	exit 1
+}
+stop() {
+	kill -TERM "$server"
+	wait "$server"
+	same "$1" "$?" 0
+	server=
+}
+# ask PATH OPTIONS... : status and body of a request
+ask() {
+	path=$1
+	shift
+	curl -sS -m 60 -o "$tmp/body" -w '%{http_code} ' "http://127.0.0.1:$port$path" "$@" 2>&1
+	cat "$tmp/body"
+}
+# file_path : the path of the translated file in the last body
+file_path() { sed 's/\\//g; s/.*translatedFileUrl":"http:\/\/[^/]*//; s/".*//' "$tmp/body"; }
+# upload FILE OPTIONS... : status of a file
+upload() {
+	file=$1
+	shift
+	ask /translate_file -F "file=@$file" -F source=en -F target=de "$@"
+}
+
+serve
+ask /frontend/settings >"$tmp/settings"
+holds "settings: files" '"filesTranslation":true,"supportedFilesFormat":\[".txt",.*".html",.*".po",' "$tmp/settings"
+for kind in html md po srt xlf tmx docx; do
+	case $kind in
+	xlf | tmx | docx) grep -q '".xlf"' "$tmp/settings" || continue ;;
+	esac
+	tail -c +2 "$corpus/$kind" >"$tmp/in.$kind"
+	"$wb" translate -q -m "$model" --threads 1 "$tmp/in.$kind" -o "$tmp/want.$kind" 2>"$tmp/err"
+	upload "$tmp/in.$kind" >"$tmp/status"
+	curl -sS -m 20 -D "$tmp/head" -o "$tmp/got" "http://127.0.0.1:$port$(file_path)"
+	if cmp "$tmp/got" "$tmp/want.$kind" >"$tmp/out" 2>&1; then ok "$kind: as werkbank translate"; else not_ok "$kind: as werkbank translate" "$(cat "$tmp/status" "$tmp/out")"; fi
+done
+holds "the name of the download" '^Content-Disposition: attachment; filename="in_de\.' "$tmp/head"
+holds "... which no browser shows as a page" '^Content-Type: application/octet-stream' "$tmp/head"
+says "the address has the host and the scheme of the client" 0 '^200 .*:"https:(\\/|/)+127' upload "$tmp/in.html" -H 'X-Forwarded-Proto: https'
+upload "$tmp/in.html" -F "more=@$tmp/in.md" >"$tmp/status"
+holds "refused: two files" '^400 .*several files' "$tmp/status"
+ask /translate_file -H 'Content-Type: multipart/form-data' --data-binary @"$tmp/in.html" >"$tmp/status"
+holds "refused: no boundary" '^400 .*boundary' "$tmp/status"
+ask /translate_file -F "file=@$tmp/in.html;filename=\"../../etc/a b;c.html\"" -F source=en -F target=de >"$tmp/status"
+same "a name with blanks, quotes and folders" "$(file_path | sed 's/.*\/[0-9a-f]*\.//')" 'a_b_c_de.html'
+says "refused: a kind that is not known" 0 '^400 .*file format not supported' ask /translate_file -F "file=@$tmp/in.html;filename=a.pdf" -F source=en -F target=de
+says "refused: no file" 0 '^400 .*missing file' ask /translate_file -F source=en -F target=de
+says "refused: no target" 0 '^400 .*missing target' ask /translate_file -F "file=@$tmp/in.html" -F source=en
+says "refused: no such direction" 0 '^400 .*not supported' ask /translate_file -F "file=@$tmp/in.html" -F source=en -F target=fr
+printf 'a\377b' >"$tmp/bad.html"
+says "refused: not in UTF-8" 0 '^400 .*not in UTF-8' upload "$tmp/bad.html"
+printf 'PK\003\004' >"$tmp/bad.docx"
+says "refused: a damaged archive" 0 '^400 .*damaged' upload "$tmp/bad.docx"
+printf '<p>a</p>' >"$tmp/few.html"
+for form in '--X\r\nContent-Disposition: form-data; name="file"; filename="a.html"\r\n\r\na' '--X\r\n\r\na\r\n--X--' '--Y\r\n\r\na\r\n--Y--' '--X' '--X\r\nContent-Disposition: form-data; name="q\r\n\r\na\r\n--X--'; do
+	printf '%b' "$form" >"$tmp/form"
+	says "refused form: $(wc -c <"$tmp/form") bytes" 0 '^400 .*"error"' ask /translate_file -H 'Content-Type: multipart/form-data; boundary=X' --data-binary @"$tmp/form"
+done
+says "a form with parts for texts, too" 0 '^200 .*translatedText' ask /translate -F q='A dog.' -F source=en -F target=de
+printf '' >"$tmp/empty.html"
+upload "$tmp/empty.html" >"$tmp/status"
+holds "an empty file" '^200 ' "$tmp/status"
+same "... stays empty" "$(curl -sS -m 20 "http://127.0.0.1:$port$(file_path)" | wc -c)" 0
+says "a name that was never given" 0 '^404 ' ask /download_file/00000000000000000000000000000000.a
+says "a path instead of a name" 0 '^404 ' ask /download_file/../../etc/passwd --path-as-is
+# texts of others while a long file is translated
+yes '<p>A dog runs to the house and sleeps in the garden.</p>' | head -n 3000 >"$tmp/long.html"
+upload "$tmp/long.html" >"$tmp/long.status" &
+long=$!
+sleep 1
+says "a text while a long file is translated" 0 '^200 ' ask /translate -d q='A dog.' -d source=en -d target=de
+if kill -0 "$long" 2>/dev/null; then ok "... before its end"; else ok "... or after it"; fi
+kill "$long" 2>/dev/null
+wait "$long" 2>/dev/null
+says "afterwards" 0 '^200 ' upload "$tmp/few.html"
+
+# ---- DeepL: three calls ----
+ask /v2/document -F "file=@$tmp/in.html" -F target_lang=DE >"$tmp/status"
+holds "DeepL: a document" '^200 ."document_id":"[0-9a-f]{32}","document_key":"[0-9a-f]{32}"' "$tmp/status"
+id=$(sed 's/.*document_id":"//; s/".*//' "$tmp/body")
+key=$(sed 's/.*document_key":"//; s/".*//' "$tmp/body")
+for _ in $(seq 100); do ask "/v2/document/$id" -d document_key="$key" | grep -q '"done"' && break; sleep 0.1; done
+holds "... its state" '"status":"done","billed_characters":[1-9]' "$tmp/body"
+says "... not with another key" 0 '^404 ' ask "/v2/document/$id/result" -d document_key=00000000000000000000000000000000
+curl -sS -m 20 -o "$tmp/got" "http://127.0.0.1:$port/v2/document/$id/result" -d document_key="$key"
+if cmp "$tmp/got" "$tmp/want.html" >"$tmp/out" 2>&1; then ok "... its bytes"; else not_ok "... its bytes" "$(cat "$tmp/out")"; fi
+says "... once" 0 '^404 ' ask "/v2/document/$id/result" -d document_key="$key"
+ask /v2/document -F "file=@$tmp/bad.html" -F target_lang=DE >"$tmp/status"
+id=$(sed 's/.*document_id":"//; s/".*//' "$tmp/body")
+key=$(sed 's/.*document_key":"//; s/".*//' "$tmp/body")
+for _ in $(seq 100); do ask "/v2/document/$id" -d document_key="$key" | grep -q '"error"' && break; sleep 0.1; done
+holds "DeepL: a document that cannot be read" '"status":"error","error_message":".*UTF-8' "$tmp/body"
+says "DeepL: no file" 0 '^400 ."message"' ask /v2/document -F target_lang=DE
+stop "SIGTERM ends the server"
+
+# ---- limits ----
+printf 'correct-key\n' >"$tmp/keys"
+chmod 600 "$tmp/keys"
+serve --file-bytes 1000 --key-file "$tmp/keys"
+says "no key" 0 '^400 .*needs a key' upload "$tmp/few.html"
+says "a key" 0 '^200 ' upload "$tmp/few.html" -F api_key=correct-key
+head -c 2000 "$tmp/long.html" >"$tmp/above.html"
+says "a file above the limit" 0 '^413 .*at most 1000' upload "$tmp/above.html" -F api_key=correct-key
+head -c 200000 "$tmp/long.html" >"$tmp/above.html"
+says "a body above the limit" 0 '^413 ' upload "$tmp/above.html" -F api_key=correct-key
+stop "SIGTERM ends the server with limits"
+serve --file-bytes 0
+says "--file-bytes 0: no files" 0 '^403 .*disabled' upload "$tmp/few.html"
+says "... and none in the settings" 0 '"filesTranslation":false,"supportedFilesFormat":\[\]' ask /frontend/settings
+stop "SIGTERM ends the server without files"
+tally
