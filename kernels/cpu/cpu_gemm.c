@@ -349,27 +349,26 @@ static void row_block(const struct product *p, float *packed, int64_t i, const s
 				 col * p->n_cols);
 }
 
-/* All of a, times block i of columns. */
-static void col_block(const struct product *p, float *packed, int64_t i, const struct pass *pass)
+/* All of a, times a block of columns. */
+static void col_block(const struct product *p, float *packed, int64_t block,
+		      const struct pass *pass)
 {
-	const int64_t first = i * p->block_panels,
+	const int64_t first = block * p->block_panels,
 		      last = MIN(first + p->block_panels, CEIL_DIV(p->out.cols, p->n_cols));
 	const int64_t n_panels = last - first, n_rows = CEIL_DIV(p->out.rows, p->n_rows);
 
 	/*
-	 * Each panel of a meets all panels of b at once where the block of b stays in the L2 cache, and
-	 * for tiles, which multiply faster than a comes from memory. Else b changes seldom.
+	 * Blocks of few rows stay in the caches while they meet all panels of b. The tile unit multiplies
+	 * faster than a comes from memory, and short panels of b stay in the L1 cache together.
 	 */
-	const bool a_once = p->tiles || pass->n_k <= SHORT_K;
+	const int64_t step = p->tiles || pass->n_k <= SHORT_K ? 1 : BLOCK_PANELS;
 
 	pack_b(p, packed, first, n_panels, pass->k, pass->n_k);
-	for (int64_t t = 0; t < n_panels * n_rows; t++) {
-		const int64_t panel = a_once ? t % n_panels : t / n_rows,
-			      row = a_once ? t / n_panels : t % n_rows;
-
-		one_tile(p, p->whole + row * p->a_panel, packed + panel * p->b_panel, pass,
-			 row * p->n_rows, (first + panel) * p->n_cols);
-	}
+	for (int64_t row = 0; row < n_rows; row += step)
+		for (int64_t panel = 0; panel < n_panels; panel++)
+			for (int64_t i = row; i < MIN(row + step, n_rows); i++)
+				one_tile(p, p->whole + i * p->a_panel, packed + panel * p->b_panel,
+					 pass, i * p->n_rows, (first + panel) * p->n_cols);
 }
 
 /* Elements of k in a pass. */
