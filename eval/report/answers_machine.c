@@ -161,6 +161,12 @@ static double wire_ratio(const struct evidence *v)
 	return ratios[MIN((size_t)v->recipe.wire, ARRAY_LEN(ratios) - 1)];
 }
 
+/* Of two speeds that may be unknown, 0 or NAN. */
+static double smaller_speed(double a, double b)
+{
+	return a > 0 && b > 0 ? fmin(a, b) : a > 0 ? a : b;
+}
+
 static int gather_network_evidence(struct network_evidence *n, const struct evidence *v,
 				   struct err *e)
 {
@@ -180,7 +186,11 @@ static int gather_network_evidence(struct network_evidence *n, const struct evid
 		.wire_ratio = wire_ratio(v),
 		.reductions = 1.0 / (double)MAX(v->recipe.local_steps, 1),
 		.observed_bytes = busiest.sent_bytes,
-		.link_bytes_s = busiest.link_bytes_s,
+		/* the speed of a network card is an upper bound of what was measured */
+		.link_bytes_s = smaller_speed(busiest.link_bytes_s, v->link.bytes_s),
+		.latency_s = v->link.latency_s,
+		.buckets = 1, /* at least */
+		.light_lost = v->link.lost,
 		.retransmits_s = busiest.retransmits_s,
 		.transfer_s = NAN,
 		.slowest_share = NAN,
@@ -212,7 +222,11 @@ static void judge_network(struct answer *a, const struct network_evidence *n,
 	const char *remedy = network_remedy(found->answer);
 	const bool is_yes = *remedy != 0;
 
-	if (found->answer == NETWORK_UNKNOWN)
+	/* runs that did not measure their network: the cause is open, the waiting is not */
+	if (found->answer == NETWORK_UNKNOWN && n->ranks > 1 && isnan(n->latency_s) &&
+	    !(n->link_bytes_s > 0) && found->exposed_share >= NETWORK_MAJOR_SHARE)
+		answer_yes(a, false, "%s.", found->text);
+	else if (found->answer == NETWORK_UNKNOWN)
 		answer_open(a, "%s.", found->text);
 	else if (n->ranks == 1)
 		answer_no(a, CLEAR, "%s.", found->text);
@@ -264,6 +278,7 @@ int answer_network_bound(struct answer *a, const struct evidence *v, struct err 
 	answer_add_fact(a, "bytes per step and host, predicted", found.predicted_bytes, "bytes");
 	answer_add_fact(a, "bytes per step and host, observed", found.observed_bytes, "bytes");
 	answer_add_fact(a, "link speed", n.link_bytes_s, "bytes/s");
+	answer_add_fact(a, "latency between hosts", n.latency_s, "s");
 	answer_add_fact(a, "retransmitted TCP segments", n.retransmits_s, "1/s");
 	judge_network(a, &n, &found);
 	return 0;

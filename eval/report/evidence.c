@@ -117,6 +117,7 @@ static bool take_start_record(struct evidence *v, void *point, const struct json
 	(void)point;
 	v->n_attempts++;
 	v->n_tune = 0; /* the comparisons were of an earlier state of the run */
+	v->link = (struct link_evidence){ NAN, NAN, NAN };
 	drop_repeated_steps(v, json_number(json_get(r, "step"), 0));
 	v->ranks = json_number(json_get(r, "ranks"), NAN);
 	v->parameters = json_number(json_get(r, "parameters"), v->parameters);
@@ -195,6 +196,15 @@ static bool take_tune_record(struct evidence *v, void *point, const struct json 
 	return true;
 }
 
+static bool take_link_record(struct evidence *v, void *point, const struct json *r)
+{
+	(void)point;
+	v->link = (struct link_evidence){ json_number(json_get(r, "latency_s"), NAN),
+					  json_number(json_get(r, "link_bytes_s"), NAN),
+					  json_number(json_get(r, "lost"), NAN) };
+	return false;
+}
+
 static bool take_event_record(struct evidence *v, void *point, const struct json *r)
 {
 	const char *level = json_text(json_get(r, "level"), "");
@@ -250,6 +260,7 @@ static const struct record_kind {
 	{ "rank", take_rank_record, POINT_LIST(rank, rank_point, rank_names) },
 	{ "host", take_host_record, POINT_LIST(host, host_point, host_names) },
 	{ "tune", take_tune_record, POINT_LIST(tune, tune_point, tune_names) },
+	{ .kind = "link", .take = take_link_record },
 	{ .kind = "event", .take = take_event_record },
 	{ .kind = "stop", .take = take_stop_record },
 };
@@ -497,6 +508,7 @@ int evidence_open(struct evidence *v, const char *workspace, const char *run, st
 				.pieces = { NAN, NAN },
 				.bytes_a_word = { NAN, NAN },
 				.unknown_share = NAN,
+				.link = { NAN, NAN, NAN },
 				.ranks = NAN,
 				.first_t = NAN,
 				.last_t = NAN };

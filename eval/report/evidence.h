@@ -79,6 +79,11 @@ struct host_point {
 	size_t number; /* of the host, from 0: equal names have equal numbers */
 };
 
+/* The network between the hosts, as the last attempt measured it at its start; NAN: unknown. */
+struct link_evidence {
+	double latency_s, bytes_s, lost; /* as in the record link of the journal */
+};
+
 struct evidence {
 	struct conf recipe;    /* the run's, sizes applied */
 	char *folder, *corpus; /* owned paths: of the run and of its corpus */
@@ -95,7 +100,8 @@ struct evidence {
 	double words[2], pieces[2]; /* running words and their pieces, training text */
 	double bytes_a_word[2];	    /* of the texts, before the rules of cleaning */
 	double ranks;		    /* of the last attempt */
-	size_t hosts;		    /* different hosts among the host records */
+	struct link_evidence link;
+	size_t hosts; /* different hosts among the host records */
 	struct train_point *train;
 	struct eval_point *evals;
 	struct save_point *saves;
