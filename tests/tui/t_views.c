@@ -645,3 +645,60 @@ TEST(compare_clock_goes_between_samples)
 	check_near(comparison_clock_at(&s, 10030), 400 + 100 * 1000, 200);
 	series_free(&s);
 }
+
+/* ---- headlines ---- */
+
+/* Is this the headline of the BLEU pane with the cursor at x, or at the end (NAN)? */
+static bool is_bleu_headline(struct app_context *w, double x, const char *want)
+{
+	struct run_view_state s = { .focus = PANE_LOSS };
+	struct grid g = { .charset = GRID_ASCII };
+	struct buf text = { 0 };
+	bool same;
+
+	viewport_init(&s.plots);
+	s.plots.cursor = x;
+	if (!check_int(grid_resize(&g, 12, 60, &e), 0))
+		return false;
+	run_draw_plot(&g, (struct rect){ 0, 0, 12, 60 }, PANE_BLEU, w->history, &s);
+	grid_dump(&g, &text);
+	same = strstr(buf_text(&text), want) != NULL;
+	if (!same)
+		printf("%s", buf_text(&text));
+	buf_free(&text);
+	grid_free(&g);
+	return same;
+}
+
+/* The headline is the evaluation at the cursor and its change since the one before, of the raw values. */
+TEST(views_run_headline_is_true)
+{
+	struct app_context w;
+	void *state = open_view(&view_run, &w);
+	const struct series *bleu;
+	char want[200], step[NUMBER_TEXT_BYTES];
+
+	if (!state)
+		return;
+	while (history_update(w.history, w.now, 1, &e) == HISTORY_MORE)
+		;
+	bleu = &w.history->bleu;
+	check_int(bleu->n, 8);
+	check(is_bleu_headline(&w, bleu->points[0].first, "| step 250  3.17      "));
+	for (size_t i = 1; i < bleu->n; i++) {
+		double now = series_mean(&bleu->points[i]),
+		       change = now - series_mean(&bleu->points[i - 1]);
+
+		snprintf(want, sizeof(want), "| step %s  %.2f  %c %.2f ",
+			 format_count(step, (int64_t)bleu->points[i].first), now,
+			 change > 0 ? '^' : 'v', fabs(change));
+		check(is_bleu_headline(&w, bleu->points[i].first, want));
+	}
+	check(is_bleu_headline(&w, NAN, "| 70.26  ^ 2.82  * best 70.26  at 2,000 "));
+	/* a change below the last decimal is not shown as zero, no change is not shown */
+	check_int(series_add(&w.history->bleu, 2250, series_mean(&bleu->points[7]) - 0.001, &e), 0);
+	check(is_bleu_headline(&w, NAN, "| 70.26  v <0.01 "));
+	check_int(series_add(&w.history->bleu, 2500, w.history->bleu.value, &e), 0);
+	check(is_bleu_headline(&w, NAN, "| 70.26  * best"));
+	close_view(&view_run, state, &w);
+}

@@ -185,33 +185,49 @@ static int piece_width(const struct grid *g, const struct legend *p)
 	       grid_text_width(g, p->value);
 }
 
-void draw_legend(struct grid *g, struct rect box, const char *title, const struct legend *pieces,
-		 int n)
+static int pieces_that_fit(const struct grid *g, const struct legend *pieces, int n, int room,
+			   int *width)
 {
-	int room = box.cols - grid_text_width(g, title) - 7, width = 0, at, fit = 0;
+	int fit = 0;
 
-	for (; fit < n; fit++) {
+	for (*width = 0; fit < n; fit++) {
 		int w = piece_width(g, &pieces[fit]) + (fit ? 2 : 0);
 
-		if (width + w > room)
+		if (*width + w > room)
 			break;
-		width += w;
+		*width += w;
 	}
-	if (!fit)
-		return;
-	at = box.col + box.cols - 3 - width;
-	draw_horizontal_line(g, box.row, at - 1, width + 2, STYLE_BORDER, ' ');
+	return fit;
+}
+
+void draw_pieces(struct grid *g, int row, int col, int room, const struct legend *pieces, int n)
+{
+	int width, fit = pieces_that_fit(g, pieces, n, room, &width);
+
 	for (int i = 0; i < fit; i++) {
 		const struct legend *p = &pieces[i];
 
 		if (p->sign) {
-			grid_put(g, box.row, at, p->style, p->sign);
-			at += 2;
+			grid_put(g, row, col, p->style, p->sign);
+			col += 2;
 		}
-		at += grid_text(g, box.row, at, width, STYLE_DIM, p->label) +
-		      (*p->label && *p->value);
-		at += grid_text(g, box.row, at, width, p->style, p->value) + 2;
+		col += grid_text(g, row, col, width, STYLE_DIM, p->label) +
+		       (*p->label && *p->value);
+		col += grid_text(g, row, col, width, p->style, p->value) + 2;
 	}
+}
+
+void draw_legend(struct grid *g, struct rect box, const char *title, const struct legend *pieces,
+		 int n)
+{
+	int width, fit;
+
+	fit = pieces_that_fit(g, pieces, n, box.cols - grid_text_width(g, title) - 7, &width);
+	if (!fit)
+		return;
+	draw_horizontal_line(g, box.row, box.col + box.cols - 4 - width, width + 2, STYLE_BORDER,
+			     ' ');
+	draw_pieces(g, box.row, box.col + box.cols - 3 - width, width, pieces, fit);
 }
 
 /* ---- heat ---- */

@@ -64,6 +64,9 @@ struct legend {
 	const char *label, *value;
 };
 
+/* Draw the entries from col on, as many as fit into room columns. */
+void draw_pieces(struct grid *g, int row, int col, int room, const struct legend *pieces, int n);
+
 /* Draw the entries at the right end of a box's upper border, as many as fit beside its title. */
 void draw_legend(struct grid *g, struct rect box, const char *title, const struct legend *pieces,
 		 int n);

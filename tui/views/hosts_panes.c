@@ -349,42 +349,30 @@ void hosts_draw_heat(struct grid *g, struct rect box, const struct run_history *
 struct host_plot {
 	const char *title;
 	struct plot_line lines[2];
-	const char *labels[2];
 	bool share; /* values are 0..1 and shown in per cent */
 };
 
 static bool choose_host_plot(const struct fleet_host *k, enum hosts_pane pane, struct host_plot *p)
 {
-	*p = (struct host_plot){ .title = pane == HOSTS_NET ? "network, bit/s" : "working, busy" };
+	const bool is_net = pane == HOSTS_NET;
+
+	*p = (struct host_plot){ .title = is_net ? "network, bit/s" : "work", .share = !is_net };
 	if (!k)
 		return false;
-	if (pane == HOSTS_NET) {
-		p->lines[0] = (struct plot_line){ .series = &k->rx,
-						  .pen = PLOT_LINE,
-						  .style = STYLE_FIRST };
-		p->lines[1] = (struct plot_line){ .series = &k->tx,
-						  .pen = PLOT_DOTTED,
-						  .style = STYLE_SECOND };
-		p->labels[0] = "in";
-		p->labels[1] = "out";
-	} else {
-		p->lines[0] = (struct plot_line){ .series = &k->working,
-						  .pen = PLOT_LINE,
-						  .style = STYLE_FIRST };
-		p->lines[1] = (struct plot_line){ .series = &k->busy,
-						  .pen = PLOT_DOTTED,
-						  .style = STYLE_SECOND };
-		p->labels[0] = "works";
-		p->labels[1] = "busy";
-		p->share = true;
-	}
+	p->lines[0] = (struct plot_line){ .series = is_net ? &k->rx : &k->working,
+					  .pen = PLOT_LINE,
+					  .style = STYLE_FIRST,
+					  .name = is_net ? "in" : "works" };
+	p->lines[1] = (struct plot_line){ .series = is_net ? &k->tx : &k->busy,
+					  .pen = PLOT_DOTTED,
+					  .style = STYLE_SECOND,
+					  .name = is_net ? "out" : "busy" };
 	return true;
 }
 
 static void draw_host_plot(struct grid *g, struct rect box, enum hosts_pane pane,
 			   const struct run_history *h, struct hosts_view_state *s)
 {
-	static const uint32_t signs[] = { 0x2500, 0x2504 };
 	const struct fleet_host *k = hosts_chosen(h, s);
 	struct host_plot what;
 	struct plot p = { .n = 2, .from_zero = true };
@@ -413,7 +401,7 @@ static void draw_host_plot(struct grid *g, struct rect box, enum hosts_pane pane
 		else
 			format_value(values[i], v);
 		pieces[n++] =
-			(struct legend){ signs[i], what.lines[i].style, what.labels[i], values[i] };
+			(struct legend){ 0, what.lines[i].style, what.lines[i].name, values[i] };
 	}
 	draw_legend(g, box, what.title, pieces, n);
 	if (s->focus == pane)
@@ -448,8 +436,8 @@ void hosts_export_picture(struct app_context *w, struct hosts_view_state *s)
 	snprintf(name, sizeof(name), "%.100s-%s-%s", h->name, k->name,
 		 what.share ? "work" : "network");
 	snprintf(title, sizeof(title), "%s of %s", what.title, k->name);
-	svg_export_plot(w, &(struct svg_request){ name, title, "step", what.share ? "" : "bit/s",
-						  &p, what.labels });
+	svg_export_plot(
+		w, &(struct svg_request){ name, title, "step", what.share ? "" : "bit/s", &p });
 }
 
 const struct series *hosts_line(const struct run_history *h, const struct hosts_view_state *s)
