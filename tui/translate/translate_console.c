@@ -499,7 +499,7 @@ void console_toggle_extra(struct console *c, enum console_extra extra)
 
 bool console_is_empty(const struct console *c)
 {
-	return !*edit_text(&c->input) && !c->document && !c->file &&
+	return !*edit_text(&c->input) && !c->document && !c->file && !c->sides[1].run &&
 	       c->wanted[EXTRA_MAP] != EXTRA_SHOWN && c->wanted[EXTRA_TERMS] != EXTRA_SHOWN;
 }
 

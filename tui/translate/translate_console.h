@@ -185,7 +185,7 @@ int console_add_glossary(struct console *c, const char *text, double now, struct
 /* Indices of the terms of the glossary whose source has its words in the text of the last request. */
 size_t console_find_terms(const struct console *c, size_t found[GLOSSARY_OF_A_TEXT]);
 
-/* Is there no text, document or file, and no other list that the user wants? Then the history is shown alone. */
+/* Is there no text, document, file or second side, and no other list that the user wants? Then the history is shown alone. */
 bool console_is_empty(const struct console *c);
 /* The sentences of the list of earlier ones: the history, and the example while there is no text. */
 size_t console_earlier_count(const struct console *c);
