@@ -24,7 +24,7 @@ void plot_names_reserve(struct canvas *c, const struct plot *p)
 	c->dots_x = c->area.cols * c->per_x;
 }
 
-static bool is_above(const struct plot_name *a, const struct plot_name *b)
+static bool is_name_above(const struct plot_name *a, const struct plot_name *b)
 {
 	return a->row != b->row ? a->row < b->row : a->value > b->value;
 }
@@ -32,7 +32,7 @@ static bool is_above(const struct plot_name *a, const struct plot_name *b)
 static void sort_names(struct plot_name *names, size_t n)
 {
 	for (size_t i = 1; i < n; i++)
-		for (size_t k = i; k > 0 && is_above(&names[k], &names[k - 1]); k--) {
+		for (size_t k = i; k > 0 && is_name_above(&names[k], &names[k - 1]); k--) {
 			struct plot_name swap = names[k];
 
 			names[k] = names[k - 1];
