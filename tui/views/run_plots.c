@@ -325,6 +325,55 @@ static double part_at(const struct series *part, const struct series *whole, dou
 	return part->n ? viewport_value_at(part, cursor) / viewport_value_at(whole, cursor) : NAN;
 }
 
+#define SHORT_POINTS 64	  /* newest points of the step's series that decide about its pane */
+#define SHORT_SHARE  0.95 /* share of computing from which one line tells all */
+
+bool run_step_is_short(const struct run_history *h)
+{
+	const struct series *parts[] = { &h->step_s, &h->compute_s };
+	double sums[ARRAY_LEN(parts)] = { 0 };
+	size_t n = MIN(h->step_s.n, (size_t)SHORT_POINTS);
+
+	if (!h->step_s.n)
+		return false;
+	if (!h->compute_s.n)
+		return true;
+	for (size_t p = 0; p < ARRAY_LEN(parts); p++)
+		for (size_t i = parts[p]->n - MIN(n, parts[p]->n); i < parts[p]->n; i++)
+			sums[p] += parts[p]->points[i].sum;
+	return sums[1] >= SHORT_SHARE * sums[0];
+}
+
+/* The length of a step and its parts, at the cursor. */
+struct step_legend {
+	struct fleet_time_split split;
+	char text[TIME_SPLIT_PARTS][NUMBER_TEXT_BYTES], step[NUMBER_TEXT_BYTES];
+	char seconds[NUMBER_TEXT_BYTES + 4];
+	struct legend pieces[TIME_SPLIT_PARTS + 2];
+	int n;
+};
+
+static void make_step_legend(struct step_legend *to, const struct grid *g,
+			     const struct run_history *h, double at, bool narrow, const char *label)
+{
+	char each[NUMBER_TEXT_BYTES];
+
+	to->split = (struct fleet_time_split){
+		.compute = part_at(&h->compute_s, &h->step_s, at),
+		.update = part_at(&h->update_s, &h->step_s, at),
+		.late = part_at(&h->wait_s, &h->step_s, at),
+		.transfer = part_at(&h->transfer_s, &h->step_s, at),
+		.input = part_at(&h->input_s, &h->step_s, at),
+	};
+	to->n = step_piece(at, to->pieces, to->step);
+	if (!h->step_s.n)
+		return;
+	snprintf(to->seconds, sizeof(to->seconds), "%.20s s",
+		 format_value(each, viewport_value_at(&h->step_s, at)));
+	to->pieces[to->n++] = (struct legend){ 0, STYLE_BRIGHT, label, to->seconds };
+	to->n += time_split_legend(g, &to->split, narrow, &to->pieces[to->n], to->text);
+}
+
 static void draw_split(struct grid *g, struct rect box, const struct run_history *h,
 		       struct run_view_state *s, const char *title)
 {
@@ -340,36 +389,29 @@ static void draw_split(struct grid *g, struct rect box, const struct run_history
 				    .first_fill = TIME_SPLIT_UPDATE,
 				    .whole = &h->step_s };
 	struct rect below = box;
-	double at = s->plots.cursor;
-	struct fleet_time_split split = {
-		.compute = part_at(&h->compute_s, &h->step_s, at),
-		.update = part_at(&h->update_s, &h->step_s, at),
-		.late = part_at(&h->wait_s, &h->step_s, at),
-		.transfer = part_at(&h->transfer_s, &h->step_s, at),
-		.input = part_at(&h->input_s, &h->step_s, at),
-	};
-	char text[TIME_SPLIT_PARTS][NUMBER_TEXT_BYTES], step[NUMBER_TEXT_BYTES],
-		each[NUMBER_TEXT_BYTES];
-	char seconds[NUMBER_TEXT_BYTES + 4];
-	struct legend pieces[TIME_SPLIT_PARTS + 2];
-	int n = step_piece(s->plots.cursor, pieces, step);
+	struct step_legend legend;
 
+	make_step_legend(&legend, g, h, s->plots.cursor, box.cols < 70, "");
 	stack.axes.marks = s->marks + s->n_saves;
 	stack.axes.n_marks = s->n_marks - s->n_saves;
 	viewport_apply(&s->plots, PANE_SPLIT, axis_end(h), &stack.axes);
 	if (box.rows >= SPLIT_BAR_ROWS && h->step_s.n) {
-		time_split_draw_bar(g, box.row + 1, box.col + 1, box.cols - 2, &split);
+		time_split_draw_bar(g, box.row + 1, box.col + 1, box.cols - 2, &legend.split);
 		below.row++;
 		below.rows--;
 	}
 	plot_stack_draw(g, below, &stack);
-	if (h->step_s.n) {
-		snprintf(seconds, sizeof(seconds), "%.20s s",
-			 format_value(each, viewport_value_at(&h->step_s, at)));
-		pieces[n++] = (struct legend){ 0, STYLE_BRIGHT, "", seconds };
-		n += time_split_legend(g, &split, box.cols < 70, &pieces[n], text);
-	}
-	draw_legend(g, box, title, pieces, n);
+	draw_legend(g, box, title, legend.pieces, legend.n);
+}
+
+/* The step pane in one row. */
+static void draw_step_row(struct grid *g, struct rect row, const struct run_history *h,
+			  const struct run_view_state *s)
+{
+	struct step_legend legend;
+
+	make_step_legend(&legend, g, h, s->plots.cursor, false, "time of a step");
+	draw_pieces(g, row.row, row.col + 1, row.cols - 2, legend.pieces, legend.n);
 }
 
 /* A plot of a pane as it was drawn last; its area is not touched. */
@@ -414,6 +456,10 @@ void run_draw_plot(struct grid *g, struct rect box, enum run_pane pane, const st
 	struct plot plot = pane_plot_as_drawn(h, pane, &p, s);
 	char title[60];
 
+	if (pane == PANE_SPLIT && box.rows == 1) {
+		draw_step_row(g, box, h, s);
+		return;
+	}
 	if (pane == PANE_SPLIT && s->zoomed && h->n_ops && box.rows >= OPS_PANE_ROWS) {
 		/* the operations below the history, where all of them fit if the history has half */
 		all.rows = MAX(box.rows / 2, box.rows - (int)h->n_ops - 4);
