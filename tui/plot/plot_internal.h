@@ -38,7 +38,7 @@ struct plot_name {
 	int row, col;
 	double value; /* the latest; the order of names whose lines end in one row */
 };
-/* Draw each name behind its line's end, else right of the area. Sorts names. */
+/* Draw each name after the end of its line, or in the columns at the right. Sorts names. */
 void plot_names_draw(const struct canvas *c, struct plot_name *names, size_t n);
 
 void plot_cursor(const struct canvas *c, double x);
