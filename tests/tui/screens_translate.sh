@@ -53,6 +53,20 @@ for size in 24x80 40x120 60x200; do
 	screen translate-$size-ascii C --dump $size --keys "$words"
 	if test -n "$utf8"; then screen translate-$size $utf8 --dump $size --keys "$words"; fi
 done
+# without a text: earlier sentences and an example, of which Enter translates the marked one
+empty='7<Wait>a man reads<Enter><Ctrl-U>the house<Enter><Ctrl-U><Wait>'
+screen translate-empty-24x80-ascii C --dump 24x80 --keys '7<Wait>'
+if test -n "$utf8"; then
+	for size in 24x80 40x120 60x200; do screen translate-empty-$size $utf8 --dump $size --keys "$empty<Esc><Down>"; done
+	screen translate-empty-taken-24x80 $utf8 --dump 24x80 --keys "$empty<Esc><Down><Down><Enter><Wait>"
+	screen translate-example-24x80 $utf8 --dump 24x80 --keys '7<Wait><Enter><Wait>'
+fi
+# a run without a checkpoint: that of another run is offered
+mkdir "$here/w/runs/young"
+cp "$srcdir/tests/golden/run/journal.jsonl" "$here/w/runs/young/"
+screen translate-offer-24x80-ascii C young --dump 24x80 --keys '7<Wait>'
+screen translate-offer-taken-24x80-ascii C young --dump 24x80 --keys '7<Wait><Enter><Wait>two dogs<Wait>'
+rm -r "$here/w/runs/young"
 screen translate-typing-24x80-ascii C --dump 24x80 --keys "$typed"
 screen translate-small-9x40-ascii C --dump 9x40 --keys "$words"
 screen translate-hostile-24x80-ascii C --dump 24x80 --keys '7<Wait>lies<Wait>'

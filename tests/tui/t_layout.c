@@ -17,7 +17,7 @@ static bool apart(struct rect a, struct rect b)
 
 /* A layout with some of the panes shown; shown: bits of panes. */
 static const char *wrong_with(const struct run_layout *l, int rows, int cols, unsigned shown,
-			      int focus, bool zoomed)
+			      int focus, bool zoomed, bool is_short)
 {
 	struct rect all[PANE_COUNT + 2];
 	size_t n = 0;
@@ -30,7 +30,10 @@ static const char *wrong_with(const struct run_layout *l, int rows, int cols, un
 			continue;
 		if (!(shown >> p & 1))
 			return "a hidden pane is there";
-		if (l->panes[p].rows < 4 || l->panes[p].cols < 20)
+		if (is_short && p == PANE_SPLIT && p != focus && cols >= 100) {
+			if (l->panes[p].rows != 1 || l->panes[p].cols != cols)
+				return "the short pane of the step is no row";
+		} else if (l->panes[p].rows < 4 || l->panes[p].cols < 20)
 			return "a pane is too small to hold anything";
 		all[n++] = l->panes[p];
 	}
@@ -55,19 +58,28 @@ static const char *wrong_with(const struct run_layout *l, int rows, int cols, un
 	return area == rows * cols ? NULL : "room is left unused";
 }
 
-static bool right_at(int rows, int cols, unsigned shown, int focus, bool zoomed)
+static bool right_with(int rows, int cols, unsigned shown, int focus, bool zoomed, bool is_short)
 {
 	struct run_layout l;
 	const char *wrong;
 
-	layout_run((struct rect){ 0, 0, rows, cols }, shown, (enum run_pane)focus, zoomed, &l);
+	layout_run((struct rect){ 0, 0, rows, cols }, shown, (enum run_pane)focus, zoomed, is_short,
+		   &l);
 	if (l.too_small != (rows < LAYOUT_MIN_ROWS || cols < LAYOUT_MIN_COLS))
 		test_fail(__FILE__, __LINE__, "%d x %d: too_small is %d", rows, cols, l.too_small);
-	wrong = l.too_small ? NULL : wrong_with(&l, rows, cols, shown, focus, zoomed);
+	wrong = l.too_small ? NULL : wrong_with(&l, rows, cols, shown, focus, zoomed, is_short);
 	if (wrong)
-		test_fail(__FILE__, __LINE__, "%d x %d, panes %x, focus %d, zoomed %d: %s", rows,
-			  cols, shown, focus, zoomed, wrong);
+		test_fail(__FILE__, __LINE__,
+			  "%d x %d, panes %x, focus %d, zoomed %d, short %d: %s", rows, cols, shown,
+			  focus, zoomed, is_short, wrong);
 	return !wrong;
+}
+
+/* With the pane of the step as a plot, and as one row. */
+static bool right_at(int rows, int cols, unsigned shown, int focus, bool zoomed)
+{
+	return right_with(rows, cols, shown, focus, zoomed, false) &&
+	       right_with(rows, cols, shown, focus, zoomed, true);
 }
 
 TEST(tui_layout_every_size)

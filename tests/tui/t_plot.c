@@ -550,9 +550,6 @@ TEST(tui_plot_bullets_follow_the_smoothed_line)
 	}
 }
 
-/* ---- heat ---- */
-
-/* Heat is a ramp of as many steps as the terminal can tell apart. */
 /* ---- bands over several curves ---- */
 
 /* n points at x = first, first + step, … with the values that follow; NaN: a gap. */
@@ -561,6 +558,67 @@ static void fill_curve(struct series *s, double first, double step, const double
 	series_init(s);
 	for (size_t i = 0; i < n; i++)
 		check_int(series_add(s, first + step * (double)i, y[i], &e), 0);
+}
+
+/* ---- names at the ends of lines ---- */
+
+TEST(plot_names_stand_at_ends)
+{
+	static const double high[] = { 9, 8, 8, 8 }, low[] = { 5, 1, 1, 1 },
+			    same[] = { 5, 1, 1, 1.01 };
+	struct plot_line lines[3];
+	struct series s[3];
+	struct scene p;
+	const char *out, *first, *second;
+
+	if (!open_scene(&p, GRID_ASCII))
+		return;
+	fill_curve(&s[0], 0, 200, low, 4);
+	fill_curve(&s[1], 0, 200, high, 4);
+	fill_curve(&s[2], 0, 200, same, 4);
+	for (size_t i = 0; i < 3; i++)
+		lines[i] = (struct plot_line){ .series = &s[i],
+					       .pen = PLOT_EXACT,
+					       .style = (enum style)(STYLE_FIRST + i) };
+	p.p.lines = lines;
+	p.p.n = 2;
+	draw(&p);
+	check_int(p.area.cells.cols + p.area.cells.col,
+		  COLS - 1); /* no names, no columns for them */
+	lines[0].name = "lowest";
+	lines[1].name = "top";
+	p.p.x_end = 1000; /* the lines end at 600: the names follow them */
+	out = draw(&p);
+	check_int(p.area.cells.cols + p.area.cells.col, COLS - 1 - 7);
+	check(strstr(out, "* top ") && strstr(out, "* lowest "));
+	check(strstr(out, "* top ") < strstr(out, "* lowest "));
+	/* at the right edge, the names are beside the area */
+	p.p.x_end = 600;
+	out = draw(&p);
+	check(strstr(out, "* top   |") && strstr(out, "* lowest|"));
+	/* two lines that end in one row: the higher value is above */
+	lines[2].name = "higher";
+	p.p.n = 3;
+	out = draw(&p);
+	first = strstr(out, "higher|");
+	second = strstr(out, "lowest|");
+	check(first && second && first < second);
+	/* a window: the name is where the line leaves it */
+	p.p.n = 2;
+	p.p.x_end = 100;
+	out = draw(&p);
+	check(strstr(out, "top   |") && strstr(out, "lowest|"));
+	/* no room: no names */
+	lines[0].name = "a name that is longer than a third of all";
+	check_int(grid_resize(&p.g, ROWS, 30, &e), 0);
+	grid_clear(&p.g);
+	plot_draw(&p.g, (struct rect){ 0, 0, ROWS, 30 }, &p.p);
+	buf_clear(&p.out);
+	grid_dump(&p.g, &p.out);
+	check(!strstr(buf_text(&p.out), "a name"));
+	for (size_t i = 0; i < 3; i++)
+		series_free(&s[i]);
+	close_scene(&p);
 }
 
 TEST(series_band_is_mean_and_spread)

@@ -118,12 +118,20 @@ TEST(workbench_theme_ramp)
 
 		g.ramp = steps;
 		for (int i = 0; i <= 100; i++)
-			draw_heat(&g, 0, i, 1, i / 100.0, false);
+			draw_deviation(&g, 0, i, 1, (i / 50.0 - 1) * HEAT_SPREAD, false);
 		for (int i = 1; i <= 100; i++) {
 			check(grid_at(&g, 0, i)->style >= grid_at(&g, 0, i - 1)->style);
 			changes += grid_at(&g, 0, i)->style > grid_at(&g, 0, i - 1)->style;
 		}
 		check_int(changes, steps ? THEME_RAMP - 1 : HEAT_LEVELS - 1);
+		/* a share of all: from the neutral colour in the middle to one end */
+		draw_heat(&g, 0, 0, 1, 0, false);
+		draw_heat(&g, 0, 1, 1, 1, false);
+		draw_deviation(&g, 0, 2, 1, 0, false);
+		draw_deviation(&g, 0, 3, 1, 1e9, false);
+		check_int(grid_at(&g, 0, 0)->style, grid_at(&g, 0, 2)->style);
+		check_int(grid_at(&g, 0, 1)->style, grid_at(&g, 0, 3)->style);
+		check(grid_at(&g, 0, 0)->ch == grid_at(&g, 0, 2)->ch);
 	}
 	draw_heat(&g, 0, 0, 1, NAN, false);
 	check_int(grid_at(&g, 0, 0)->style, STYLE_DIM);

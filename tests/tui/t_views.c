@@ -19,6 +19,7 @@
 #include "tui/run/run_history.h"
 #include "tui/views/compare_plot.h"
 #include "tui/views/csv_export.h"
+#include "tui/views/hosts_panes.h"
 #include "tui/views/run_comparison.h"
 #include "tui/views/run_panes.h"
 #include "tui/views/sample_text.h"
@@ -644,4 +645,111 @@ TEST(compare_clock_goes_between_samples)
 	check(s.samples_a_point > 1);
 	check_near(comparison_clock_at(&s, 10030), 400 + 100 * 1000, 200);
 	series_free(&s);
+}
+
+/* ---- headlines ---- */
+
+/* Is this the headline of the BLEU pane with the cursor at x, or at the end (NAN)? */
+static bool is_bleu_headline(struct app_context *w, double x, const char *want)
+{
+	struct run_view_state s = { .focus = PANE_LOSS };
+	struct grid g = { .charset = GRID_ASCII };
+	struct buf text = { 0 };
+	bool same;
+
+	viewport_init(&s.plots);
+	s.plots.cursor = x;
+	if (!check_int(grid_resize(&g, 12, 60, &e), 0))
+		return false;
+	run_draw_plot(&g, (struct rect){ 0, 0, 12, 60 }, PANE_BLEU, w->history, &s);
+	grid_dump(&g, &text);
+	same = strstr(buf_text(&text), want) != NULL;
+	if (!same)
+		printf("%s", buf_text(&text));
+	buf_free(&text);
+	grid_free(&g);
+	return same;
+}
+
+/* The headline is the evaluation at the cursor and its change since the one before, of the raw values. */
+TEST(views_run_headline_is_true)
+{
+	struct app_context w;
+	void *state = open_view(&view_run, &w);
+	const struct series *bleu;
+	char want[200], step[NUMBER_TEXT_BYTES];
+
+	if (!state)
+		return;
+	while (history_update(w.history, w.now, 1, &e) == HISTORY_MORE)
+		;
+	bleu = &w.history->bleu;
+	check_int(bleu->n, 8);
+	check(is_bleu_headline(&w, bleu->points[0].first, "| step 250  3.17      "));
+	for (size_t i = 1; i < bleu->n; i++) {
+		double now = series_mean(&bleu->points[i]),
+		       change = now - series_mean(&bleu->points[i - 1]);
+
+		snprintf(want, sizeof(want), "| step %s  %.2f  %c %.2f ",
+			 format_count(step, (int64_t)bleu->points[i].first), now,
+			 change > 0 ? '^' : 'v', fabs(change));
+		check(is_bleu_headline(&w, bleu->points[i].first, want));
+	}
+	check(is_bleu_headline(&w, NAN, "| 70.26  ^ 2.82  * best 70.26  at 2,000 "));
+	/* a change below the last decimal is not shown as zero, no change is not shown */
+	check_int(series_add(&w.history->bleu, 2250, series_mean(&bleu->points[7]) - 0.001, &e), 0);
+	check(is_bleu_headline(&w, NAN, "| 70.26  v <0.01 "));
+	check_int(series_add(&w.history->bleu, 2500, w.history->bleu.value, &e), 0);
+	check(is_bleu_headline(&w, NAN, "| 70.26  * best"));
+	close_view(&view_run, state, &w);
+}
+
+/* ---- maps of hosts ---- */
+
+/* The cells of the map of hosts with this character, after a journal of 1,000 hosts of which one differs. */
+static int map_cells(double usual, double odd, uint32_t sign, enum hosts_metric metric)
+{
+	struct hosts_view_state s = { .focus = HOSTS_HEAT, .metric = metric, .chosen = 1 };
+	struct grid g = { .charset = GRID_ASCII };
+	struct buf journal = { 0 };
+	struct app_context w;
+	char path[600];
+	int found = 0;
+
+	buf_printf(&journal, "{\"v\":1,\"kind\":\"start\",\"t\":1750000000,\"attempt\":1}\n");
+	for (int i = 0; i < 1000; i++)
+		buf_printf(
+			&journal,
+			"{\"v\":1,\"kind\":\"host\",\"t\":1750000001,\"step\":1,\"host\":\"n%03d\","
+			"\"gpus\":[{\"util\":%g,\"sm_mhz\":1965,\"sm_max_mhz\":1980}]}\n",
+			i, i == 617 ? odd : usual + i % 7 * 0.002);
+	snprintf(path, sizeof(path), "%s/runs/map", test_folder());
+	check_int(file_make_folders(path, &e), 0);
+	snprintf(path, sizeof(path), "%s/runs/map/journal.jsonl", test_folder());
+	check_int(file_write_buf(path, &journal, &e), 0);
+	buf_free(&journal);
+	if (!check_int(context_open(&w, test_folder(), &e), 0) ||
+	    !check_int(context_choose_run(&w, "map", &e), 0))
+		return -1;
+	while (history_update(w.history, w.now, 1, &e) == HISTORY_MORE)
+		;
+	check_int(w.history->fleet.n_hosts, 1000);
+	if (check_int(grid_resize(&g, 14, 120, &e), 0))
+		hosts_draw_heat(&g, (struct rect){ 0, 0, 14, 120 }, w.history, &s);
+	for (int row = 1; row < 13; row++)
+		for (int col = 14; col < 119; col++)
+			found += grid_at(&g, row, col)->ch == sign;
+	grid_free(&g);
+	context_close(&w);
+	return found;
+}
+
+/* Equal hosts are neutral, whatever their value; the odd one is seen, below or above. */
+TEST(views_map_shows_the_odd_host)
+{
+	check_int(map_cells(0.95, 0.55, '=', METRIC_UTIL), 1);
+	check_int(map_cells(0.95, 0.55, '.', METRIC_UTIL), 999);
+	check_int(map_cells(0.30, 0.90, '#', METRIC_UTIL), 1);
+	check_int(map_cells(0.30, 0.90, '.', METRIC_UTIL), 999);
+	check_int(map_cells(0.95, 0.95, '.', METRIC_CLOCK), 1000);
 }

@@ -170,9 +170,12 @@ struct spot {
 	int y;
 }; /* coordinates in dots */
 
-/* Draw a straight line of dots, clipped at the left and right edge; a dotted pen leaves gaps. */
-static void draw_stroke(const struct canvas *c, struct spot a, struct spot b, enum style style,
-			bool dotted)
+/*
+ * Draw a straight line of dots, clipped at the left and right edge; a dotted pen leaves gaps.
+ * Returns its last dot; x NaN: nothing is visible.
+ */
+static struct spot draw_stroke(const struct canvas *c, struct spot a, struct spot b,
+			       enum style style, bool dotted)
 {
 	double right = c->dots_x - 1, x0 = MAX(a.x, 0.0), x1 = MIN(b.x, right);
 	double slope = b.x > a.x ? (b.y - a.y) / (b.x - a.x) : 0;
@@ -180,7 +183,7 @@ static void draw_stroke(const struct canvas *c, struct spot a, struct spot b, en
 
 	assert(a.x <= b.x); /* a series goes from left to right */
 	if (!(a.x <= right && b.x >= 0))
-		return;
+		return (struct spot){ .x = NAN };
 	y0 = (int)lround(a.y + (x0 - a.x) * slope);
 	y1 = b.x > a.x ? (int)lround(a.y + (x1 - a.x) * slope) : b.y;
 	n = MAX(to - from, abs(y1 - y0));
@@ -191,6 +194,7 @@ static void draw_stroke(const struct canvas *c, struct spot a, struct spot b, en
 		if (!dotted || x % (2 * c->per_x) < c->per_x)
 			draw_dot(c, x, y, style);
 	}
+	return (struct spot){ to, y1 };
 }
 
 /* ---- passes over a series ---- */
@@ -214,9 +218,9 @@ struct pen {
 	const struct plot_line *line;
 	enum pass pass;
 	struct column now;
-	struct spot before;
-	int top, bottom; /* of the band at before */
-	bool down;	 /* before holds the end of the line so far */
+	struct spot before, seen; /* seen: the last visible dot; x NaN: none */
+	int top, bottom;	  /* of the band at before */
+	bool down;		  /* before holds the end of the line so far */
 };
 
 /*
@@ -273,7 +277,7 @@ static void flush_pen_column(struct pen *p)
 {
 	struct column *now = &p->now;
 	const struct canvas *c = p->c;
-	struct spot to;
+	struct spot to, end;
 
 	if (!now->n)
 		return;
@@ -288,13 +292,16 @@ static void flush_pen_column(struct pen *p)
 				draw_dot(c, now->x, i, STYLE_BAND);
 	} else {
 		to = (struct spot){ now->x, plot_dot_y(c, now->sum / (double)now->n) };
+		end = (struct spot){ .x = NAN };
 		if (p->pass == PASS_AREA)
 			fill_below_stroke(c, p->down ? p->before : to, to);
 		else
-			draw_stroke(c, p->down ? p->before : to, to,
-				    p->pass == PASS_RAW ? raw_style(p->line->style)
-							: p->line->style,
-				    p->pass == PASS_LINE && is_dotted(p->line->pen));
+			end = draw_stroke(c, p->down ? p->before : to, to,
+					  p->pass == PASS_RAW ? raw_style(p->line->style)
+							      : p->line->style,
+					  p->pass == PASS_LINE && is_dotted(p->line->pen));
+		if (isfinite(end.x))
+			p->seen = end;
 		p->before = to;
 		p->down = true;
 	}
@@ -318,12 +325,12 @@ static void add_point(struct pen *p, const struct series_point *q, int x, double
 
 /*
  * Draw one pass over a series: the area below the line, the band, the raw curve behind a smoothed
- * line, or the line. Returns where the pen ended; x NaN: nothing was drawn.
+ * line, or the line. Returns the pen at the end of the line.
  */
-static struct spot draw_pass(const struct canvas *c, const struct plot_line *l, enum pass pass,
-			     double smooth)
+static struct pen draw_pass(const struct canvas *c, const struct plot_line *l, enum pass pass,
+			    double smooth)
 {
-	struct pen p = { .c = c, .line = l, .pass = pass };
+	struct pen p = { .c = c, .line = l, .pass = pass, .seen = { .x = NAN } };
 	struct smoother f = { .weight = smooth };
 	double edge = (double)MAX_WIDTHS * c->dots_x;
 
@@ -347,7 +354,7 @@ static struct spot draw_pass(const struct canvas *c, const struct plot_line *l, 
 			break;
 	}
 	flush_pen_column(&p);
-	return p.down ? p.before : (struct spot){ .x = NAN };
+	return p;
 }
 
 bool plot_pen_has_bullets(enum plot_pen pen)
@@ -458,16 +465,38 @@ static void draw_best(const struct canvas *c, const struct plot_line *l)
 			 STYLE_GOOD, 0x2605);
 }
 
-static void draw_plot_line(const struct canvas *c, const struct plot_line *l, double smooth)
+/* Returns the last visible dot of the line; x NaN: none. */
+static struct spot draw_plot_line(const struct canvas *c, const struct plot_line *l, double smooth)
 {
 	double weight = plot_line_smoothing(l, smooth);
-	struct spot end = draw_pass(c, l, PASS_LINE, weight);
+	struct pen end = draw_pass(c, l, PASS_LINE, weight);
 
 	if (plot_pen_has_bullets(l->pen))
 		draw_bullets(c, l, weight);
-	else if (isfinite(end.x))
-		put_sign(c, end.x, end.y, l->style, 0x25CF);
+	else if (end.down)
+		put_sign(c, end.before.x, end.before.y, l->style, 0x25CF);
 	draw_best(c, l);
+	return end.seen;
+}
+
+static void draw_lines(const struct canvas *c, const struct plot *p)
+{
+	struct plot_name names[PLOT_NAMES];
+	size_t n = 0;
+
+	for (size_t i = 0; i < p->n; i++) {
+		const struct plot_line *l = &p->lines[i];
+		struct spot end = draw_plot_line(c, l, p->smooth);
+
+		if (l->name && *l->name && isfinite(end.x) && n < PLOT_NAMES)
+			names[n++] = (struct plot_name){ l->name, l->style,
+							 c->area.row + end.y / c->per_y,
+							 c->area.col + (int)end.x / c->per_x,
+							 l->series->value };
+	}
+	for (size_t i = 0; i < p->n; i++)
+		draw_gaps(c, &p->lines[i]);
+	plot_names_draw(c, names, n);
 }
 
 void plot_draw(struct grid *g, struct rect box, const struct plot *p)
@@ -488,6 +517,7 @@ void plot_draw(struct grid *g, struct rect box, const struct plot *p)
 		return;
 	}
 	plot_y_axis(&c, y.low, y.high);
+	plot_names_reserve(&c, p);
 	plot_x_axis(&c, box, p);
 	if (p->fill && p->n && g->tones && g->charset == GRID_FULL)
 		draw_pass(&c, &p->lines[0], PASS_AREA,
@@ -499,10 +529,7 @@ void plot_draw(struct grid *g, struct rect box, const struct plot *p)
 	for (size_t i = 0; i < p->n; i++)
 		if (plot_line_smoothing(&p->lines[i], p->smooth) > 0)
 			draw_pass(&c, &p->lines[i], PASS_RAW, 0);
-	for (size_t i = 0; i < p->n; i++)
-		draw_plot_line(&c, &p->lines[i], p->smooth);
-	for (size_t i = 0; i < p->n; i++)
-		draw_gaps(&c, &p->lines[i]);
+	draw_lines(&c, p);
 	plot_cursor(&c, p->cursor);
 	if (g->pictures)
 		plot_draw_picture(&c, p);

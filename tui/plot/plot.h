@@ -38,6 +38,7 @@ struct plot_line {
 	enum style style; /* STYLE_FIRST … STYLE_SIXTH */
 	int best;	  /* a star marks the highest (1) or the lowest (-1) value; 0: none */
 	bool has_band; /* of series_band.h: never smoothed again, low..high filled between points */
+	const char *name; /* borrowed, drawn at the end of the line; NULL or "": none */
 };
 
 /* An event, shown as a sign in the lower border. */

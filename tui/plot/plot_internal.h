@@ -13,6 +13,7 @@ struct canvas {
 	bool log_x, log_y, is_share;
 	double x_from, x_end; /* edges; logarithms if the axis is logarithmic */
 	double low, high;
+	int name_cols; /* columns at the right of the area for the names of lines, 0: none */
 };
 
 /* Set up a canvas inside box and its x axis. false: too small, or no value to show. */
@@ -25,6 +26,21 @@ bool plot_begin(struct canvas *c, struct grid *g, struct rect box, const struct 
 void plot_y_axis(struct canvas *c, double low, double high);
 /* Draw labels and marks into the lower border; write p->area. */
 void plot_x_axis(const struct canvas *c, struct rect box, const struct plot *p);
+
+/* Take columns for the names of lines from the area, if there is room. */
+void plot_names_reserve(struct canvas *c, const struct plot *p);
+
+/* A line's name and the cell of its last visible dot. */
+#define PLOT_NAMES 16
+struct plot_name {
+	const char *text;
+	enum style style;
+	int row, col;
+	double value; /* the latest; the order of names whose lines end in one row */
+};
+/* Draw each name after the end of its line, or in the columns at the right. Sorts names. */
+void plot_names_draw(const struct canvas *c, struct plot_name *names, size_t n);
+
 void plot_cursor(const struct canvas *c, double x);
 
 bool plot_pen_has_bullets(enum plot_pen pen);

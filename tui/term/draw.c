@@ -185,43 +185,59 @@ static int piece_width(const struct grid *g, const struct legend *p)
 	       grid_text_width(g, p->value);
 }
 
-void draw_legend(struct grid *g, struct rect box, const char *title, const struct legend *pieces,
-		 int n)
+static int pieces_that_fit(const struct grid *g, const struct legend *pieces, int n, int room,
+			   int *width)
 {
-	int room = box.cols - grid_text_width(g, title) - 7, width = 0, at, fit = 0;
+	int fit = 0;
 
-	for (; fit < n; fit++) {
+	for (*width = 0; fit < n; fit++) {
 		int w = piece_width(g, &pieces[fit]) + (fit ? 2 : 0);
 
-		if (width + w > room)
+		if (*width + w > room)
 			break;
-		width += w;
+		*width += w;
 	}
-	if (!fit)
-		return;
-	at = box.col + box.cols - 3 - width;
-	draw_horizontal_line(g, box.row, at - 1, width + 2, STYLE_BORDER, ' ');
+	return fit;
+}
+
+void draw_pieces(struct grid *g, int row, int col, int room, const struct legend *pieces, int n)
+{
+	int width, fit = pieces_that_fit(g, pieces, n, room, &width);
+
 	for (int i = 0; i < fit; i++) {
 		const struct legend *p = &pieces[i];
 
 		if (p->sign) {
-			grid_put(g, box.row, at, p->style, p->sign);
-			at += 2;
+			grid_put(g, row, col, p->style, p->sign);
+			col += 2;
 		}
-		at += grid_text(g, box.row, at, width, STYLE_DIM, p->label) +
-		      (*p->label && *p->value);
-		at += grid_text(g, box.row, at, width, p->style, p->value) + 2;
+		col += grid_text(g, row, col, width, STYLE_DIM, p->label) +
+		       (*p->label && *p->value);
+		col += grid_text(g, row, col, width, p->style, p->value) + 2;
 	}
+}
+
+void draw_legend(struct grid *g, struct rect box, const char *title, const struct legend *pieces,
+		 int n)
+{
+	int width, fit;
+
+	fit = pieces_that_fit(g, pieces, n, box.cols - grid_text_width(g, title) - 7, &width);
+	if (!fit)
+		return;
+	draw_horizontal_line(g, box.row, box.col + box.cols - 4 - width, width + 2, STYLE_BORDER,
+			     ' ');
+	draw_pieces(g, box.row, box.col + box.cols - 3 - width, width, pieces, fit);
 }
 
 /* ---- heat ---- */
 
-/* share: 0..1 */
-static enum style heat_style_of(const struct grid *g, double share)
+/* place: 0..1, from far below to far above */
+static enum style heat_style_of(const struct grid *g, double place)
 {
 	if (g->ramp)
-		return (enum style)(STYLE_RAMP_0 + MIN((int)(share * g->ramp), g->ramp - 1));
-	return (enum style)(STYLE_HEAT_0 + MIN((int)(share * HEAT_LEVELS), HEAT_LEVELS - 1));
+		return (enum style)(STYLE_RAMP_0 + MIN((int)(place * g->ramp), g->ramp - 1));
+	return (enum style)(STYLE_HEAT_0 + MIN((int)(place * HEAT_LEVELS), HEAT_LEVELS - 1));
 }
 
 /* The level of a share, from 0; -1: unknown. */
@@ -233,28 +249,54 @@ static int heat_level(double share)
 		       : -1;
 }
 
+static void draw_glyph(struct grid *g, struct span at, uint32_t sign, char ascii)
+{
+	for (int i = 0; i < at.width; i++)
+		grid_put(g, at.row, at.col + i, at.style,
+			 g->charset == GRID_ASCII ? (uint32_t)ascii : sign);
+}
+
 static void draw_shade(struct grid *g, struct span at, int level)
 {
 	static const uint32_t shades[HEAT_LEVELS] = { 0x00B7, 0x2591, 0x2592, 0x2593, 0x2588 };
-	static const char ascii[HEAT_LEVELS] = { '.', '-', '+', 'x', '#' };
 
 	assert(level >= 0 && level < HEAT_LEVELS);
-	for (int i = 0; i < at.width; i++)
-		grid_put(g, at.row, at.col + i, at.style,
-			 g->charset == GRID_ASCII ? (uint32_t)ascii[level] : shades[level]);
+	draw_glyph(g, at, shades[level], ".-+x#"[level]);
+}
+
+static void draw_no_heat(struct grid *g, int row, int col, int width, bool lost)
+{
+	for (int i = 0; i < width; i++)
+		grid_put(g, row, col + i, lost ? STYLE_BAD : STYLE_DIM, lost ? 0x00D7 : '?');
 }
 
 void draw_heat(struct grid *g, int row, int col, int width, double share, bool lost)
 {
 	int level = heat_level(share);
 
-	if (level >= 0 && !lost) {
-		draw_shade(g, (struct span){ row, col, width, heat_style_of(g, MIN(share, 1.0)) },
+	if (level < 0 || lost)
+		draw_no_heat(g, row, col, width, lost);
+	else /* the colours from the neutral one upwards */
+		draw_shade(g,
+			   (struct span){ row, col, width,
+					  heat_style_of(g, 0.5 + MIN(share, 1.0) / 2) },
 			   level);
+}
+
+void draw_deviation(struct grid *g, int row, int col, int width, double deviation, bool lost)
+{
+	static const uint32_t signs[HEAT_LEVELS] = { 0x2584, 0x2582, 0x00B7, 0x2593, 0x2588 };
+	double place = 0.5 + deviation / (2 * HEAT_SPREAD);
+	int level;
+
+	if (!isfinite(place) || lost) {
+		draw_no_heat(g, row, col, width, lost);
 		return;
 	}
-	for (int i = 0; i < width; i++)
-		grid_put(g, row, col + i, lost ? STYLE_BAD : STYLE_DIM, lost ? 0x00D7 : '?');
+	place = MIN(MAX(place, 0.0), 1.0);
+	level = heat_level(place);
+	draw_glyph(g, (struct span){ row, col, width, heat_style_of(g, place) }, signs[level],
+		   "=-.+#"[level]);
 }
 
 void draw_quality(struct grid *g, int row, int col, double share)
@@ -268,27 +310,43 @@ void draw_quality(struct grid *g, int row, int col, double share)
 		grid_put(g, row, col, STYLE_DIM, '?');
 }
 
-static void draw_scale(struct grid *g, struct rect box, const char *title, bool is_quality)
+static void draw_one_heat(struct grid *g, int row, int col, double place)
 {
-	int at = box.col + box.cols - 16;
+	draw_heat(g, row, col, 1, place, false);
+}
 
-	if (grid_text_width(g, title) + 24 > box.cols)
+static void draw_one_deviation(struct grid *g, int row, int col, double place)
+{
+	draw_deviation(g, row, col, 1, (2 * place - 1) * HEAT_SPREAD, false);
+}
+
+/* The levels between the texts of their ends. */
+static void draw_scale(struct grid *g, struct rect box, const char *title, const char *low,
+		       const char *high, void (*cell)(struct grid *, int, int, double))
+{
+	int width = grid_text_width(g, low) + HEAT_LEVELS + grid_text_width(g, high);
+	int at = box.col + box.cols - 1 - width;
+
+	if (grid_text_width(g, title) + width + 7 > box.cols)
 		return;
-	at += grid_text(g, box.row, at, 3, STYLE_DIM, " 0 ");
+	at += grid_text(g, box.row, at, width, STYLE_DIM, low);
 	for (int i = 0; i < HEAT_LEVELS; i++, at++)
-		if (is_quality)
-			draw_quality(g, box.row, at, (i + 0.5) / HEAT_LEVELS);
-		else
-			draw_heat(g, box.row, at, 1, (i + 0.5) / HEAT_LEVELS, false);
-	grid_text(g, box.row, at, 7, STYLE_DIM, " 100 % ");
+		cell(g, box.row, at, (i + 0.5) / HEAT_LEVELS);
+	grid_text(g, box.row, at, width, STYLE_DIM, high);
 }
 
 void draw_heat_scale(struct grid *g, struct rect box, const char *title)
 {
-	draw_scale(g, box, title, false);
+	draw_scale(g, box, title, " 0 ", " 100 % ", draw_one_heat);
+}
+
+void draw_deviation_scale(struct grid *g, struct rect box, const char *title, const char *low,
+			  const char *high)
+{
+	draw_scale(g, box, title, low, high, draw_one_deviation);
 }
 
 void draw_quality_scale(struct grid *g, struct rect box, const char *title)
 {
-	draw_scale(g, box, title, true);
+	draw_scale(g, box, title, " 0 ", " 100 % ", draw_quality);
 }

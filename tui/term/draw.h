@@ -64,20 +64,28 @@ struct legend {
 	const char *label, *value;
 };
 
+/* Draw the entries from col on, as many as fit into room columns. */
+void draw_pieces(struct grid *g, int row, int col, int room, const struct legend *pieces, int n);
+
 /* Draw the entries at the right end of a box's upper border, as many as fit beside its title. */
 void draw_legend(struct grid *g, struct rect box, const char *title, const struct legend *pieces,
 		 int n);
 
 /*
- * Cells of a heat map, for a share 0..1: shade and colour have the same meaning. Unknown is a
- * question mark, lost a cross.
+ * Cells of a heat map, for a share 0..1: from neutral to one strong colour; shade and colour have
+ * the same meaning. Unknown is a question mark, lost a cross.
  */
 #define HEAT_LEVELS 5
 void draw_heat(struct grid *g, int row, int col, int width, double share, bool lost);
+/* Cells for a deviation from a middle: one colour below, one above, neutral up to a fifth of the spread. */
+#define HEAT_SPREAD 0.2 /* from here on, a deviation has the strongest colour */
+void draw_deviation(struct grid *g, int row, int col, int width, double deviation, bool lost);
 /* The same shades in the colours of sure and unsure tokens: 1 is good, and not hot. */
 void draw_quality(struct grid *g, int row, int col, double share);
 /* Their scales at the right end of the upper border of a box, if there is room beside its title. */
 void draw_heat_scale(struct grid *g, struct rect box, const char *title);
+void draw_deviation_scale(struct grid *g, struct rect box, const char *title, const char *low,
+			  const char *high);
 void draw_quality_scale(struct grid *g, struct rect box, const char *title);
 
 #endif

@@ -209,6 +209,14 @@ static int shown_panes(unsigned shown, bool texts, enum run_pane *out)
 	return n;
 }
 
+/* The first plot of a row: of rows of three, the first ones have fewer, for the main curves. */
+static int first_of_row(int row, int n_plots, int wide)
+{
+	int n_rows = (n_plots + wide - 1) / wide;
+
+	return wide < 3 || !n_rows ? MIN(row * wide, n_plots) : row * n_plots / n_rows;
+}
+
 /*
  * Rows of plots, `wide` in each, above text panes. Rows are hidden from the last one; what has the
  * focus stays.
@@ -224,7 +232,8 @@ static void place_in_rows(struct rect r, const enum run_pane *plots, int n_plots
 	assert(n <= (int)ARRAY_LEN(parts));
 	for (int i = 0; i < n; i++) {
 		bool plot = i < n_rows, has_focus = false;
-		int first = i * wide, last = plot ? MIN(first + wide, n_plots) : 0;
+		int first = first_of_row(i, n_plots, wide);
+		int last = plot ? first_of_row(i + 1, n_plots, wide) : 0;
 
 		for (int k = first; k < last; k++)
 			has_focus |= plots[k] == focus;
@@ -236,7 +245,10 @@ static void place_in_rows(struct rect r, const enum run_pane *plots, int n_plots
 	layout_rows(r, parts, (size_t)n, out);
 	for (int i = 0; i < n; i++)
 		if (i < n_rows)
-			place_row(out[i], plots + i * wide, MIN(wide, n_plots - i * wide), panes);
+			place_row(out[i], plots + first_of_row(i, n_plots, wide),
+				  first_of_row(i + 1, n_plots, wide) -
+					  first_of_row(i, n_plots, wide),
+				  panes);
 		else
 			panes[texts[i - n_rows]] = out[i];
 }
@@ -251,7 +263,8 @@ static void place_some(struct rect r, unsigned shown, enum run_pane focus, struc
 
 	if (size == LAYOUT_WIDE && n_plots && n_texts) {
 		layout_cols(r, columns, 2, sides);
-		place_in_rows(sides[0], plots, n_plots, 2, texts, 0, focus, panes);
+		place_in_rows(sides[0], plots, n_plots, n_plots == 5 ? 3 : 2, texts, 0, focus,
+			      panes);
 		place_in_rows(sides[1], plots, 0, 2, texts, n_texts, focus, panes);
 	} else {
 		place_in_rows(r, plots, n_plots, size == LAYOUT_NARROW ? 2 : 3, texts, n_texts,
@@ -281,8 +294,17 @@ static struct rect place_header(struct rect body, struct run_layout *out)
 	return rest;
 }
 
+/* The step pane as one row below all others. */
+static void shorten_step(struct rect rest, unsigned shown, enum run_pane focus, struct rect *panes)
+{
+	memset(panes, 0, PANE_COUNT * sizeof(*panes));
+	rest.rows--;
+	place_some(rest, shown & ~(1u << PANE_SPLIT), focus, panes);
+	panes[PANE_SPLIT] = (struct rect){ rest.row + rest.rows, rest.col, 1, rest.cols };
+}
+
 void layout_run(struct rect body, unsigned shown, enum run_pane focus, bool zoomed,
-		struct run_layout *out)
+		bool is_step_short, struct run_layout *out)
 {
 	struct rect rest;
 
@@ -301,4 +323,7 @@ void layout_run(struct rect body, unsigned shown, enum run_pane focus, bool zoom
 		place_beside(rest, focus, out->panes);
 	else
 		place_stacked(rest, focus, out->panes);
+	if (is_step_short && layout_size_of(body.cols) != LAYOUT_NARROW && focus != PANE_SPLIT &&
+	    out->panes[PANE_SPLIT].rows)
+		shorten_step(rest, shown, focus, out->panes);
 }

@@ -70,9 +70,10 @@ struct run_layout {
 /*
  * Place the shown panes of the run view in body (bits 1 << enum run_pane, that of focus among
  * them). Without room for all plots, the focused plot and its neighbours get it; zoomed: the
- * focused pane fills body.
+ * focused pane fills body. is_step_short: the step pane is one row without a border, unless it
+ * has the focus or the screen is narrow.
  */
 void layout_run(struct rect body, unsigned shown, enum run_pane focus, bool zoomed,
-		struct run_layout *out);
+		bool is_step_short, struct run_layout *out);
 
 #endif

@@ -56,12 +56,11 @@
 	X(SURE_2, "sure-2", "medium")                                                              \
 	X(SURE_3, "sure-3", "high")                                                                \
 	X(SURE_4, "sure-4", "highest")                                                             \
-	X(HEAT_0, "heat-0", "heat map cells, five levels: lowest")                                 \
-	X(HEAT_1, "heat-1", "low")                                                                 \
-	X(HEAT_2, "heat-2", "medium")                                                              \
-	X(HEAT_3, "heat-3", "high")                                                                \
-	X(HEAT_4, "heat-4", "highest")
-
+	X(HEAT_0, "heat-0", "heat map cells, five levels: far below the middle")                   \
+	X(HEAT_1, "heat-1", "below")                                                               \
+	X(HEAT_2, "heat-2", "the middle, or nothing")                                              \
+	X(HEAT_3, "heat-3", "above")                                                               \
+	X(HEAT_4, "heat-4", "far above, or all")
 #define THEME_TONES 6
 #define THEME_RAMP  30 /* steps of heat between HEAT_0 and HEAT_4 */
 

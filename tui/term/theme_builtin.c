@@ -63,11 +63,11 @@ static const struct theme_style any_ground[STYLE_COUNT] = {
 	[STYLE_SURE_2] = ON_OWN(136, 3, 3, 0, D),
 	[STYLE_SURE_3] = ON_OWN(67, 6, 6, 0, 0),
 	[STYLE_SURE_4] = ON_OWN(33, 4, 4, 0, B),
-	[STYLE_HEAT_0] = ON_OWN(241, 8, OWN, 0, D),
-	[STYLE_HEAT_1] = ON_OWN(67, 4, 4, 0, 0),
-	[STYLE_HEAT_2] = ON_OWN(36, 6, 6, 0, 0),
-	[STYLE_HEAT_3] = ON_OWN(172, 3, 3, 0, B),
-	[STYLE_HEAT_4] = ON_OWN(167, 1, 1, B, B | R),
+	[STYLE_HEAT_0] = ON_OWN(172, 3, 3, B, B),
+	[STYLE_HEAT_1] = ON_OWN(137, 3, 3, 0, 0),
+	[STYLE_HEAT_2] = ON_OWN(244, 8, OWN, 0, D),
+	[STYLE_HEAT_3] = ON_OWN(67, 4, 4, 0, 0),
+	[STYLE_HEAT_4] = ON_OWN(33, 4, 4, B, B),
 };
 
 struct change {
@@ -172,10 +172,10 @@ static const struct change safe_changes[] = {
 	{ STYLE_SURE_2, ON_OWN(245, 8, OWN, 0, D) },
 	{ STYLE_SURE_3, ON_OWN(74, 14, 6, 0, 0) },
 	{ STYLE_SURE_4, ON_OWN(32, 4, 4, B, B) },
-	{ STYLE_HEAT_1, ON_OWN(25, 4, 4, 0, 0) },
-	{ STYLE_HEAT_2, ON_OWN(74, 14, 6, 0, 0) },
-	{ STYLE_HEAT_3, ON_OWN(214, 11, 3, 0, B) },
-	{ STYLE_HEAT_4, ON_OWN(166, 9, 1, B, B | R) },
+	{ STYLE_HEAT_0, ON_OWN(214, 11, 3, B, B) },
+	{ STYLE_HEAT_1, ON_OWN(179, 3, 3, 0, 0) },
+	{ STYLE_HEAT_3, ON_OWN(74, 14, 6, 0, 0) },
+	{ STYLE_HEAT_4, ON_OWN(32, 4, 4, B, B) },
 };
 
 /* Changes of dark for low vision and projectors: pure colours, no grey below 7 : 1 on black. */

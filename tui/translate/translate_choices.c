@@ -12,12 +12,43 @@
 
 #define MAX_CHOICES 500
 
+/* The step of a run's best checkpoint, else of its newest one; -1: it has none. */
+static int64_t best_step(const struct app_context *w, const char *run)
+{
+	int64_t step = checkpoints_link(w->workspace, run, "best");
+
+	return step < 0 ? checkpoints_link(w->workspace, run, "last") : step;
+}
+
+/* Find a run with a checkpoint, to offer it. */
+static void find_other_run(struct translate_view *v, const struct app_context *w)
+{
+	struct err ignored; /* without names there is no offer */
+	size_t n = 0;
+	char **runs = context_run_names(w, &n, &ignored);
+
+	free(v->other);
+	v->other = NULL;
+	for (size_t i = 0; i < n && !v->other; i++) {
+		int64_t step = strcmp(runs[i], w->run) != 0 ? best_step(w, runs[i]) : -1;
+		struct buf text = { 0 };
+
+		if (step < 0)
+			continue;
+		buf_printf(&text, "%s %lld", runs[i], (long long)step);
+		v->other = buf_detach(&text, &ignored);
+	}
+	for (size_t i = 0; i < n; i++)
+		free(runs[i]);
+	free(runs);
+}
+
 void translate_start(struct translate_view *v, struct app_context *w, double now)
 {
 	bool live = w->history && w->history->state == RUN_RUNNING;
 	struct console *c = &v->console;
 	struct err e = { 0 };
-	int64_t step = -1;
+	int64_t step;
 	char *run;
 
 	if (!w->run || !w->front || v->chosen || now - v->checked_at < 1)
@@ -25,11 +56,9 @@ void translate_start(struct translate_view *v, struct app_context *w, double now
 	if (c->sides[0].run && v->run && !strcmp(v->run, w->run))
 		return;
 	v->checked_at = now;
-	if (!live)
-		step = checkpoints_link(w->workspace, w->run, "best");
-	if (step < 0)
-		step = checkpoints_link(w->workspace, w->run, "last");
+	step = live ? checkpoints_link(w->workspace, w->run, "last") : best_step(w, w->run);
 	if (step < 0) {
+		find_other_run(v, w);
 		/* The newly chosen run has no checkpoint: close the old run's translator. */
 		if (c->sides[0].run)
 			translate_notify_failure(w, console_set_checkpoint(c, 0, NULL, -1, &e), &e);

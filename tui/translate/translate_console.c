@@ -55,6 +55,7 @@ void console_close(struct console *c)
 	free_terms(&c->force);
 	free_terms(&c->forbid);
 	glossary_clear(&c->glossary);
+	free(c->example);
 	free(c->prefix);
 	free(c->asked_text);
 	free(c->workspace);
@@ -496,11 +497,29 @@ void console_toggle_extra(struct console *c, enum console_extra extra)
 			c->wanted[i] = EXTRA_IF_ROOM;
 }
 
-const char *console_earlier_sentence(const struct console *c)
+bool console_is_empty(const struct console *c)
+{
+	return !*edit_text(&c->input) && !c->document && !c->file && !c->sides[1].run &&
+	       c->wanted[EXTRA_MAP] != EXTRA_SHOWN && c->wanted[EXTRA_TERMS] != EXTRA_SHOWN;
+}
+
+size_t console_earlier_count(const struct console *c)
+{
+	return c->input.n_history + (c->example && console_is_empty(c));
+}
+
+const char *console_earlier_at(const struct console *c, size_t i)
 {
 	const struct edit *d = &c->input;
 
-	return c->earlier.at < d->n_history ? d->history[d->n_history - 1 - c->earlier.at] : NULL;
+	if (i >= console_earlier_count(c))
+		return NULL;
+	return i < d->n_history ? d->history[d->n_history - 1 - i] : c->example;
+}
+
+const char *console_earlier_sentence(const struct console *c)
+{
+	return console_earlier_at(c, c->earlier.at);
 }
 
 bool console_move_list(struct console *c, enum action action)
@@ -508,7 +527,7 @@ bool console_move_list(struct console *c, enum action action)
 	size_t found[GLOSSARY_OF_A_TEXT];
 
 	if (c->focus == CONSOLE_PANE_EARLIER)
-		return list_widget_act(&c->earlier, action, c->input.n_history);
+		return list_widget_act(&c->earlier, action, console_earlier_count(c));
 	return c->focus == CONSOLE_PANE_TERMS &&
 	       list_widget_act(&c->terms, action, console_find_terms(c, found));
 }

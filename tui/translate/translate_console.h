@@ -100,11 +100,12 @@ struct console {
 	bool has_extra[CONSOLE_EXTRAS]; /* on the last screen */
 	bool extra_alone;		/* one of them was in the place of words and lists */
 	struct list_widget earlier;	/* the history of input, the latest sentence first */
-	struct list_widget terms;	/* console_find_terms() */
-	int layer, head;	 /* of the map, from 1; 0: the last layer, the mean of all heads */
-	bool asked_map;		 /* the last request was for maps too */
-	char *asked_text;	 /* owned: text of the last request; NULL: none */
-	bool wants_alternatives; /* alternatives at the cursor were requested */
+	char *example;		  /* owned: listed after them while there is no text; NULL: none */
+	struct list_widget terms; /* console_find_terms() */
+	int layer, head;	  /* of the map, from 1; 0: the last layer, the mean of all heads */
+	bool asked_map;		  /* the last request was for maps too */
+	char *asked_text;	  /* owned: text of the last request; NULL: none */
+	bool wants_alternatives;  /* alternatives at the cursor were requested */
 	struct translate_file *file; /* owned; NULL: none */
 	struct document *document;   /* owned: translated sentence by sentence; NULL: none */
 	double checked_at;	     /* when the newest checkpoint was looked up */
@@ -184,7 +185,13 @@ int console_add_glossary(struct console *c, const char *text, double now, struct
 /* Indices of the terms of the glossary whose source has its words in the text of the last request. */
 size_t console_find_terms(const struct console *c, size_t found[GLOSSARY_OF_A_TEXT]);
 
-/* The chosen sentence of the history; NULL: there is none. */
+/* Is there no text, document, file or second side, and no other list that the user wants? Then the history is shown alone. */
+bool console_is_empty(const struct console *c);
+/* The sentences of the list of earlier ones: the history, and the example while there is no text. */
+size_t console_earlier_count(const struct console *c);
+/* Sentence i of them, the latest first; NULL: there is none. */
+const char *console_earlier_at(const struct console *c, size_t i);
+/* The chosen one. */
 const char *console_earlier_sentence(const struct console *c);
 /* Move in the history or in the terms, if one of them has the keys; false: neither. */
 bool console_move_list(struct console *c, enum action action);

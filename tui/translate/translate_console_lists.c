@@ -11,31 +11,41 @@
 #include "share/base/util.h"
 #include "tui/term/draw.h"
 
+#define FOOT_ROWS 2 /* of the list while there is no text */
+
 void console_draw_earlier(struct console *c, struct grid *g, struct rect box)
 {
-	const struct edit *d = &c->input;
 	struct rect in = layout_inside(box);
-	bool focused = c->focus == CONSOLE_PANE_EARLIER;
-	size_t top;
+	bool focused = c->focus == CONSOLE_PANE_EARLIER, is_empty = console_is_empty(c);
+	size_t n = console_earlier_count(c), top;
 
 	if (box.rows < 3 || box.cols < 3)
 		return;
 	draw_box(g, box, "earlier sentences", focused);
-	if (!d->n_history) {
+	if (!n) {
 		draw_note(g, in, STYLE_DIM, "Enter at the end of a sentence adds it to this list");
 		return;
 	}
-	top = list_widget_top(&c->earlier, d->n_history, in.rows);
-	for (size_t i = top; i < d->n_history && i - top < (size_t)in.rows; i++) {
-		int row = in.row + (int)(i - top);
-		bool chosen = focused && i == c->earlier.at;
+	if (is_empty && in.rows > FOOT_ROWS + 1) {
+		in.rows -= FOOT_ROWS;
+		draw_text(g, in.row + in.rows + FOOT_ROWS - 1, in.col + 2, in.cols - 3, STYLE_DIM,
+			  "Enter translates the marked sentence, Esc and the arrow keys mark "
+			  "another");
+	}
+	top = list_widget_top(&c->earlier, n, in.rows);
+	for (size_t i = top; i < n && i - top < (size_t)in.rows; i++) {
+		int row = in.row + (int)(i - top), col = in.col + 2;
+		bool chosen = (focused || is_empty) && i == c->earlier.at;
 
 		if (chosen)
-			list_widget_draw_chosen(g, in, row, true);
-		draw_text(g, row, in.col + 2, in.cols - 2, chosen ? STYLE_SELECTED : STYLE_NORMAL,
-			  d->history[d->n_history - 1 - i]);
+			list_widget_draw_chosen(g, in, row, focused);
+		if (i >= c->input.n_history)
+			col += draw_text(g, row, col, in.cols - 2, STYLE_DIM, "example") + 1;
+		draw_text(g, row, col, in.col + in.cols - col,
+			  chosen && focused ? STYLE_SELECTED : STYLE_NORMAL,
+			  console_earlier_at(c, i));
 	}
-	list_widget_draw_place(g, box, &c->earlier, d->n_history);
+	list_widget_draw_place(g, box, &c->earlier, n);
 }
 
 /* ---- terms of the glossary ---- */

@@ -150,9 +150,25 @@ static void place_lists(const struct console *c, struct rect r, struct console_s
 		}
 }
 
+/* Without a text: the list of earlier sentences in the place of all panes but the input. */
+static void place_only_earlier(struct rect body, const struct rect out[8], struct console_screen *s)
+{
+	struct rect *list = &s->extras[EXTRA_EARLIER];
+
+	memset(s, 0, sizeof(*s));
+	s->head = out[0];
+	s->input = out[1];
+	s->extra_alone = true;
+	*list = out[2];
+	list->rows = body.row + body.rows - list->row - out[6].rows - out[7].rows;
+	s->constraints = out[6];
+	s->file = out[7];
+}
+
 void console_layout(const struct console *c, const struct grid *g, struct rect body,
 		    struct console_screen *s)
 {
+	const bool is_empty = console_is_empty(c);
 	bool two = sides_of(c) == 2, beside = two && body.cols >= WIDE;
 	int inner = beside ? body.cols / 2 - 2 : body.cols - 2;
 	int text0 = MIN(text_rows(c, g, 0, inner), 5) + 2,
@@ -178,6 +194,10 @@ void console_layout(const struct console *c, const struct grid *g, struct rect b
 		};
 
 		layout_rows(body, parts, ARRAY_LEN(parts), out);
+	}
+	if (is_empty) {
+		place_only_earlier(body, out, s);
+		return;
 	}
 	s->head = out[0];
 	s->input = out[1];

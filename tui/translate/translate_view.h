@@ -34,6 +34,7 @@ struct translate_view {
 	char *file;	   /* owned: file to translate, while the question for its output is open */
 	double checked_at; /* when a checkpoint was last looked for */
 	char *sentences;   /* owned: path of the history of sentences; NULL: none */
+	char *other;	   /* owned: "RUN STEP" of another run, to offer; NULL: none */
 };
 
 /* Show the sentence of a failure, if rc says that there was one. */

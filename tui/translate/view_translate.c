@@ -17,6 +17,7 @@
 #include "share/base/text.h"
 #include "share/format/document_kind.h"
 #include "tui/context/line_history.h"
+#include "tui/run/run_history.h"
 #include "tui/term/draw.h"
 #include "tui/translate/document_actions.h"
 
@@ -47,9 +48,22 @@ static void translate_close(void *state)
 	free(v->run);
 	free(v->file);
 	free(v->sentences);
+	free(v->other);
 }
 
 /* ---- updates ---- */
+
+/* The example is the first recorded sample of the run. */
+static void update_example(struct console *c, const struct app_context *w)
+{
+	const char *text = w->history && w->history->n_samples ? w->history->samples[0].source : "";
+	struct err ignored; /* without memory there is no example */
+
+	if (!text || !strcmp(text, c->example ? c->example : ""))
+		return;
+	free(c->example);
+	c->example = *text ? mem_strdup(text, &ignored) : NULL;
+}
 
 static unsigned translate_update(void *state, struct app_context *w)
 {
@@ -60,6 +74,7 @@ static unsigned translate_update(void *state, struct app_context *w)
 	size_t n;
 
 	translate_start(v, w, now);
+	update_example(&v->console, w);
 	reaction = console_update(&v->console, now) ? REACT_REDRAW : REACT_NOTHING;
 	n = console_fds(&v->console, fds, ARRAY_LEN(fds));
 	for (size_t i = 0; i < n; i++)
@@ -115,6 +130,22 @@ static void use_sentence(struct console *c, struct app_context *w, const char *t
 	translate_notify_failure(w, e.code, &e);
 }
 
+/* Without a text: translate the marked sentence, or use the other run's checkpoint; false: neither. */
+static bool use_offer(struct translate_view *v, struct app_context *w)
+{
+	struct console *c = &v->console;
+
+	if (!console_is_empty(c))
+		return false;
+	if (!c->sides[0].run && v->other)
+		translate_use_choice(v, w, 0, v->other);
+	else if (c->sides[0].run && console_earlier_sentence(c))
+		use_sentence(c, w, console_earlier_sentence(c));
+	else
+		return false;
+	return true;
+}
+
 static void translate_receive(void *state, struct app_context *w, const char *text)
 {
 	use_sentence(&((struct translate_view *)state)->console, w, text);
@@ -139,10 +170,12 @@ static unsigned translate_key(void *state, struct app_context *w, int key)
 		translate_notify_failure(w, console_text_changed(c, clock_mono_s(), &e), &e);
 		return REACT_REDRAW | REACT_SOON;
 	case EDIT_DONE:
+		if (use_offer(v, w))
+			return REACT_REDRAW | REACT_SOON;
 		remember_sentence(v, w);
 		return REACT_REDRAW;
 	case EDIT_LEFT:
-		c->focus = CONSOLE_WORDS;
+		c->focus = console_is_empty(c) ? CONSOLE_PANE_EARLIER : CONSOLE_WORDS;
 		return REACT_REDRAW;
 	case EDIT_IGNORED:
 		break;
@@ -370,6 +403,8 @@ static unsigned translate_act(void *state, struct app_context *w, enum action ac
 	struct console *c = &v->console;
 	struct err e = { 0 };
 
+	if (action == ACTION_ACCEPT && use_offer(v, w))
+		return REACT_REDRAW | REACT_SOON;
 	switch (action) {
 	case ACTION_NEXT_PANE:
 		next_pane(c, 1);
@@ -527,21 +562,28 @@ static unsigned translate_answer(void *state, struct app_context *w, int questio
 
 /* ---- drawing ---- */
 
-static void draw_no_checkpoint(struct grid *g, struct rect body, const struct app_context *w)
+static void draw_no_checkpoint(struct grid *g, struct rect body, const struct translate_view *v,
+			       const struct app_context *w)
 {
-	char first[200];
+	char first[200], other[200];
 	const char *const lines[] = {
 		first,
 		"",
 		"Training saves a checkpoint at each evaluation;",
 		"the console loads the first one as soon as it exists.",
+		"",
+		other,
+		"F3      chooses a checkpoint of any run",
 	};
 
 	if (w->run)
 		snprintf(first, sizeof(first), "%.100s has no checkpoint yet", w->run);
 	else
 		snprintf(first, sizeof(first), "There is no run to translate with yet");
-	draw_message(g, body, STYLE_TITLE, lines, ARRAY_LEN(lines));
+	if (v->other)
+		snprintf(other, sizeof(other), "Enter   translates with %.*s, step %.100s",
+			 (int)strcspn(v->other, " "), v->other, strchr(v->other, ' ') + 1);
+	draw_message(g, body, STYLE_TITLE, lines, (int)ARRAY_LEN(lines) - (v->other ? 0 : 3));
 }
 
 static void translate_draw(void *state, struct grid *g, struct rect body,
@@ -551,7 +593,7 @@ static void translate_draw(void *state, struct grid *g, struct rect body,
 	const struct console *c = &v->console;
 
 	if (!c->sides[0].run && !*edit_text(&c->input)) {
-		draw_no_checkpoint(g, body, w);
+		draw_no_checkpoint(g, body, v, w);
 		return;
 	}
 	console_layout(c, g, body, &v->screen);

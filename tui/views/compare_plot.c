@@ -62,7 +62,7 @@ struct compare_plot {
 	size_t n;
 	size_t seeds[OPTION_DIFF_MAX_RUNS]; /* runs of a line */
 	double ends[OPTION_DIFF_MAX_RUNS];  /* where the longest of them ends */
-	char labels[2 * OPTION_DIFF_MAX_RUNS][160];
+	char labels[OPTION_DIFF_MAX_RUNS][160];
 	struct plot plot;
 	char title[120];
 	enum compare_axis axis;
@@ -79,7 +79,8 @@ static void add_compare_line(struct compare_plot *to, const struct run_compariso
 	to->lines[at] = (struct plot_line){ .series = seeds > 1 ? &b->bands[k] : &r->curve,
 					    .pen = looks[look].pen,
 					    .style = looks[look].style,
-					    .has_band = seeds > 1 };
+					    .has_band = seeds > 1,
+					    .name = to->labels[at] };
 	to->seeds[at] = seeds;
 	if (seeds > 1)
 		snprintf(to->labels[at], sizeof(to->labels[at]), "%s, mean of %zu seeds", r->name,
@@ -101,7 +102,6 @@ static void add_compare_tails(struct compare_plot *to, const struct run_comparis
 		to->lines[at] = (struct plot_line){ .series = &b->tails[k],
 						    .pen = PLOT_EXACT_DOTTED,
 						    .style = compare_look_of(b, k)->style };
-		*to->labels[at] = 0;
 		to->plot.n++;
 	}
 }
@@ -160,15 +160,11 @@ static void make_compare_plot(struct compare_plot *to, struct run_comparison *b,
 void compare_export_picture(struct app_context *w, struct run_comparison *b,
 			    struct plot_viewport *v)
 {
-	const char *labels[2 * OPTION_DIFF_MAX_RUNS];
 	struct compare_plot p;
 
 	make_compare_plot(&p, b, v);
-	for (size_t i = 0; i < p.plot.n; i++)
-		labels[i] = p.labels[i];
-	svg_export_plot(w,
-			&(struct svg_request){ "compare", p.title, compare_axis_names[b->axis],
-					       compare_metric_names[b->metric], &p.plot, labels });
+	svg_export_plot(w, &(struct svg_request){ "compare", p.title, compare_axis_names[b->axis],
+						  compare_metric_names[b->metric], &p.plot });
 }
 
 /* The entries of a line with a band: what the band is, the mean, and the range at the cursor. */

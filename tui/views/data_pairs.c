@@ -248,7 +248,7 @@ static void draw_density(struct grid *g, struct rect box, const struct pair_fact
 		 zoomed ? "" : "; z zooms");
 	draw_box(g, box, title, false);
 	draw_legend(g, box, title,
-		    (const struct legend[]){ { 0x00B7, STYLE_HEAT_0, "few", "" },
+		    (const struct legend[]){ { 0x00B7, STYLE_HEAT_2, "few", "" },
 					     { 0x2588, STYLE_HEAT_4, "many pairs", "" },
 					     { 0x00D7, STYLE_BAD, "all dropped", "" } },
 		    3);

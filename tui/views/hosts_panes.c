@@ -4,9 +4,12 @@
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "share/base/mem.h"
 #include "share/base/number_format.h"
+#include "share/base/statistics.h"
 #include "share/base/util.h"
 #include "tui/plot/plot.h"
 #include "tui/run/time_split.h"
@@ -169,7 +172,7 @@ static void draw_figure(struct grid *g, int row, int at, const struct fleet_gpu 
 }
 
 static void draw_heat_row(struct grid *g, struct rect r, const struct run_history *h, int host,
-			  const struct hosts_view_state *s, int cell)
+			  const struct hosts_view_state *s, int cell, double median)
 {
 	const struct fleet_host *k = &h->fleet.hosts[host];
 	int at = r.col + LABEL_COLS + 1;
@@ -182,7 +185,7 @@ static void draw_heat_row(struct grid *g, struct rect r, const struct run_histor
 	for (size_t n = 0; n < k->n_gpus && at + cell <= r.col + r.cols; n++, at += cell) {
 		double share = metric_of(&k->gpus[n], work[n], s->metric);
 
-		draw_heat(g, r.row, at, MAX(cell - 1, 1), share, k->gpus[n].lost);
+		draw_deviation(g, r.row, at, MAX(cell - 1, 1), share - median, k->gpus[n].lost);
 		if (s->drawn == MAP_FIGURES)
 			draw_figure(g, r.row, at, &k->gpus[n], share, s->metric);
 	}
@@ -209,9 +212,87 @@ static double host_metric(const struct run_history *h, int host, enum hosts_metr
 	return worst;
 }
 
+static const struct fleet_trail *trail_of(const struct fleet_gpu *k,
+					  const struct hosts_view_state *s)
+{
+	return s->metric == METRIC_POWER ? &k->power : &k->working;
+}
+
+/* A share of a trail; NaN: unknown. */
+static double trail_share(const struct fleet_trail *t, int column)
+{
+	return t->share[column] == FLEET_UNKNOWN ? NAN : t->share[column] / 250.0;
+}
+
+/* Write the values of host i's cells, but unknown ones; returns their number. */
+static size_t host_cells(const struct run_history *h, int host, const struct hosts_view_state *s,
+			 double *out)
+{
+	const struct fleet_host *k = &h->fleet.hosts[host];
+	double work[FLEET_GPUS], v = NAN;
+	bool lost = false;
+	size_t n = 0;
+
+	fleet_gpu_work(&h->fleet, host, work);
+	if (s->drawn == MAP_HOSTS)
+		v = host_metric(h, host, s->metric, &lost);
+	for (size_t i = 0; i < (s->drawn == MAP_HOSTS ? 1 : k->n_gpus); i++) {
+		if (s->drawn != MAP_HOSTS) {
+			v = metric_of(&k->gpus[i], work[i], s->metric);
+			lost = k->gpus[i].lost;
+		}
+		if (isfinite(v) && !lost)
+			out[n++] = v;
+	}
+	return n;
+}
+
+/* The median of the values of all cells, shown or scrolled away; NaN: none is known. */
+static double map_median(const struct run_history *h, const struct fleet_host *k,
+			 const struct hosts_view_state *s)
+{
+	struct err ignored; /* without memory, cells are unknown */
+	size_t most = s->over_time ? k->n_gpus * FLEET_TRAIL : h->fleet.n_hosts * FLEET_GPUS, n = 0;
+	double *values = mem_alloc(MAX(most, 1), sizeof(*values), &ignored), median;
+
+	if (!values)
+		return NAN;
+	for (size_t i = 0; i < h->fleet.n_hosts && !s->over_time; i++)
+		n += host_cells(h, (int)i, s, values + n);
+	for (size_t i = 0; i < k->n_gpus && s->over_time; i++)
+		for (int c = 0; c < MIN((int)k->columns, FLEET_TRAIL); c++) {
+			double v = trail_share(trail_of(&k->gpus[i], s), c);
+
+			if (isfinite(v))
+				values[n++] = v;
+		}
+	median = n ? stat_median(values, n) : NAN;
+	free(values);
+	return median;
+}
+
+/* The median and how far the strongest colours are from it, in the unit of the metric. */
+static void draw_map_scale(struct grid *g, struct rect box, const char *title, double median,
+			   const struct hosts_view_state *s)
+{
+	const bool is_heat = s->metric == METRIC_TEMPERATURE && !s->over_time;
+	const double unit = is_heat ? HOT_C - COOL_C : 100;
+	char low[64], high[16], text[NUMBER_TEXT_BYTES];
+
+	if (!isfinite(median))
+		return;
+	if (is_heat)
+		snprintf(text, sizeof(text), "%.0f C", COOL_C + MIN(median, 1e3) * unit);
+	else
+		format_percent(text, median);
+	snprintf(low, sizeof(low), " median %s  -%.0f ", text, HEAT_SPREAD * unit);
+	snprintf(high, sizeof(high), " +%.0f ", HEAT_SPREAD * unit);
+	draw_deviation_scale(g, box, title, low, high);
+}
+
 /* A cell for each host, line by line; a line begins with the name of its first host. */
 static void draw_heat_of_hosts(struct grid *g, struct rect box, const struct run_history *h,
-			       struct hosts_view_state *s)
+			       struct hosts_view_state *s, double median)
 {
 	struct rect r = layout_inside(box);
 	int all = (int)h->fleet.n_hosts, cols = MAX(r.cols - LABEL_COLS - 2, 1);
@@ -230,7 +311,7 @@ static void draw_heat_of_hosts(struct grid *g, struct rect box, const struct run
 		if (i % cols == 0)
 			draw_text(g, row, r.col + 1, LABEL_COLS - 1, STYLE_DIM,
 				  h->fleet.hosts[i].name);
-		draw_heat(g, row, at, 1, share, lost);
+		draw_deviation(g, row, at, 1, share - median, lost);
 		if (i != s->chosen)
 			continue;
 		if (grid_at(g, row, at))
@@ -247,7 +328,7 @@ static void draw_heat_of_hosts(struct grid *g, struct rect box, const struct run
  * possible. The rows scroll with the chosen host.
  */
 static void draw_heat_of_all(struct grid *g, struct rect box, const struct run_history *h,
-			     struct hosts_view_state *s)
+			     struct hosts_view_state *s, double median)
 {
 	struct rect r = layout_inside(box);
 	int all = (int)h->fleet.n_hosts, widest = 1, cell = 4, across = 1;
@@ -270,21 +351,20 @@ static void draw_heat_of_all(struct grid *g, struct rect box, const struct run_h
 		struct rect row = { r.row + i % r.rows, r.col + i / r.rows * (r.cols / across), 1,
 				    r.cols / across };
 
-		draw_heat_row(g, row, h, *top + i, s, cell);
+		draw_heat_row(g, row, h, *top + i, s, cell, median);
 	}
 	draw_hidden_rows(g, box, *top, all - across * r.rows - *top);
 }
 
 /* One row per GPU of the chosen host; the run goes from left to right. */
 static void draw_heat_over_time(struct grid *g, struct rect box, const struct fleet_host *k,
-				const struct hosts_view_state *s)
+				const struct hosts_view_state *s, double median)
 {
 	struct rect r = layout_inside(box);
 	int room = r.cols - LABEL_COLS - 2, columns = MAX((int)k->columns, 1);
 
 	for (int i = 0; i < r.rows && i < (int)k->n_gpus; i++) {
-		const struct fleet_trail *t =
-			s->metric == METRIC_POWER ? &k->gpus[i].power : &k->gpus[i].working;
+		const struct fleet_trail *t = trail_of(&k->gpus[i], s);
 		char text[NUMBER_TEXT_BYTES];
 
 		format_count(text, k->gpus[i].index);
@@ -297,9 +377,8 @@ static void draw_heat_over_time(struct grid *g, struct rect box, const struct fl
 
 			if (at >= columns)
 				break;
-			draw_heat(g, r.row + i, r.col + LABEL_COLS + 1 + c, 1,
-				  t->share[at] == FLEET_UNKNOWN ? NAN : t->share[at] / 250.0,
-				  false);
+			draw_deviation(g, r.row + i, r.col + LABEL_COLS + 1 + c, 1,
+				       trail_share(t, at) - median, false);
 		}
 	}
 	draw_hidden_rows(g, box, 0, (int)k->n_gpus - r.rows);
@@ -322,24 +401,26 @@ void hosts_draw_heat(struct grid *g, struct rect box, const struct run_history *
 	struct rect r = layout_inside(box);
 	char title[FLEET_NAME + 64];
 	bool power = s->metric == METRIC_POWER;
+	double median;
 
 	s->drawn = s->scale ? s->scale : needs_host_cells(r, h) ? MAP_HOSTS : MAP_GPUS;
 	if (s->over_time && k)
 		snprintf(title, sizeof(title), "%s over the run, GPUs of %s",
 			 metric_names[power ? METRIC_POWER : METRIC_WORKING], k->name);
 	else
-		snprintf(title, sizeof(title), "all %s: %s",
-			 s->drawn == MAP_HOSTS ? "hosts" : "GPUs", metric_names[s->metric]);
+		snprintf(title, sizeof(title), "%s: %s", s->drawn == MAP_HOSTS ? "hosts" : "GPUs",
+			 metric_names[s->metric]);
 	draw_box(g, box, title, s->focus == HOSTS_HEAT);
 	if (!k || r.rows < 1 || r.cols < LABEL_COLS + 4)
 		return;
-	draw_heat_scale(g, box, title);
+	median = map_median(h, k, s);
+	draw_map_scale(g, box, title, median, s);
 	if (s->over_time)
-		draw_heat_over_time(g, box, k, s);
+		draw_heat_over_time(g, box, k, s, median);
 	else if (s->drawn == MAP_HOSTS)
-		draw_heat_of_hosts(g, box, h, s);
+		draw_heat_of_hosts(g, box, h, s, median);
 	else
-		draw_heat_of_all(g, box, h, s);
+		draw_heat_of_all(g, box, h, s, median);
 	if (s->focus == HOSTS_HEAT)
 		s->page = r.rows;
 }
@@ -349,42 +430,30 @@ void hosts_draw_heat(struct grid *g, struct rect box, const struct run_history *
 struct host_plot {
 	const char *title;
 	struct plot_line lines[2];
-	const char *labels[2];
 	bool share; /* values are 0..1 and shown in per cent */
 };
 
 static bool choose_host_plot(const struct fleet_host *k, enum hosts_pane pane, struct host_plot *p)
 {
-	*p = (struct host_plot){ .title = pane == HOSTS_NET ? "network, bit/s" : "working, busy" };
+	const bool is_net = pane == HOSTS_NET;
+
+	*p = (struct host_plot){ .title = is_net ? "network, bit/s" : "work", .share = !is_net };
 	if (!k)
 		return false;
-	if (pane == HOSTS_NET) {
-		p->lines[0] = (struct plot_line){ .series = &k->rx,
-						  .pen = PLOT_LINE,
-						  .style = STYLE_FIRST };
-		p->lines[1] = (struct plot_line){ .series = &k->tx,
-						  .pen = PLOT_DOTTED,
-						  .style = STYLE_SECOND };
-		p->labels[0] = "in";
-		p->labels[1] = "out";
-	} else {
-		p->lines[0] = (struct plot_line){ .series = &k->working,
-						  .pen = PLOT_LINE,
-						  .style = STYLE_FIRST };
-		p->lines[1] = (struct plot_line){ .series = &k->busy,
-						  .pen = PLOT_DOTTED,
-						  .style = STYLE_SECOND };
-		p->labels[0] = "works";
-		p->labels[1] = "busy";
-		p->share = true;
-	}
+	p->lines[0] = (struct plot_line){ .series = is_net ? &k->rx : &k->working,
+					  .pen = PLOT_LINE,
+					  .style = STYLE_FIRST,
+					  .name = is_net ? "in" : "works" };
+	p->lines[1] = (struct plot_line){ .series = is_net ? &k->tx : &k->busy,
+					  .pen = PLOT_DOTTED,
+					  .style = STYLE_SECOND,
+					  .name = is_net ? "out" : "busy" };
 	return true;
 }
 
 static void draw_host_plot(struct grid *g, struct rect box, enum hosts_pane pane,
 			   const struct run_history *h, struct hosts_view_state *s)
 {
-	static const uint32_t signs[] = { 0x2500, 0x2504 };
 	const struct fleet_host *k = hosts_chosen(h, s);
 	struct host_plot what;
 	struct plot p = { .n = 2, .from_zero = true };
@@ -413,7 +482,7 @@ static void draw_host_plot(struct grid *g, struct rect box, enum hosts_pane pane
 		else
 			format_value(values[i], v);
 		pieces[n++] =
-			(struct legend){ signs[i], what.lines[i].style, what.labels[i], values[i] };
+			(struct legend){ 0, what.lines[i].style, what.lines[i].name, values[i] };
 	}
 	draw_legend(g, box, what.title, pieces, n);
 	if (s->focus == pane)
@@ -448,8 +517,8 @@ void hosts_export_picture(struct app_context *w, struct hosts_view_state *s)
 	snprintf(name, sizeof(name), "%.100s-%s-%s", h->name, k->name,
 		 what.share ? "work" : "network");
 	snprintf(title, sizeof(title), "%s of %s", what.title, k->name);
-	svg_export_plot(w, &(struct svg_request){ name, title, "step", what.share ? "" : "bit/s",
-						  &p, what.labels });
+	svg_export_plot(
+		w, &(struct svg_request){ name, title, "step", what.share ? "" : "bit/s", &p });
 }
 
 const struct series *hosts_line(const struct run_history *h, const struct hosts_view_state *s)

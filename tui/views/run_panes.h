@@ -28,6 +28,8 @@ struct run_view_state {
 /* All functions draw into box, border included, and clamp the scroll positions. */
 void run_draw_plot(struct grid *g, struct rect box, enum run_pane pane, const struct run_history *h,
 		   struct run_view_state *s);
+/* Is there little to see in the step pane: no parts are known, or computing is nearly all? */
+bool run_step_is_short(const struct run_history *h);
 void run_draw_ops(struct grid *g, struct rect box, const struct run_history *h);
 void run_draw_samples(struct grid *g, struct rect box, const struct run_history *h,
 		      struct run_view_state *s);

@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "share/base/number_format.h"
 #include "share/base/util.h"
@@ -17,6 +18,7 @@
 
 #define NARROW_COLS    48 /* narrower panes have no room for units */
 #define OPS_PANE_ROWS  16 /* rows of the zoomed step pane that leave room for its operations */
+#define HEADLINE_ROWS  10 /* rows of a pane that leave room for its headline */
 #define SPLIT_BAR_ROWS 7  /* rows of a pane of the step that leave room for its bar */
 
 static const char *const pane_titles[PANE_COUNT] = {
@@ -28,20 +30,19 @@ static const char *const pane_titles[PANE_COUNT] = {
 
 struct pane_plot {
 	struct plot_line lines[RUN_LINES];
-	const char *labels[RUN_LINES], *tags[RUN_LINES];
+	const char *tags[RUN_LINES];
 	size_t n;
 	bool from_zero;
 	int decimals; /* decimals of values; -1: format_value() decides */
 };
 
 static void add_pane_line(struct pane_plot *p, const struct series *s, enum plot_pen pen,
-			  const char *label, const char *tag)
+			  const char *name, const char *tag)
 {
 	assert(p->n < RUN_LINES);
-	p->lines[p->n] = (struct plot_line){ .series = s,
-					     .pen = pen,
-					     .style = (enum style)(STYLE_FIRST + p->n) };
-	p->labels[p->n] = label;
+	p->lines[p->n] = (struct plot_line){
+		.series = s, .pen = pen, .style = (enum style)(STYLE_FIRST + p->n), .name = name
+	};
 	p->tags[p->n++] = tag;
 }
 
@@ -58,7 +59,7 @@ static struct pane_plot make_pane_plot(const struct run_history *h, enum run_pan
 		add_pane_line(&p, &h->dev_nll, PLOT_MARKED, "dev", "dev/nll");
 		p.lines[1].best = -1;
 		if (h->sample_nll.n && !narrow)
-			add_pane_line(&p, &h->sample_nll, PLOT_EXACT_DOTTED, "train, no dropout",
+			add_pane_line(&p, &h->sample_nll, PLOT_EXACT_DOTTED, "no dropout",
 				      "dev/train_sample_nll");
 		p.from_zero = false;
 		p.decimals = narrow ? 2 : 3;
@@ -186,44 +187,128 @@ static const char *format_pane_value(char out[NUMBER_TEXT_BYTES], const struct p
 	return p->decimals < 0 ? format_value(out, v) : format_fixed(out, v, p->decimals);
 }
 
-static void draw_plot_legend(struct grid *g, struct rect box, const char *title,
-			     const struct run_history *h, const struct pane_plot *p,
-			     const struct plot_viewport *s)
+/* The line whose value is the headline of a pane: of evaluations, if there is one. */
+static const struct plot_line *main_line(const struct pane_plot *p)
 {
-	char values[RUN_LINES][NUMBER_TEXT_BYTES + 1], raw[NUMBER_TEXT_BYTES],
-		step[NUMBER_TEXT_BYTES], best[NUMBER_TEXT_BYTES], best_step[NUMBER_TEXT_BYTES + 8];
-	struct legend pieces[RUN_LINES + 4];
-	int n = step_piece(legend_step(p, s->cursor), pieces, step);
-	bool smoothed = false;
+	for (size_t i = 0; i < p->n; i++)
+		if (p->lines[i].best && p->lines[i].series->n)
+			return &p->lines[i];
+	return &p->lines[0];
+}
 
-	for (size_t i = 0; i < p->n; i++) {
-		bool is_smooth = plot_line_smoothing(&p->lines[i], viewport_smoothing(s)) > 0;
-		double v = plot_line_value(&p->lines[i], viewport_smoothing(s), s->cursor);
+/*
+ * The change of a line since the evaluation before the cursor, or before its latest value. NaN: none,
+ * or merged points no longer hold the two values and no smoothing asks for their means.
+ */
+static double change_since_evaluation(const struct plot_line *l, const struct run_history *h,
+				      const struct plot_viewport *s)
+{
+	const struct series *evaluations = h->dev_nll.n ? &h->dev_nll : &h->bleu;
+	const struct series_point *at = viewport_point_at(l->series, s->cursor), *was = NULL;
+	const double weight = viewport_smoothing(s);
+	double before = NAN;
 
-		/* show the value of the smoothed curve, which is the one in full colour */
-		*values[i] = is_smooth ? '~' : 0;
-		smoothed |= is_smooth;
-		format_pane_value(values[i] + is_smooth, p, v);
-		pieces[n] = (struct legend){ 0, STYLE_BRIGHT, p->labels[i], values[i] };
-		if (p->n > 1) { /* a single line needs no label */
-			pieces[n].sign = plot_pen_sign(p->lines[i].pen);
-			pieces[n].style = p->lines[i].style;
-		}
-		n++;
+	if (l->best)
+		evaluations = l->series;
+	for (size_t i = 0; at && i < evaluations->n; i++)
+		if (evaluations->points[i].n && evaluations->points[i].last < at->first)
+			before = evaluations->points[i].first;
+	if (isfinite(before))
+		was = viewport_point_at(l->series, before);
+	if (!was || was == at ||
+	    (!(plot_line_smoothing(l, weight) > 0) && (at->n != 1 || was->n != 1)))
+		return NAN;
+	return plot_line_value(l, weight, s->cursor) - plot_line_value(l, weight, before);
+}
+
+/* The trend of a pane's headline: a direction, and how much. Returns 0 or 1 entries. */
+static int trend_piece(const struct pane_plot *p, const struct plot_line *l,
+		       const struct run_history *h, const struct plot_viewport *s,
+		       struct legend *piece, char text[NUMBER_TEXT_BYTES + 2])
+{
+	const double change = change_since_evaluation(l, h, s);
+	const bool is_smooth = plot_line_smoothing(l, viewport_smoothing(s)) > 0;
+
+	if (!isfinite(change) || change == 0)
+		return 0;
+	*text = is_smooth ? '~' : 0;
+	format_pane_value(text + is_smooth, p, fabs(change));
+	if (!strpbrk(text, "123456789")) { /* less than a unit of the last decimal */
+		*text = '<';
+		format_pane_value(text + 1, p, pow(10, -p->decimals));
 	}
-	if (p->lines[0].series == &h->bleu && h->best_step >= 0 && !isfinite(s->cursor)) {
-		snprintf(best_step, sizeof(best_step), "at %s", format_count(step, h->best_step));
-		pieces[n++] = (struct legend){ 0x2605, STYLE_GOOD, "best",
-					       format_fixed(best, h->best_bleu, 2) };
-		pieces[n++] = (struct legend){ 0, STYLE_DIM, best_step, "" };
+	*piece = (struct legend){ change > 0 ? 0x25B2 : 0x25BC,
+				  !l->best		 ? STYLE_DIM
+				  : change * l->best > 0 ? STYLE_GOOD
+							 : STYLE_WARN,
+				  "", text };
+	return 1;
+}
+
+#define HEADLINE_PIECES (RUN_LINES + 6)
+struct headline {
+	char values[RUN_LINES][NUMBER_TEXT_BYTES + 1], raw[NUMBER_TEXT_BYTES];
+	char step[NUMBER_TEXT_BYTES], trend[NUMBER_TEXT_BYTES + 2], best[NUMBER_TEXT_BYTES];
+	char best_step[NUMBER_TEXT_BYTES + 8];
+	struct legend pieces[HEADLINE_PIECES];
+	int n;
+};
+
+/* Add the value of a line, ~ before that of a smoothed one, which is the curve in full colour. */
+static void add_line_value(struct headline *to, const struct pane_plot *p, size_t i,
+			   const struct plot_viewport *s, enum style style)
+{
+	const struct plot_line *l = &p->lines[i];
+	const bool is_smooth = plot_line_smoothing(l, viewport_smoothing(s)) > 0;
+
+	*to->values[i] = is_smooth ? '~' : 0;
+	format_pane_value(to->values[i] + is_smooth, p,
+			  plot_line_value(l, viewport_smoothing(s), s->cursor));
+	to->pieces[to->n++] = (struct legend){ 0, style, l->name, to->values[i] };
+}
+
+/* One number with its trend, then the values of other lines, the best, and the raw value. */
+static void make_headline(struct headline *to, const struct run_history *h,
+			  const struct pane_plot *p, const struct plot_viewport *s)
+{
+	const struct plot_line *first = main_line(p);
+
+	to->n = step_piece(legend_step(p, s->cursor), to->pieces, to->step);
+	add_line_value(to, p, (size_t)(first - p->lines), s, STYLE_BRIGHT);
+	to->n += trend_piece(p, first, h, s, &to->pieces[to->n], to->trend);
+	for (size_t i = 0; i < p->n; i++)
+		if (&p->lines[i] != first && p->lines[i].series->n)
+			add_line_value(to, p, i, s, p->lines[i].style);
+	if (first->series == &h->bleu && h->best_step >= 0 && !isfinite(s->cursor)) {
+		snprintf(to->best_step, sizeof(to->best_step), "at %s",
+			 format_count(to->step, h->best_step));
+		to->pieces[to->n++] = (struct legend){ 0x2605, STYLE_GOOD, "best",
+						       format_fixed(to->best, h->best_bleu, 2) };
+		to->pieces[to->n++] = (struct legend){ 0, STYLE_DIM, to->best_step, "" };
 	}
-	if (smoothed)
-		pieces[n++] = (struct legend){
+	if (plot_line_smoothing(first, viewport_smoothing(s)) > 0)
+		to->pieces[to->n++] = (struct legend){
 			0, STYLE_FIRST_RAW, "raw",
-			format_pane_value(raw, p, viewport_value_at(p->lines[0].series, s->cursor))
+			format_pane_value(to->raw, p, viewport_value_at(first->series, s->cursor))
 		};
-	assert(n <= (int)ARRAY_LEN(pieces));
-	draw_legend(g, box, title, pieces, n);
+	assert(to->n <= HEADLINE_PIECES);
+}
+
+/* The headline on a row of its own, which it takes from *box, or in the border of a low pane. */
+static void draw_headline(struct grid *g, struct rect *box, const char *title,
+			  const struct run_history *h, const struct pane_plot *p,
+			  const struct plot_viewport *s)
+{
+	struct headline line;
+
+	make_headline(&line, h, p, s);
+	if (box->rows < HEADLINE_ROWS) {
+		draw_legend(g, *box, title, line.pieces, line.n);
+		return;
+	}
+	draw_pieces(g, box->row + 1, box->col + 2, box->cols - 4, line.pieces, line.n);
+	box->row++;
+	box->rows--;
 }
 
 static double axis_end(const struct run_history *h)
@@ -238,6 +323,55 @@ static double axis_end(const struct run_history *h)
 static double part_at(const struct series *part, const struct series *whole, double cursor)
 {
 	return part->n ? viewport_value_at(part, cursor) / viewport_value_at(whole, cursor) : NAN;
+}
+
+#define SHORT_POINTS 64	  /* newest points of the step's series that decide about its pane */
+#define SHORT_SHARE  0.95 /* share of computing from which one line tells all */
+
+bool run_step_is_short(const struct run_history *h)
+{
+	const struct series *parts[] = { &h->step_s, &h->compute_s };
+	double sums[ARRAY_LEN(parts)] = { 0 };
+	size_t n = MIN(h->step_s.n, (size_t)SHORT_POINTS);
+
+	if (!h->step_s.n)
+		return false;
+	if (!h->compute_s.n)
+		return true;
+	for (size_t p = 0; p < ARRAY_LEN(parts); p++)
+		for (size_t i = parts[p]->n - MIN(n, parts[p]->n); i < parts[p]->n; i++)
+			sums[p] += parts[p]->points[i].sum;
+	return sums[1] >= SHORT_SHARE * sums[0];
+}
+
+/* The length of a step and its parts, at the cursor. */
+struct step_legend {
+	struct fleet_time_split split;
+	char text[TIME_SPLIT_PARTS][NUMBER_TEXT_BYTES], step[NUMBER_TEXT_BYTES];
+	char seconds[NUMBER_TEXT_BYTES + 4];
+	struct legend pieces[TIME_SPLIT_PARTS + 2];
+	int n;
+};
+
+static void make_step_legend(struct step_legend *to, const struct grid *g,
+			     const struct run_history *h, double at, bool narrow, const char *label)
+{
+	char each[NUMBER_TEXT_BYTES];
+
+	to->split = (struct fleet_time_split){
+		.compute = part_at(&h->compute_s, &h->step_s, at),
+		.update = part_at(&h->update_s, &h->step_s, at),
+		.late = part_at(&h->wait_s, &h->step_s, at),
+		.transfer = part_at(&h->transfer_s, &h->step_s, at),
+		.input = part_at(&h->input_s, &h->step_s, at),
+	};
+	to->n = step_piece(at, to->pieces, to->step);
+	if (!h->step_s.n)
+		return;
+	snprintf(to->seconds, sizeof(to->seconds), "%.20s s",
+		 format_value(each, viewport_value_at(&h->step_s, at)));
+	to->pieces[to->n++] = (struct legend){ 0, STYLE_BRIGHT, label, to->seconds };
+	to->n += time_split_legend(g, &to->split, narrow, &to->pieces[to->n], to->text);
 }
 
 static void draw_split(struct grid *g, struct rect box, const struct run_history *h,
@@ -255,36 +389,29 @@ static void draw_split(struct grid *g, struct rect box, const struct run_history
 				    .first_fill = TIME_SPLIT_UPDATE,
 				    .whole = &h->step_s };
 	struct rect below = box;
-	double at = s->plots.cursor;
-	struct fleet_time_split split = {
-		.compute = part_at(&h->compute_s, &h->step_s, at),
-		.update = part_at(&h->update_s, &h->step_s, at),
-		.late = part_at(&h->wait_s, &h->step_s, at),
-		.transfer = part_at(&h->transfer_s, &h->step_s, at),
-		.input = part_at(&h->input_s, &h->step_s, at),
-	};
-	char text[TIME_SPLIT_PARTS][NUMBER_TEXT_BYTES], step[NUMBER_TEXT_BYTES],
-		each[NUMBER_TEXT_BYTES];
-	char seconds[NUMBER_TEXT_BYTES + 4];
-	struct legend pieces[TIME_SPLIT_PARTS + 2];
-	int n = step_piece(s->plots.cursor, pieces, step);
+	struct step_legend legend;
 
+	make_step_legend(&legend, g, h, s->plots.cursor, box.cols < 70, "");
 	stack.axes.marks = s->marks + s->n_saves;
 	stack.axes.n_marks = s->n_marks - s->n_saves;
 	viewport_apply(&s->plots, PANE_SPLIT, axis_end(h), &stack.axes);
 	if (box.rows >= SPLIT_BAR_ROWS && h->step_s.n) {
-		time_split_draw_bar(g, box.row + 1, box.col + 1, box.cols - 2, &split);
+		time_split_draw_bar(g, box.row + 1, box.col + 1, box.cols - 2, &legend.split);
 		below.row++;
 		below.rows--;
 	}
 	plot_stack_draw(g, below, &stack);
-	if (h->step_s.n) {
-		snprintf(seconds, sizeof(seconds), "%.20s s",
-			 format_value(each, viewport_value_at(&h->step_s, at)));
-		pieces[n++] = (struct legend){ 0, STYLE_BRIGHT, "", seconds };
-		n += time_split_legend(g, &split, box.cols < 70, &pieces[n], text);
-	}
-	draw_legend(g, box, title, pieces, n);
+	draw_legend(g, box, title, legend.pieces, legend.n);
+}
+
+/* The step pane in one row. */
+static void draw_step_row(struct grid *g, struct rect row, const struct run_history *h,
+			  const struct run_view_state *s)
+{
+	struct step_legend legend;
+
+	make_step_legend(&legend, g, h, s->plots.cursor, false, "time of a step");
+	draw_pieces(g, row.row, row.col + 1, row.cols - 2, legend.pieces, legend.n);
 }
 
 /* A plot of a pane as it was drawn last; its area is not touched. */
@@ -315,9 +442,8 @@ bool run_export_picture(struct app_context *w, enum run_pane pane, struct run_vi
 	plot = pane_plot_as_drawn(h, pane, &p, s);
 	snprintf(name, sizeof(name), "%.100s-%s", h->name, pane_titles[pane]);
 	snprintf(title, sizeof(title), "%s of run %.100s", pane_titles[pane], h->name);
-	svg_export_plot(w,
-			&(struct svg_request){ name, title, "step", units[pane] ? units[pane] : "",
-					       &plot, p.labels });
+	svg_export_plot(w, &(struct svg_request){ name, title, "step",
+						  units[pane] ? units[pane] : "", &plot });
 	return true;
 }
 
@@ -325,11 +451,15 @@ void run_draw_plot(struct grid *g, struct rect box, enum run_pane pane, const st
 		   struct run_view_state *s)
 {
 	const bool narrow = box.cols < NARROW_COLS;
-	struct rect all = box;
+	struct rect all = box, inner;
 	struct pane_plot p = make_pane_plot(h, pane, narrow);
 	struct plot plot = pane_plot_as_drawn(h, pane, &p, s);
 	char title[60];
 
+	if (pane == PANE_SPLIT && box.rows == 1) {
+		draw_step_row(g, box, h, s);
+		return;
+	}
 	if (pane == PANE_SPLIT && s->zoomed && h->n_ops && box.rows >= OPS_PANE_ROWS) {
 		/* the operations below the history, where all of them fit if the history has half */
 		all.rows = MAX(box.rows / 2, box.rows - (int)h->n_ops - 4);
@@ -339,6 +469,7 @@ void run_draw_plot(struct grid *g, struct rect box, enum run_pane pane, const st
 			h);
 		box = all;
 	}
+	inner = box;
 	name_pane(&s->plots, pane, box.cols, h, title, sizeof(title));
 	draw_box(g, box, title, s->focus == pane);
 	if (pane == PANE_SPLIT) {
@@ -347,8 +478,8 @@ void run_draw_plot(struct grid *g, struct rect box, enum run_pane pane, const st
 		/* a narrow axis has no room for checkpoints */
 		plot.marks = s->marks + (narrow ? s->n_saves : 0);
 		plot.n_marks = s->n_marks - (narrow ? s->n_saves : 0);
-		plot_draw(g, box, &plot);
-		draw_plot_legend(g, box, title, h, &p, &s->plots);
+		draw_headline(g, &inner, title, h, &p, &s->plots);
+		plot_draw(g, inner, &plot);
 	}
 	if (s->focus == pane)
 		s->page = MAX(box.rows - 2, 1);
@@ -389,8 +520,8 @@ static int draw_pane_values(struct grid *g, struct rect in, int row, const struc
 		if (plot_line_smoothing(l, weight) > 0)
 			format_pane_value(smooth, &p, plot_line_value(l, weight, s->plots.cursor));
 		format_pane_value(raw, &p, viewport_value_at(l->series, s->plots.cursor));
-		snprintf(name, sizeof(name), "%s%s%s%s", pane_titles[pane],
-			 *p.labels[i] ? ", " : "", p.labels[i], pane == PANE_SPLIT ? ", s" : "");
+		snprintf(name, sizeof(name), "%s%s%s%s", pane_titles[pane], *l->name ? ", " : "",
+			 l->name, pane == PANE_SPLIT ? ", s" : "");
 		draw_value_row(
 			g, row, in.col + 1, in.col + in.cols - 2, STYLE_BRIGHT, name,
 			(const char *const[]){ smooth, raw,

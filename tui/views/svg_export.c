@@ -45,9 +45,9 @@ static int add_svg_line(struct svg_lines *to, const struct svg_request *r, size_
 					    series_smooth(&f, q), has_range ? (double)q->low : NAN,
 					    has_range ? (double)q->high : NAN };
 	}
-	to->lines[to->n++] =
-		(struct svg_line){ r->labels[i], points, s->n, is_raw ? SVG_FAINT : pens[l->pen],
-				   (size_t)(l->style - STYLE_FIRST) };
+	to->lines[to->n++] = (struct svg_line){ l->name ? l->name : "", points, s->n,
+						is_raw ? SVG_FAINT : pens[l->pen],
+						(size_t)(l->style - STYLE_FIRST) };
 	return 0;
 }
 

@@ -8,8 +8,7 @@
 struct svg_request {
 	const char *name; /* the file is NAME.svg */
 	const char *title, *x_unit, *y_unit;
-	const struct plot *plot;   /* as drawn: window, logarithms, smoothing */
-	const char *const *labels; /* of its lines */
+	const struct plot *plot; /* as drawn: window, logarithms, smoothing */
 };
 
 /*

@@ -401,7 +401,7 @@ static void run_draw(void *state, struct grid *g, struct rect body, const struct
 	move_run_focus(v, body.cols,
 		       0); /* the size of the screen may have changed, and with it the layout */
 	layout_run(body, panes_shown(v, body.cols), v->view_state.focus, v->view_state.zoomed,
-		   &layout);
+		   run_step_is_short(w->history), &layout);
 	if (layout.too_small) {
 		draw_too_small(g, body, w->history);
 		return;
