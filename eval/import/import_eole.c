@@ -273,7 +273,7 @@ static int read_eole_json(const struct import_job *m, const char *name, struct j
 	int rc = path ? json_read_optional(root, path, MAX_JSON, e) : e->code;
 
 	if (!rc && !*root)
-		rc = err_set(e, ERR_NOINPUT, "%s is missing, or is no JSON", path);
+		rc = err_set(e, ERR_NOINPUT, "%s is missing or not JSON", path);
 	free(path);
 	return rc;
 }

@@ -15,6 +15,8 @@
 #include "share/workspace/model_files.h"
 #include "share/workspace/paths.h"
 
+#define MAX_MISSING_NUMBERS (1 << 20)
+
 struct model_import {
 	struct import_job job;
 	char *to;     /* owned: the result, a run folder or a model folder */
@@ -115,6 +117,30 @@ static int measure_vocabulary(struct model_import *m, struct err *e)
 	return rc;
 }
 
+/*
+ * The files may claim any sizes, so memory for the parameters is allocated only if the tensors have about as many
+ * numbers. Fewer: biases that stay zero, and rows without a token.
+ */
+static int check_parameters(const struct model_import *m, struct err *e)
+{
+	const struct import_reader *f = &m->job.f;
+	struct model_param *params = NULL;
+	int64_t floats = 0, numbers = 0;
+	size_t n;
+	int rc = model_params(&m->state.shape, &params, &n, &floats, e);
+
+	free(params);
+	for (size_t i = 0; i < f->n; i++)
+		if (__builtin_add_overflow(numbers, f->all[i].rows * f->all[i].cols, &numbers))
+			numbers = INT64_MAX / 2;
+	if (!rc && floats / 2 > numbers + MAX_MISSING_NUMBERS)
+		rc = err_set(e, ERR_DATA,
+			     "%s: the tensors have %lld numbers, but a model of the sizes that the "
+			     "files name has %lld parameters",
+			     m->job.file, (long long)numbers, (long long)floats);
+	return rc;
+}
+
 static int write_model(struct model_import *m, struct err *e)
 {
 	const struct dev_options options = { .threads = 1 };
@@ -197,6 +223,8 @@ static int make_imported_model(struct model_import *m, struct err *e)
 		rc = import_keep_frequencies(&m->job, e);
 	if (!rc)
 		rc = measure_vocabulary(m, e);
+	if (!rc)
+		rc = check_parameters(m, e);
 	if (!rc)
 		rc = set_size_options(m, e);
 	if (!rc)

@@ -13,6 +13,7 @@
 #include "share/base/util.h"
 
 #define MAX_STORAGES	 100000
+#define MAX_SHARED	 8    /* times the bytes of the file: four names of one table, and more */
 #define MAX_OUTPUT_NAMES 1000 /* bytes of the names of an output layer: weight and bias */
 
 /* Bytes of elements in the old form. */
@@ -28,6 +29,9 @@ struct torch_reader {
 	struct pickle keys;	      /* of the old form */
 	struct old_storage *storages; /* owned */
 	size_t n_storages;
+	const struct pickle_node *
+		*ids; /* owned, borrows nodes: tuples that name storages, sorted by key */
+	size_t n_ids, cap_ids;
 	struct err *e;
 };
 
@@ -61,18 +65,26 @@ static enum import_type type_of_storage(const char *name)
 	return IMPORT_OTHER;
 }
 
+static int compare_storages(const void *a, const void *b)
+{
+	return strcmp(((const struct old_storage *)a)->key, ((const struct old_storage *)b)->key);
+}
+
 static int find_storage(struct torch_reader *r, const char *key, const unsigned char **data,
 			size_t *bytes)
 {
+	const struct old_storage sought = { .key = key };
+	const struct old_storage *old = r->n_storages ? bsearch(&sought, r->storages, r->n_storages,
+								sizeof(sought), compare_storages)
+						      : NULL;
 	char name[300];
 	const struct zip_member *m;
 
-	for (size_t i = 0; i < r->n_storages; i++)
-		if (!strcmp(r->storages[i].key, key)) {
-			*data = r->storages[i].data;
-			*bytes = r->storages[i].bytes;
-			return 0;
-		}
+	if (old) {
+		*data = old->data;
+		*bytes = old->bytes;
+		return 0;
+	}
 	snprintf(name, sizeof(name), "data/%.200s", key);
 	m = zip_find(&r->f->zip, name, true);
 	if (!m || m->is_deflated)
@@ -166,6 +178,23 @@ static const char *torch_tensor_name(struct torch_reader *r, const char *prefix,
 	return buf_text(names) + at;
 }
 
+/* Tied tables share their elements. A file whose tensors share far more claims a model that it does not hold. */
+static int check_shared_elements(const struct torch_reader *r)
+{
+	const struct import_reader *f = r->f;
+	size_t bytes = 0;
+
+	for (size_t i = 0; i < f->n && bytes / MAX_SHARED <= f->map.len; i++)
+		bytes += (size_t)(f->all[i].rows * f->all[i].cols) *
+			 import_type_bytes(f->all[i].type);
+	return bytes / MAX_SHARED <= f->map.len
+		       ? 0
+		       : err_set(r->e, ERR_DATA,
+				 "%s: its tensors have more than %d times the bytes of the file, "
+				 "because they share them: save a copy of each (.clone())",
+				 r->path, MAX_SHARED);
+}
+
 /* The dictionary of tensors: the root, or a member of it. */
 static const struct pickle_node *find_torch_tensors(const struct pickle_node *root)
 {
@@ -212,7 +241,8 @@ static int list_torch_tensors(struct torch_reader *r)
 		if (list_torch_members(r, output, "generator."))
 			return r->e->code;
 	}
-	return r->f->n ? 0 : err_set(r->e, ERR_DATA, "%s holds no tensors", r->path);
+	return r->f->n ? check_shared_elements(r)
+		       : err_set(r->e, ERR_DATA, "%s holds no tensors", r->path);
 }
 
 static int open_new_form(struct torch_reader *r)
@@ -231,24 +261,55 @@ static int open_new_form(struct torch_reader *r)
 	return pickle_read(&f->pickle, r->path, data->data, data->n, r->e);
 }
 
-/* Bytes of an element of this storage, by a persistent id that names it; 0: none does. */
-static size_t storage_element_bytes(const struct pickle *object, const char *key)
+/* The key in a tuple that names a storage: ("storage", type, key, ...). NULL: it names none. */
+static const char *storage_key(const struct pickle_node *id)
 {
-	for (const struct pickle_node *x = object->all; x; x = x->next) {
-		const struct pickle_node *id = x->kind == PICKLE_STORED ? x->items[0] : NULL;
+	return id->kind == PICKLE_TUPLE && id->n > 2 && id->items[1]->kind == PICKLE_NAME &&
+			       id->items[2]->kind == PICKLE_TEXT
+		       ? id->items[2]->text
+		       : NULL;
+}
 
-		if (id && id->kind == PICKLE_TUPLE && id->n > 2 &&
-		    id->items[1]->kind == PICKLE_NAME && id->items[2]->kind == PICKLE_TEXT &&
-		    !strcmp(id->items[2]->text, key)) {
-			const char *type = id->items[1]->text;
+static int compare_storage_ids(const void *a, const void *b)
+{
+	return strcmp(storage_key(*(const struct pickle_node *const *)a),
+		      storage_key(*(const struct pickle_node *const *)b));
+}
 
-			return !strcmp(type, "torch LongStorage") ? 8
-			       : type_of_storage(type) == IMPORT_OTHER
-				       ? 1
-				       : import_type_bytes(type_of_storage(type));
-		}
+/* Lists the tuples that name storages, sorted: a hostile file can have a million, and as many keys. */
+static int list_storage_ids(struct torch_reader *r)
+{
+	for (const struct pickle_node *x = r->f->pickle.all; x; x = x->next) {
+		if (x->kind != PICKLE_STORED || !storage_key(x->items[0]))
+			continue;
+		if (mem_grow(&r->ids, &r->cap_ids, r->n_ids + 1, sizeof(*r->ids), r->e))
+			return r->e->code;
+		r->ids[r->n_ids++] = x->items[0];
 	}
+	if (r->n_ids)
+		qsort(r->ids, r->n_ids, sizeof(*r->ids), compare_storage_ids);
 	return 0;
+}
+
+/* Bytes of an element of this storage; 0: no tuple names it. */
+static size_t storage_element_bytes(const struct torch_reader *r, const struct pickle_node *key)
+{
+	struct pickle_node *items[] = { NULL, &(struct pickle_node){ .kind = PICKLE_NAME },
+					&(struct pickle_node){ .kind = PICKLE_TEXT,
+							       .text = key->text } };
+	const struct pickle_node sought = { .kind = PICKLE_TUPLE, .items = items, .n = 3 };
+	const struct pickle_node *const at = &sought, *const * found;
+	const char *type;
+
+	if (key->kind != PICKLE_TEXT || !r->n_ids)
+		return 0;
+	found = bsearch(&at, r->ids, r->n_ids, sizeof(*r->ids), compare_storage_ids);
+	if (!found)
+		return 0;
+	type = (*found)->items[1]->text;
+	return !strcmp(type, "torch LongStorage")      ? 8
+	       : type_of_storage(type) == IMPORT_OTHER ? 1
+						       : import_type_bytes(type_of_storage(type));
 }
 
 /* Finds the storages that follow the list of their keys. */
@@ -260,13 +321,11 @@ static int read_old_storages(struct torch_reader *r, size_t at)
 	if (keys->kind != PICKLE_LIST || keys->n > MAX_STORAGES)
 		return err_set(r->e, ERR_DATA, "%s has no list of elements", r->path);
 	r->storages = mem_alloc(keys->n, sizeof(*r->storages), r->e);
-	if (!r->storages)
+	if (!r->storages || list_storage_ids(r))
 		return r->e->code;
 	for (size_t i = 0; i < keys->n; i++) {
 		const struct pickle_node *key = keys->items[i];
-		const size_t bytes = key->kind == PICKLE_TEXT
-					     ? storage_element_bytes(&r->f->pickle, key->text)
-					     : 0;
+		const size_t bytes = storage_element_bytes(r, key);
 		uint64_t n;
 
 		if (!bytes || map->len - at < sizeof(n))
@@ -279,6 +338,8 @@ static int read_old_storages(struct torch_reader *r, size_t at)
 			(struct old_storage){ key->text, map->data + at, (size_t)n * bytes };
 		at += (size_t)n * bytes;
 	}
+	if (r->n_storages)
+		qsort(r->storages, r->n_storages, sizeof(*r->storages), compare_storages);
 	return 0;
 }
 
@@ -317,6 +378,7 @@ static int open_torch_file(struct import_reader *f, const char *path, bool with_
 		rc = list_torch_tensors(&r);
 	pickle_close(&r.keys);
 	free(r.storages);
+	free(r.ids);
 	return rc;
 }
 

@@ -77,7 +77,8 @@ refuses eole "another norm" 65 'layer_norm = "gemma-rms" of eole' config.json 's
 refuses eole "parallel sublayers" 65 'parallel_residual' config.json 's/"layer_norm": "rms"/"layer_norm": "rms", "parallel_residual": true/'
 refuses eole "relative positions" 65 'position_encoding_type = "Relative"' config.json 's/"Rotary"/"Relative"/g'
 refuses eole "another language model" 65 'architecture = "transformer_lm"' config.json 's/"architecture": "transformer"/"architecture": "transformer_lm"/'
+refuses eole "sizes of which the files have no weights" 65 'tensors have [0-9]* numbers, but a model of the sizes' config.json 's/"transformer_ff": 24/"transformer_ff": 65536/'
 refuses eole "a token too many" 65 'rows' vocab.json 's/"tgt": \[/"tgt": ["x",/'
-refuses eole "no JSON" 66 'vocab.json is missing, or is no JSON' vocab.json 's/\[/(/'
+refuses eole "no JSON" 66 'vocab.json is missing or not JSON' vocab.json 's/\[/(/'
 refuses eole "damaged weights" 65 'model.00.safetensors' model.00.safetensors 's/F16/F99/'
 tally

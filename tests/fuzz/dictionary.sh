@@ -30,7 +30,7 @@ argos	eval/import/import_argos.c eval/weights/ct2.def	PK\x05\x06 PK\x01\x02
 npz	eval/weights/npz_read.c eval/weights/weight_map.def	\x93NUMPY PK\x05\x06 PK\x01\x02
 torch	eval/weights/torch_read.c eval/weights/pickle.c	PK\x05\x06 PK\x01\x02
 fairseq	eval/import/import_fairseq.c eval/weights/torch_read.c	PK\x05\x06 PK\x01\x02
-transformers	eval/import/import_hugging_face.c eval/import/import_multilingual.c	"\x0A== config.json\x0A" M2M100Tokenizer NllbTokenizer MBart50Tokenizer
+import	eval/import/import_hugging_face.c eval/import/import_multilingual.c eval/import/import_opennmt.c eval/import/import_eole.c eval/import/import_fairseq.c eval/import/import_marian.c eval/import/import_pieces.c eval/weights/pickle.c	"\x0A== config.json\x0A" M2M100Tokenizer NllbTokenizer MBart50Tokenizer
 pickle	eval/weights/pickle.c	\x80\x02 collections\x0AOrderedDict\x0A
 yaml	eval/import/import_marian.c	"\x22" ? - [
 tokens	eval/import/import_vocabulary.c	</s> <s> <unk> {" ":

@@ -47,7 +47,7 @@
 	X(torch, NULL)                                                                             \
 	X(bundle, repair_bundle)                                                                   \
 	X(fairseq, NULL)                                                                           \
-	X(transformers, NULL)                                                                      \
+	X(import, NULL)                                                                            \
 	X(pickle, NULL)                                                                            \
 	X(yaml, NULL)                                                                              \
 	X(tokens, NULL)                                                                            \

@@ -36,6 +36,7 @@ attention_bias|attention_bias = yes
 output_bias|output_bias = yes
 decoder_self|decoder_self = ssru
 decoder_start|decoder_start = zero
+source_end|source_end = no
 optimizer|[train] optimizer = adafactor
 END
 for fact in $(sed -n 's/^ARCH(\([a-z_]*\), OPTION, [NCF][A-Z]*,.*/\1/p' "$share/conf/arch.def"); do
