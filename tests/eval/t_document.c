@@ -13,7 +13,7 @@
 
 #define MAX_WORDS 100
 
-static const struct docfile_languages languages = { "en", "de" };
+static const struct docfile_languages languages = { .source = "en", .target = "de" };
 
 /* Does this build read the format? Without expat it reads no XML. */
 static bool is_read_here(const char *format)
