@@ -395,6 +395,12 @@ static int detokenize_masked(struct pipeline *p, struct detokenizer *d, struct b
 int pipeline_decode(struct pipeline *p, enum pipeline_side side, const int32_t *ids, size_t n,
 		    struct buf *out, struct err *e)
 {
+	return pipeline_decode_words(p, side, ids, n, NULL, out, e);
+}
+
+int pipeline_decode_words(struct pipeline *p, enum pipeline_side side, const int32_t *ids, size_t n,
+			  char *const *words, struct buf *out, struct err *e)
+{
 	struct side *s = &p->sides[side];
 	struct sp *sp = s->subword->sp;
 	const struct vocab *v = s->vocab;
@@ -404,16 +410,18 @@ int pipeline_decode(struct pipeline *p, enum pipeline_side side, const int32_t *
 	if (side == SIDE_SOURCE)
 		follow_ids(p, v, ids, n);
 	for (size_t i = 0; i < n; i++) {
+		const char *word = words ? words[i] : NULL;
+
 		if (ids[i] < 0 || ids[i] >= vocab_size(v))
 			return err_set(e, ERR_DATA,
 				       "token id %d is outside the vocabulary of %d entries",
 				       (int)ids[i], (int)vocab_size(v));
 		if (ids[i] == TOKEN_PAD || ids[i] == TOKEN_END || ids[i] == TOKEN_START ||
-		    (!i && ids[i] == s->first))
+		    (!i && ids[i] == s->first) || (word && !*word))
 			continue;
 		if (p->a.len)
 			buf_add_char(&p->a, ' ');
-		buf_add_str(&p->a, vocab_piece(v, ids[i]));
+		buf_add_str(&p->a, word ? word : vocab_piece(v, ids[i]));
 	}
 	if (sp && sp_undo_line(sp, buf_text(&p->a), p->a.len, &p->b, e))
 		return e->code;

@@ -90,6 +90,10 @@ int pipeline_encode_part(struct pipeline *p, enum pipeline_side side, const char
 int pipeline_decode(struct pipeline *p, enum pipeline_side side, const int32_t *ids, size_t n,
 		    struct buf *out, struct err *e);
 
+/* The same with words[i], if not NULL, in place of the piece of ids[i]; "": nothing. words: (n) borrowed; NULL: none. */
+int pipeline_decode_words(struct pipeline *p, enum pipeline_side side, const int32_t *ids, size_t n,
+			  char *const *words, struct buf *out, struct err *e);
+
 /*
  * Append the pieces of one token to out, joined by one blank; there may be none. A whole
  * tokenised line gives the pieces of its tokens, joined by blanks, since no piece spans a blank.

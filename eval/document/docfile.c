@@ -157,6 +157,18 @@ static int put_encoded(const struct docfile *d, const char *text, size_t n_text,
 
 /* ---- opening ---- */
 
+/* Does the document stay within the limits of its caller? */
+static int check_limits(const struct docfile *d, struct err *e)
+{
+	const size_t max = d->languages.max_segments;
+
+	if (!max || (d->n <= max && d->n_tags <= DOCFILE_TAGS * max))
+		return 0;
+	return err_set(e, ERR_NOMEM,
+		       "%s: has more than %zu segments or %zu tags: divide it into smaller files",
+		       d->path, max, DOCFILE_TAGS * max);
+}
+
 /* Is the name of a member in "word/document.xml word/header* "? */
 static bool is_wanted_member(const char *members, const char *name)
 {
@@ -295,7 +307,8 @@ int docfile_add_segment(struct docfile *d, size_t part, size_t from, size_t to,
 		return e->code;
 	}
 	d->n++;
-	return 0;
+	d->n_tags += s->markup.n;
+	return check_limits(d, e);
 }
 
 struct segment *docfile_last_segment(struct docfile *d, size_t n)

@@ -24,9 +24,11 @@
 #define DOCFILE_MAX_BYTES ((size_t)256 << 20) /* of a file */
 #define DOCFILE_MAX_PART  ((size_t)64 << 20)  /* of an unpacked member of a ZIP archive */
 #define DOCFILE_MAX_PARTS ((size_t)128 << 20) /* … of all unpacked members together */
+#define DOCFILE_TAGS	  4		      /* tags for each segment of a limit */
 
 struct docfile_languages {
 	const char *source, *target; /* borrowed: codes such as "en" */
+	size_t max_segments;	     /* of a document; 0: no limit */
 };
 
 /* A range of bytes of a part that a translation replaces. */
@@ -61,6 +63,7 @@ struct docfile {
 	size_t n_parts;
 	struct segment *segments; /* (n) owned, by part and place */
 	size_t n, cap;
+	size_t n_tags;	/* in the mark-up of all segments */
 	size_t n_units; /* units of XLIFF, TMX and PO, also those that are not translated; else 0 */
 	char encoding[24]; /* that the document declares, if it is not UTF-8; "": UTF-8 */
 	char *remark;	   /* owned: what was left alone, for the user; NULL: nothing */
@@ -87,7 +90,10 @@ const struct docfile_format *docfile_format_at(size_t i);
 const struct docfile_format *docfile_find_format(const char *name);
 const struct docfile_format *docfile_format_of(const char *path);
 
-/* Opens n bytes, which are copied. ERR_DATA: damaged, hostile, too large, or no UTF-8. Borrows path, symbols and languages. */
+/*
+ * Opens n bytes, which are copied. ERR_DATA: damaged, hostile, too large, or no UTF-8. ERR_NOMEM also: more segments than
+ * languages->max_segments, or more than DOCFILE_TAGS times as many tags. Borrows path, symbols and languages.
+ */
 int docfile_open_bytes(struct docfile *d, const char *path, const char *bytes, size_t n,
 		       const struct docfile_format *format, const struct protect *symbols,
 		       const struct docfile_languages *languages, struct err *e);

@@ -188,7 +188,8 @@ bool api_finish(struct server_state *s, struct api_answer *a, double now)
 		api_refuse(a, e.code == ERR_TEMPFAIL ? 429 : 500, "%s", e.text);
 	} else if (a->job->fault) {
 		api_refuse(a,
-			   a->job->is_refused	     ? 400
+			   a->job->is_too_large	     ? 413
+			   : a->job->is_refused	     ? 400
 			   : a->job->deadline <= now ? 504
 						     : 500,
 			   "%s", a->job->fault);

@@ -467,6 +467,7 @@ static int take_answer_of(struct translation_queue *q, const struct flight_text 
 	if (json_boolean(json_get(answer, "cancelled"), false))
 		return 0;
 	if (error && job->kind.document) {
+		job->is_too_large = json_boolean(json_get(answer, "too_large"), false);
 		refuse_job(q, job, error);
 		return 0;
 	}

@@ -73,6 +73,7 @@ struct translation_job {
 	const char *fault;	     /* why it failed; NULL: it did not */
 	char told[300];		     /* … in the words of the decoder */
 	bool is_refused;	     /* it failed because of what the client sent */
+	bool is_too_large;	     /* … which is too much */
 	int64_t units_done, n_units; /* sentences of a file */
 	size_t n_source_chars;	     /* of the text in a file that is done */
 	/* private to the queue */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "data/pipeline/line_tags.h"
+#include "eval/translate/unknown_words.h"
 #include "share/base/file.h"
 #include "share/base/flow.h"
 #include "share/base/hash.h"
@@ -555,9 +556,8 @@ int engine_write_texts(struct engine *g, const struct engine_line *line,
 	if (!t->texts)
 		return e->code;
 	for (int32_t h = 0; h < t->result.n; h++) {
-		const struct decode_hypothesis *y = &t->result.hypotheses[h];
-
-		if (!(t->texts[h] = engine_text_of(g, y->tokens, y->n, e)))
+		t->texts[h] = unknown_words_text(g, line, t, h, e);
+		if (!t->texts[h])
 			return e->code;
 	}
 	return 0;

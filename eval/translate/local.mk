@@ -7,4 +7,5 @@ libeval_a_SOURCES += \
 	%D%/passages.c %D%/passages.h %D%/segment_reader.c %D%/segment_reader.h %D%/serve.c %D%/serve.h \
 	%D%/serve_stream.c %D%/serve_stream.h \
 	%D%/suggest.c %D%/suggest.h %D%/terms.c %D%/translate.c %D%/translate.h \
-	%D%/translate_document.c %D%/translate_document.h %D%/word_spans.c %D%/word_spans.h
+	%D%/translate_document.c %D%/translate_document.h \
+	%D%/unknown_words.c %D%/unknown_words.h %D%/word_spans.c %D%/word_spans.h

@@ -13,7 +13,8 @@
 #include "share/base/text.h"
 #include "share/base/util.h"
 
-#define PROGRESS_S 1.0 /* between two messages about a document */
+#define PROGRESS_S	   1.0	  /* between two messages about a document */
+#define DOCUMENT_SENTENCES 100000 /* of a document: more take too much memory */
 
 /* A sentence of a request; `fed` is the first member, so that both have one address. */
 struct stream_unit {
@@ -98,16 +99,19 @@ static int write_stream_answer(struct serve_stream *s, struct err *e)
 	return 0;
 }
 
-static int answer_fault(struct serve_stream *s, int64_t id, const char *fault, struct err *e)
+/* fault: why the request failed; NULL: it was cancelled. */
+static int answer_fault(struct serve_stream *s, int64_t id, const struct err *fault, struct err *e)
 {
 	struct json_writer w = { .out = &s->out };
 
 	json_open(&w, '{');
 	json_put_int(&w, "id", id);
 	if (fault)
-		json_put_str(&w, "error", fault);
+		json_put_str(&w, "error", fault->text);
 	else
 		json_put_bool(&w, "cancelled", true);
+	if (fault && fault->code == ERR_NOMEM)
+		json_put_bool(&w, "too_large", true);
 	json_close(&w, '}');
 	return write_stream_answer(s, e);
 }
@@ -205,7 +209,7 @@ static int answer_document(struct serve_stream *s, struct join_request *r, struc
 
 	if (write_document(s, r, &bytes, &fault)) {
 		buf_free(&bytes);
-		return answer_fault(s, r->id, fault.text, e);
+		return answer_fault(s, r->id, &fault, e);
 	}
 	json_open(&w, '{');
 	json_put_int(&w, "id", r->id);
@@ -322,7 +326,7 @@ static int read_join_document(struct serve_stream *s, const struct json *request
 {
 	const struct engine *g = s->context->engine;
 	const struct docfile_languages languages = { g->conf->source_language,
-						     g->conf->target_language };
+						     g->conf->target_language, DOCUMENT_SENTENCES };
 	const struct docfile_format *format =
 		docfile_find_format(json_text(json_get(request, "document"), ""));
 	const char *text = json_text(json_get(request, "bytes"), NULL);
@@ -388,6 +392,11 @@ static int prepare_units(struct serve_stream *s, struct join_request *r, struct 
 {
 	const size_t n = r->units.n;
 
+	if (r->is_document && n > DOCUMENT_SENTENCES)
+		return err_set(e, ERR_NOMEM,
+			       "the file has %zu sentences; at most %d are allowed: divide it into "
+			       "smaller files",
+			       n, DOCUMENT_SENTENCES);
 	r->fed = mem_alloc(MAX(n, (size_t)1), sizeof(*r->fed), e);
 	r->parts = mem_alloc(MAX(n, (size_t)1), sizeof(*r->parts), e);
 	if (!r->fed || !r->parts)
@@ -461,7 +470,7 @@ static int accept_request(struct serve_stream *s, struct json *request, struct e
 		rc = e->code;
 	} else if (r->id = id, read_join_request(s, request, r, &fault)) {
 		free_join_request(r);
-		rc = answer_fault(s, id, fault.text, e);
+		rc = answer_fault(s, id, &fault, e);
 	} else if (is_too_long(s, r)) {
 		free_join_request(r);
 		rc = answer_too_long(s, id, e);

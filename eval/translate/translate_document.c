@@ -121,8 +121,8 @@ static int read_document(const char *path, struct buf *bytes, struct err *e)
 static int open_document(struct docfile *d, const struct engine *g,
 			 const struct docfile_format *format, const char *path, struct err *e)
 {
-	const struct docfile_languages languages = { g->conf->source_language,
-						     g->conf->target_language };
+	const struct docfile_languages languages = { .source = g->conf->source_language,
+						     .target = g->conf->target_language };
 	const struct protect *symbols = pipeline_protect(g->pipeline);
 	const char *name = path ? path : "standard input";
 	struct buf bytes = { 0 }, repaired = { 0 };

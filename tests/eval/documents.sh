@@ -28,6 +28,10 @@ same "... what is not translated" "$(sed -n '2,3p' "$tmp/marked")" "$(sed -n '2,
 translate --markup --n-best 2 --scores "$tmp/lines" >"$tmp/best"
 same "... with --n-best and --scores" "$(sed -n 1p "$tmp/best" | awk -F '\t' '{ print NF, $1 }')" "3 1"
 
+# a prefix with letters that the vocabulary lacks is written as it is
+printf 'A dog.\tŁódź Xyz\n' >"$tmp/prefixed"
+same "--prefix: unknown words" "$(translate --prefix "$tmp/prefixed" | cut -d ' ' -f 1,2)" 'Łódź Xyz'
+
 # the first byte of an input of the fuzz target is its format
 for kind in html md xlf tmx po srt; do
 	tail -c +2 "$corpus/$kind" >"$tmp/in.$kind"

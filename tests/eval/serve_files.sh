@@ -96,6 +96,14 @@ holds "an empty file" '^200 ' "$tmp/status"
 same "... stays empty" "$(curl -sS -m 20 "http://127.0.0.1:$port$(file_path)" | wc -c)" 0
 says "a name that was never given" 0 '^404 ' ask /download_file/00000000000000000000000000000000.a
 says "a path instead of a name" 0 '^404 ' ask /download_file/../../etc/passwd --path-as-is
+# more sentences, segments or tags than a decoder has memory for
+yes a | head -n 100001 >"$tmp/many.txt"
+says "refused: too many lines" 0 '^413 .*more than 100000 segments' upload "$tmp/many.txt"
+yes 'a. B' | head -n 100001 | tr '\n' ' ' >"$tmp/many.txt"
+says "refused: too many sentences of a line" 0 '^413 .*sentences; at most 100000' upload "$tmp/many.txt"
+yes '<b>' | head -n 400001 >"$tmp/many.html"
+echo a >>"$tmp/many.html"
+says "refused: too many tags" 0 '^413 .*400000 tags' upload "$tmp/many.html"
 # texts of others while a long file is translated
 yes '<p>A dog runs to the house and sleeps in the garden.</p>' | head -n 3000 >"$tmp/long.html"
 upload "$tmp/long.html" >"$tmp/long.status" &

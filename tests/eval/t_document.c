@@ -13,7 +13,7 @@
 
 #define MAX_WORDS 100
 
-static const struct docfile_languages languages = { "en", "de" };
+static const struct docfile_languages languages = { .source = "en", .target = "de" };
 
 /* Does this build read the format? Without expat it reads no XML. */
 static bool is_read_here(const char *format)
@@ -227,4 +227,28 @@ TEST(document_encoding_refused)
 	fclose(stream);
 	free(out);
 	docfile_close(&d);
+}
+
+/* A caller that keeps several documents in memory limits their segments and tags. */
+TEST(document_limits)
+{
+	static const struct docfile_languages languages = { "en", "de", 2 };
+	static const struct {
+		const char *bytes;
+		int rc;
+	} cases[] = { { "<p>a<p>b", 0 },
+		      { "<p>a<p>b<p>1", 0 }, /* without words: no segment */
+		      { "<p>a<p>b<p>c", ERR_NOMEM },
+		      { "<b>a</b> <i>b</i><br><br> <u>c</u> <s>d</s>", 0 },
+		      { "<b><b><b><b><b><b><b><b><b>a", ERR_NOMEM } };
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct docfile d;
+		struct err e = { 0 };
+
+		check_int(docfile_open_bytes(&d, "x", cases[i].bytes, strlen(cases[i].bytes),
+					     &docfile_html, NULL, &languages, &e),
+			  cases[i].rc);
+		docfile_close(&d);
+	}
 }

@@ -47,7 +47,7 @@ FUZZ(document)
 {
 	static const char *const names[] = { "txt", "html", "md",  "xliff", "tmx",
 					     "po",  "srt",  "vtt", "docx",  "odt" };
-	static const struct docfile_languages languages = { "en", "de" };
+	static const struct docfile_languages languages = { .source = "en", .target = "de" };
 	struct docfile d;
 	struct err e = { 0 };
 	char *out = NULL;
