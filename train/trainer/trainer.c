@@ -47,9 +47,9 @@ static bool has_run_lost_lease(struct trainer *t, double now)
 {
 	struct err why;
 
-	if (!t->lease.id[0] || now - t->progress.lease_seen_at < run_lease_interval_s(&t->lease))
+	if (!t->lease.id[0] || now - t->progress.lease_checked_at < run_lease_interval_s(&t->lease))
 		return false;
-	t->progress.lease_seen_at = now;
+	t->progress.lease_checked_at = now;
 	return run_lease_check(t->folder, t->lease.id, t->lease.attempt, &why) == ERR_TEMPFAIL;
 }
 
