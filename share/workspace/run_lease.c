@@ -195,10 +195,13 @@ void run_lease_release(const char *folder, const struct run_lease *mine)
 /* May it be taken without a wait? Two hosts may have the same name; then their boot ids differ. */
 static bool lease_is_free(const struct run_lease *l, const struct run_lease *mine)
 {
-	const bool is_name = !strcmp(l->host, mine->host);
+	return !strcmp(l->host, mine->host) && !strcmp(l->boot, mine->boot);
+}
 
-	return (is_name && !strcmp(l->boot, mine->boot)) ||
-	       clock_wall_s() - l->renewed > l->term_s + (is_name ? 0 : LEASE_CLOCKS_S);
+static double lease_watch_s(const struct run_lease *l)
+{
+	return clock_wall_s() - l->renewed > l->term_s + LEASE_CLOCKS_S ? l->term_s * LEASE_GLANCE
+									: l->term_s;
 }
 
 static int lease_is_held(const char *folder, const struct run_lease *l, struct err *e)
@@ -221,15 +224,16 @@ static void tell_wait(const struct run_lease *l, void (*tell)(const char *text))
 	snprintf(text, sizeof(text),
 		 "process %lld on host %s has the lease of this run, renewed %.0f s ago by its "
 		 "clock; waiting up to %.0f s to see whether it renews it again",
-		 (long long)l->pid, l->host, fmax(clock_wall_s() - l->renewed, 0), l->term_s);
+		 (long long)l->pid, l->host, fmax(clock_wall_s() - l->renewed, 0),
+		 lease_watch_s(l));
 	if (tell)
 		tell(text);
 }
 
-/* Watch a lease of another host for its term. 0: it was not renewed. */
+/* Watch a lease of another host. 0: it was not renewed. */
 static int lease_watch(const char *folder, const struct run_lease *was, struct err *e)
 {
-	const double end = clock_mono_s() + was->term_s;
+	const double end = clock_mono_s() + lease_watch_s(was);
 	struct run_lease now;
 
 	while (clock_mono_s() < end) {
@@ -242,6 +246,17 @@ static int lease_watch(const char *folder, const struct run_lease *was, struct e
 			return lease_is_held(folder, &now, e);
 	}
 	return 0;
+}
+
+/* A lease of another user, say. The lock of this host does not tell what happens on other hosts. */
+static int lease_is_closed(struct err *e)
+{
+	const struct err why = *e;
+
+	return err_set(e, why.code,
+		       "%s: this file says whether another host trains the run; make it readable "
+		       "for this user, or remove it if no host does",
+		       why.text);
 }
 
 /* Give the file of an expired lease another name, then remove it. */
@@ -298,7 +313,7 @@ int run_lease_take(const char *folder, struct run_lease *mine, struct run_lease 
 		return e->code;
 	for (int i = 0; i < TRIES; i++) {
 		if (lease_load(folder, &now, &is_damaged, e))
-			return e->code;
+			return lease_is_closed(e);
 		if (former && now.id[0])
 			*former = now;
 		if (now.id[0] && !lease_is_free(&now, mine)) {

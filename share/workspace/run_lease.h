@@ -8,12 +8,12 @@
  *
  *	no lease			take it
  *	of this host, this boot		take it: the lock has decided already
- *	of this host, another boot	take it if it is older than its term, else watch it
- *	of another host			watch it: renewed, the run is being trained there; not renewed for its
+ *	any other			watch it: renewed, the run is being trained there; not renewed for its
  *					term, its holder has lost it, and this host takes it
  *
- * Nobody compares the clocks of hosts: a watcher measures the term with its own clock. Only a lease that
- * is older than its term by LEASE_CLOCKS_S is taken without a wait.
+ * Nobody relies on the clocks of hosts, which may be wrong by years: a watcher measures the term with its
+ * own clock. A lease that seems to be older than its term by LEASE_CLOCKS_S is watched for a part of the
+ * term only, LEASE_GLANCE, in which a holder whose clock is wrong renews it three times.
  *
  * A holder that was cut off or suspended for longer than its term finds another lease when it renews its
  * own, or when one of its ranks is about to write a checkpoint; then it ends and writes nothing.
@@ -32,7 +32,8 @@
 
 #define LEASE_TERM_S   60.0  /* without a renewal; $WERKBANK_LEASE: another number of seconds */
 #define LEASE_PARTS    10    /* renewals in a term */
-#define LEASE_CLOCKS_S 600.0 /* clocks of hosts may differ by this much */
+#define LEASE_CLOCKS_S 600.0 /* clocks of hosts often differ by less */
+#define LEASE_GLANCE   0.3   /* part of a term */
 
 struct run_lease {
 	char id[20];	 /* random, of one start of a supervisor; "": no lease */

@@ -11,16 +11,17 @@ tmp=$(mktemp -d "${TMPDIR:-/tmp}/werkbank-lease-XXXXXX") || exit 1
 WERKBANK_LEASE=2
 export WERKBANK_LEASE
 
-# far COMMAND... : on the other host, with a lock of its own for the run r
+run=r
+# far COMMAND... : on the other host, with a lock of its own for the run
 far() {
 	: >"$tmp/far-lock"
 	# shellcheck disable=SC2016 # for the inner shell
-	unshare -m -u sh -c 'hostname farhost && mount --bind "$1" "$2" && shift 2 && exec "$@"' sh "$tmp/far-lock" "$w/runs/r/lock" "$@"
+	unshare -m -u sh -c 'hostname farhost && mount --bind "$1" "$2" && shift 2 && exec "$@"' sh "$tmp/far-lock" "$w/runs/$run/lock" "$@"
 }
-far_trains() { far "$wb" train -C "$w" --run r "$tmp/tiny.ini" --quiet "$@"; }
-checkpoints() { for c in "$w"/runs/r/checkpoints/[0-9]*; do echo "${c##*/}"; done | sort -n; }
-# lease FIELD : of the run r
-lease() { sed -n "s/^$1 //p" "$w/runs/r/lease"; }
+far_trains() { far "$wb" train -C "$w" --run "$run" "$tmp/tiny.ini" --quiet "$@"; }
+checkpoints() { for c in "$w"/runs/r/checkpoints/[0-9]*; do echo "${c##*/}"; done | grep -v tmp | sort -n; }
+# lease FIELD : of the run
+lease() { sed -n "s/^$1 //p" "$w/runs/$run/lease"; }
 
 says "the corpus" 0 '' "$wb" prep -C "$w" -q "$tmp/tiny.ini"
 says "it starts" 0 '' train r --ranks 1 --save-every 50 --steps 1000000 --detach --quiet
@@ -48,4 +49,18 @@ holds "the first one ends" process_is_gone "$holder"
 same "it has written no checkpoint" "$(checkpoints | paste -sd ' ')" "$after"
 holds "and says why" grep -q 'lease' "$w/runs/r/console.log"
 nobody_left "both"
+
+# only the supervisor is suspended: its rank sees that another host has the run, and ends
+run=s
+says "a second run starts" 0 '' train s --ranks 1 --save-every 1000000 --steps 1000000 --detach --quiet
+holds "its step 5" is_at s 5
+holder=$(lease pid) rank=$(ours "$ranks")
+suspend_process "$holder"
+says "another host takes it over" 0 'waiting up to 2 s' far_trains --steps 40
+holds "the rank of the suspended one ends" process_is_gone "$rank"
+kill -CONT "$holder"
+holds "the suspended one ends" process_is_gone "$holder"
+holds "it names the cause" grep -q 'was ended: another host trains its run now\|lost the lease' "$w/runs/s/console.log"
+same "the state is that of the other host" "$(sed -n 's/.*"state":"\([a-z]*\)".*/\1/p' "$w/runs/s/state.json")" finished
+nobody_left "the second run"
 tally

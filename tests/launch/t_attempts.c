@@ -14,6 +14,7 @@
 #include "tests/test.h"
 #include "train/launch/run/attempts.h"
 #include "train/launch/run/host_return.h"
+#include "train/launch/run/outcome.h"
 #include "train/launch/run/roll_call.h"
 #include "train/launch/run/run_handle.h"
 
@@ -652,4 +653,40 @@ TEST(train_command_runs)
 	check_int(bench_wait(bench_fork(train_and_fail, detached)), 0);
 	bench_has(bench_read("runs/my/state.json"), "\"detached\":true");
 	unsetenv("WERKBANK_RUNTIME");
+}
+
+static void append_records(const char *path, const char *text)
+{
+	FILE *f = fopen(path, "a");
+
+	if (!check(f != NULL))
+		return;
+	fputs(text, f);
+	fclose(f);
+}
+
+/* What a rank saved alone is the last step only until the run goes on. */
+TEST(outcome_rescue_of_the_last_step)
+{
+	struct outcome o;
+	struct err e = { 0 };
+	char *path;
+
+	bench_write("j.jsonl", "");
+	path = file_path(&e, "%s/j.jsonl", test_folder());
+	check_int(outcome_open(&o, path, &e), 0);
+	append_records(path, "{\"v\":1,\"kind\":\"start\",\"t\":1}\n"
+			     "{\"v\":1,\"kind\":\"train\",\"t\":2,\"step\":7}\n"
+			     "{\"v\":1,\"kind\":\"save\",\"t\":2,\"step\":7,\"alone\":true}\n");
+	outcome_update(&o);
+	check(o.is_rescued);
+	check_int(o.saves, 0);
+	append_records(path, "{\"v\":1,\"kind\":\"train\",\"t\":3,\"step\":8}\n");
+	outcome_update(&o);
+	check(!o.is_rescued);
+	append_records(path, "{\"v\":1,\"kind\":\"save\",\"t\":3,\"step\":8,\"alone\":true}\n");
+	outcome_update(&o);
+	check(o.is_rescued);
+	outcome_close(&o);
+	free(path);
 }

@@ -3,7 +3,9 @@
 #include <stdlib.h>
 
 #include "share/base/util.h"
+#include "tests/launch/launch_bench.h"
 #include "tests/test.h"
+#include "train/launch/preflight/preflight_folder.h"
 #include "train/launch/preflight/preflight_internal.h"
 
 #define TRAINER "\"trainer\":{\"text\":\"werkbank-train 1 (with MPI)\",\"sha256\":\"aaaa\"}"
@@ -411,4 +413,67 @@ TEST(preflight_tells_refused_dropped_and_late_apart)
 	check_str(judged(MET("refused", "Connection refused"), 5, 9), late);
 	check_str(judged(MET("dropped", "Connection timed out"), 4.9, 9), late);
 	check_str(judged(MET("refused", "Connection refused"), 0, 0), "");
+}
+
+/* The findings about what host b sees of the folder, as "topic: text"; "": none. */
+static const char *folder_finding(const char *answer)
+{
+	static char text[500];
+	char name[] = "b";
+	struct host host = { name, 1, 0 };
+	struct preflight_host h = { .host = &host };
+	const struct preflight_options how = { .workspace = "/w" };
+	struct err e = { 0 };
+	struct json *facts = json_parse(answer, strlen(answer), &e);
+
+	check(facts != NULL);
+	preflight_compare_folder(&h, facts, &how, "7 1.5");
+	check(h.n_findings <= 1);
+	snprintf(text, sizeof(text), "%s%s%s", h.n_findings ? h.findings[0].what : "",
+		 h.n_findings ? ": " : "", h.n_findings ? h.findings[0].text : "");
+	free(h.findings);
+	json_free(facts);
+	return text;
+}
+
+TEST(preflight_folder_seen_by_others)
+{
+	check_str(folder_finding("{\"workspace\":{\"there\":true}}"), ""); /* its own folder */
+	check_str(folder_finding(
+			  "{\"workspace\":{\"marker\":{\"text\":\"7 1.5\",\"lock\":\"held\"}}}"),
+		  "");
+	check_str(
+		folder_finding(
+			"{\"workspace\":{\"marker\":{\"text\":\"7 1.5\",\"lock\":\"free\"}}}"),
+		"lock: b shares /w, but does not see the locks of this host there: against a "
+		"second "
+		"training of a run there is only the lease (up to 60 s of waiting): mount the file "
+		"system with locks for all hosts (Lustre: flock; NFS: without local_lock)");
+	check_str(
+		folder_finding("{\"workspace\":{\"marker\":{\"text\":\"\",\"lock\":\"held\"}}}"),
+		"lease: b shares /w, but does not see what this host has just written there, so it "
+		"may not see the lease of a run: mount the file system there without caches (NFS: "
+		"noac), or train each run from one host only");
+}
+
+/* The marker as this host, another process of it, and a host without the folder see it. */
+TEST(preflight_folder_marker)
+{
+	struct folder_marker m;
+	struct buf out = { 0 };
+	struct json_writer w = { .out = &out };
+
+	folder_marker_make(&m, "/no/such/folder");
+	check(!m.path);
+	folder_marker_make(&m, test_folder());
+	check(m.path && m.text[0]);
+	json_open(&w, '{');
+	folder_marker_answer(m.path, &w);
+	json_close(&w, '}');
+	bench_has(buf_text(&out), "\"lock\":\"held\"");
+	bench_has(buf_text(&out), m.text);
+	folder_marker_remove(&m);
+	check(!m.path);
+	folder_marker_remove(&m);
+	buf_free(&out);
 }

@@ -59,7 +59,7 @@ TEST(probe_facts)
 	space = json_get(a, "workspace");
 	check(json_boolean(json_get(space, "there"), false));
 	check(json_boolean(json_get(space, "writable"), false));
-	check(json_boolean(json_get(space, "marker"), false));
+	check_str(json_text(json_get(json_get(space, "marker"), "lock"), ""), "free");
 	check(json_integer(json_get(space, "free"), -1) >= 0);
 	check_int(json_len(json_get(space, "corpus")), 2);
 	file = json_at(json_get(space, "corpus"), 1);

@@ -87,11 +87,16 @@ static void save_alone(struct rescue *r, struct run_records *records, const char
 	if ((t->own_folder && make_own_folder(t, &e)) ||
 	    ckpt_save_claimed(rescue_folder(r), t->state, t->adam->model, t->adam->first,
 			      t->adam->second, (int)t->conf->keep, &bytes, &e)) {
-		if (!ckpt_exists(rescue_folder(r), t->state->step))
-			run_records_event(
-				records, "warning",
-				"rank %d cannot save the state of step %lld alone (%s): %.300s",
-				t->rank, (long long)t->state->step, why, e.text);
+		if (ckpt_exists(rescue_folder(r), t->state->step))
+			return;
+		/* a full disk, say, takes no record, and a rank without the folder has no journal */
+		if (records->is_quiet || !records->journal)
+			fprintf(stderr,
+				"werkbank: rank %d cannot save the state of step %lld: %.300s\n",
+				t->rank, (long long)t->state->step, e.text);
+		run_records_event(records, "warning",
+				  "rank %d cannot save the state of step %lld alone (%s): %.300s",
+				  t->rank, (long long)t->state->step, why, e.text);
 		return;
 	}
 	run_records_checkpoint(records, bytes, clock_mono_s() - begun, true);

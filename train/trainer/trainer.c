@@ -19,6 +19,7 @@ enum {
 	ASK_DIVERGED,
 	ASK_TELEMETRY,
 	ASK_STEP_MS,
+	ASK_LEASE_LOST, /* another host trains this run now */
 	N_ASKS
 };
 
@@ -38,6 +39,31 @@ static bool is_save_due(const struct trainer *t, double now)
 				    : every_s > 0 && p->has_stepped && now - p->saved_at >= every_s;
 }
 
+/*
+ * First rank, as often as its supervisor renews the lease: a supervisor that is suspended cannot end its
+ * ranks when another host has taken the run. A failure to read it may pass.
+ */
+static bool has_run_lost_lease(struct trainer *t, double now)
+{
+	struct err why;
+
+	if (!t->lease.id[0] || now - t->progress.lease_checked_at < run_lease_interval_s(&t->lease))
+		return false;
+	t->progress.lease_checked_at = now;
+	return run_lease_check(t->folder, t->lease.id, t->lease.attempt, &why) == ERR_TEMPFAIL;
+}
+
+/* All ranks end, and write nothing. */
+static int stop_without_lease(struct trainer *t, struct err *e)
+{
+	struct err why = { 0 };
+
+	if (trainer_is_first(t))
+		(void)run_lease_check(t->folder, t->lease.id, t->lease.attempt, &why);
+	return err_set(e, ERR_TEMPFAIL, "%s",
+		       why.code ? why.text : "this training has lost the lease of its run");
+}
+
 /* Requests to the run: signals, the control file, time limits. All ranks get the same answer. */
 static int gather_requests(struct trainer *t, int64_t asks[N_ASKS], struct err *e)
 {
@@ -55,6 +81,7 @@ static int gather_requests(struct trainer *t, int64_t asks[N_ASKS], struct err *
 		time_limit_ask(&t->time, time_limit_seconds(&t->time), asks + ASK_TIME);
 		asks[ASK_DIVERGED] = must_stop_diverged(t);
 		asks[ASK_TELEMETRY] = telemetry_due(t->telemetry);
+		asks[ASK_LEASE_LOST] = has_run_lost_lease(t, clock_mono_s());
 	}
 	rescue_allow(t->rescue, true, t->stopping.step_ms);
 	rc = t->comm->max_ints(t->comm, asks, N_ASKS, e);
@@ -267,6 +294,8 @@ static int run_training_loop(struct trainer *t, struct err *e)
 		memset(asks, 0, sizeof(asks));
 		if (t->in_sync && gather_requests(t, asks, e))
 			return e->code;
+		if (asks[ASK_LEASE_LOST])
+			return stop_without_lease(t, e);
 		if (asks[ASK_TIME + TIME_IS_OVER])
 			break;
 		if (stop_requests_decide(&t->stopping, asks))

@@ -81,13 +81,14 @@ struct step_meter {
 
 /* How far the run is. */
 struct trainer_progress {
-	bool has_stepped;	       /* this attempt has done a step */
-	int64_t saved_step;	       /* of the newest checkpoint, -1: none */
-	double saved_at;	       /* clock_mono_s() then, or at the start of this attempt */
-	double save_s;		       /* seconds of the last checkpoint; 0: none in this attempt */
-	int64_t evaluated_step;	       /* of the last successful evaluation, -1: none */
-	struct err evaluation_trouble; /* first rank: failure of the last evaluation, or code 0 */
-	int64_t evals_since_best;      /* evaluations since the best one, by stop_metric */
+	bool has_stepped;	 /* this attempt has done a step */
+	int64_t saved_step;	 /* of the newest checkpoint, -1: none */
+	double saved_at;	 /* clock_mono_s() then, or at the start of this attempt */
+	double lease_checked_at; /* first rank: clock_mono_s() of the last check of the lease */
+	double save_s;		 /* seconds of the last checkpoint; 0: none in this attempt */
+	int64_t evaluated_step;	 /* of the last successful evaluation, -1: none */
+	struct err evaluation_trouble;	/* first rank: failure of the last evaluation, or code 0 */
+	int64_t evals_since_best;	/* evaluations since the best one, by stop_metric */
 	struct evaluations evaluations; /* first rank */
 	int32_t bad_steps;		/* steps in a row without a finite gradient */
 	int32_t failed_saves;		/* in a row; the same on all ranks */

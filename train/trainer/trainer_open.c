@@ -266,9 +266,9 @@ static int note_run_lock(struct trainer *t, struct err *e)
 
 	t->run_lock = lock_file_identity(lock ? lock : "");
 	free(lock);
-	if (rc)
+	if (rc && trainer_is_first(t))
 		return rc;
-	t->lease = here;
+	t->lease = here; /* a rank that may not read it does not share the folder */
 	if (t->comm->broadcast(t->comm, &t->lease, sizeof(t->lease), 0, e))
 		return e->code;
 	/* without a supervisor there is no lease, and nothing tells whose folder this is */

@@ -7,6 +7,7 @@
 #include "share/base/mem.h"
 #include "share/base/util.h"
 #include "share/workspace/paths.h"
+#include "train/launch/preflight/preflight_folder.h"
 #include "train/launch/preflight/preflight_internal.h"
 #include "train/launch/preflight/probe.h"
 #include "train/launch/remote/hosts_query.h"
@@ -20,7 +21,8 @@
 /* ---- asking ------------------------------------------------------------------- */
 
 /* The request for facts; peers are the names that each host resolves and looks up routes to. */
-static int write_facts_request(const struct preflight_query *q, struct buf *out, struct err *e)
+static int write_facts_request(const struct preflight_query *q, const struct folder_marker *m,
+			       struct buf *out, struct err *e)
 {
 	size_t most = q->hosts->n > PREFLIGHT_TOGETHER ? MANY_PEERS : MAX_PEERS;
 	struct json_writer w = { .out = out };
@@ -31,6 +33,8 @@ static int write_facts_request(const struct preflight_query *q, struct buf *out,
 		json_put_str(&w, "workspace", q->how->workspace);
 	if (q->how->workspace && q->how->corpus)
 		json_put_str(&w, "corpus", q->how->corpus);
+	if (m->path)
+		json_put_str(&w, "marker", m->path);
 	json_put_open(&w, "peers", '[');
 	for (size_t i = 0; i < q->hosts->n && i < most; i++)
 		json_str(&w, q->hosts->all[i].name);
@@ -145,8 +149,12 @@ static int query_host_facts(struct preflight_check *p, struct preflight_query *q
 					    .give_up = true,
 					    .progress =
 						    q->how->quiet ? NULL : print_survey_progress };
+	struct folder_marker marker;
 	struct buf request = { 0 };
-	int rc = write_facts_request(q, &request, e);
+	int rc;
+
+	folder_marker_make(&marker, q->how->workspace);
+	rc = write_facts_request(q, &marker, &request, e);
 
 	if (!rc)
 		rc = query_local_facts(q, &request, e);
@@ -159,6 +167,9 @@ static int query_host_facts(struct preflight_check *p, struct preflight_query *q
 		rc = remote_run(q->jobs, p->n, &how, e);
 	if (!rc)
 		store_host_facts(p, q);
+	for (size_t i = 0; !rc && marker.path && i < p->n; i++)
+		preflight_compare_folder(&p->hosts[i], q->facts[i], q->how, marker.text);
+	folder_marker_remove(&marker);
 	remote_free(q->jobs, p->n);
 	buf_free(&request);
 	return rc;

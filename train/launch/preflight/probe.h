@@ -11,6 +11,8 @@
  *	{"ask":"end", "grace":S, "records":[RECORD, …]}		records as in leftover.h
  *	{"ask":"sums", "files":[PATH, …]}
  *
+ * marker: a file that the asking host holds locked (preflight_folder.h).
+ *
  * Every answer has werkbank (the version), host, user, probe_s (seconds that the answer took: the
  * rest of the time was the login), and as last member time (unix seconds of writing, to compare
  * clocks). Unknown facts are absent. The checksum of a file is "sha256" of the

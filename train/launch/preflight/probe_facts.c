@@ -14,6 +14,7 @@
 #include "share/base/util.h"
 #include "share/workspace/model_files.h"
 #include "share/workspace/paths.h"
+#include "train/launch/preflight/preflight_folder.h"
 #include "train/launch/preflight/probe.h"
 #include "train/launch/remote/remote.h"
 
@@ -259,7 +260,7 @@ static int put_workspace_facts(struct json_writer *w, const struct json *request
 	json_put_bool(w, "writable", !access(workspace, W_OK | X_OK));
 	put_free_space(w, "free", workspace);
 	if (marker)
-		json_put_bool(w, "marker", !access(marker, F_OK));
+		folder_marker_answer(marker, w);
 	if (corpus)
 		rc = put_corpus_sums(w, workspace, corpus, e);
 	json_close(w, '}');

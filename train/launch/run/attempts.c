@@ -97,10 +97,12 @@ struct attempt_loop {
 	 */
 	double began, started, stopped_at;
 	double broken_at;   /* when srun said that a rank of this job failed; 0: it did not */
+	double rescued_at;  /* when a rank of this job had saved alone; 0: none has */
 	bool is_step_ended; /* end_broken_step() has ended this job */
 	bool delay_noted, begin_timed_out; /* this job did not begin: notice printed, job ended */
 	bool waiting;			   /* between two attempts */
 	bool is_lease_lost;		   /* another host trains this run now */
+	bool is_lease_stale;		   /* the lease could not be renewed the last time */
 	bool is_taking_back;		   /* this job was asked to stop for a host's return */
 	int64_t restarts, restarts_in_row; /* in all; since the last new checkpoint */
 	int64_t checkpoint;		   /* step of the newest one; -1: none */
@@ -261,18 +263,24 @@ static bool is_mpirun_lingering(struct attempt_loop *l)
  */
 static void end_broken_step(struct attempt_loop *l)
 {
-	const double most = 2 * seconds_to_kill(l->job_outcome.save_s);
+	const double most = 2 * seconds_to_kill(l->job_outcome.save_s), now = clock_mono_s();
+	bool is_saved;
 
+	if (!l->job_outcome.is_rescued)
+		l->rescued_at = 0;
+	else if (!(l->rescued_at > 0))
+		l->rescued_at = now;
 	if (!l->sup.is_srun || l->waiting || !l->job_outcome.failure.is_known)
 		return;
 	if (!(l->broken_at > 0))
-		l->broken_at = clock_mono_s();
-	if (l->is_step_ended ||
-	    (!l->job_outcome.is_rescued && clock_mono_s() - l->broken_at < most))
+		l->broken_at = now;
+	/* an earlier one, after heartbeats that came late, has not the steps since then */
+	is_saved = l->rescued_at > 0 && l->rescued_at > l->broken_at - RESCUE_S;
+	if (l->is_step_ended || (!is_saved && now - l->broken_at < most))
 		return;
 	l->is_step_ended = true;
 	supervise_log(&l->sup, "a rank failed%s: ending the other ranks",
-		      l->job_outcome.is_rescued ? ", and another one has saved" : "");
+		      is_saved ? ", and another one has saved" : "");
 	supervise_end_job(&l->sup);
 }
 
@@ -353,13 +361,32 @@ static void read_job_line(void *context, const char *text)
 		mpirun_read_line(&l->job_outcome.failure, text);
 }
 
+/* A lease that cannot be renewed is still its own, but other hosts see it expire. */
+static void note_stale_lease(struct attempt_loop *l, const struct err *why)
+{
+	const bool is_stale = why->code != 0;
+
+	if (is_stale == l->is_lease_stale)
+		return;
+	l->is_lease_stale = is_stale;
+	if (is_stale)
+		supervise_log(&l->sup,
+			      "%s; the training goes on and tries again; after %.0f s, train on "
+			      "another host may take the run over: make the folder writable",
+			      why->text, l->a->dir->lease.term_s);
+	else
+		supervise_log(&l->sup, "the lease of this run is renewed again");
+}
+
 /* Renew the lease of the run. true: another host has taken it, and this one may not write any more. */
 static bool has_lost_lease(struct attempt_loop *l)
 {
 	struct err why = { 0 };
 
-	if (rundir_renew_lease(l->a->dir, false, &why) != ERR_TEMPFAIL)
-		return false; /* another failure may pass */
+	if (rundir_renew_lease(l->a->dir, false, &why) != ERR_TEMPFAIL) {
+		note_stale_lease(l, &why); /* such a failure may pass */
+		return false;
+	}
 	if (!l->is_lease_lost)
 		supervise_log(&l->sup, "%s", why.text);
 	l->is_lease_lost = true;
@@ -429,7 +456,7 @@ static int start_attempt(struct attempt_loop *l, int *status, struct err *e)
 	l->sup.is_srun = !strcmp(c.all[0], "srun");
 	l->waiting = l->is_taking_back = false;
 	l->delay_noted = l->begin_timed_out = false;
-	l->stopped_at = l->broken_at = 0;
+	l->stopped_at = l->broken_at = l->rescued_at = 0;
 	l->is_step_ended = false;
 	l->started = clock_mono_s();
 	host_return_begin_job(&l->host_return, &l->roll_call.hosts, l->started);
@@ -600,6 +627,8 @@ static bool judge_attempt(struct attempt_loop *l, enum outcome_verdict *v, int *
 	bool again;
 
 	*v = outcome_classify(&l->job_outcome, *status, was_asked, l->sup.was_killed, status, why);
+	if (l->is_lease_lost && *v == OUTCOME_KILLED)
+		snprintf(why, sizeof(why), "was ended: another host trains its run now");
 	if (l->begin_timed_out && *v == OUTCOME_FAILED) {
 		*v = OUTCOME_RESTART;
 		snprintf(why, sizeof(why), "did not begin");

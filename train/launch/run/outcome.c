@@ -74,6 +74,7 @@ static void apply_outcome_record(struct outcome *o, const struct json *r)
 		o->has_begun = o->has_ever_begun = true;
 		o->reason[0] = 0;
 	} else if (!strcmp(kind, "train")) {
+		o->is_rescued = false; /* the run went on after all */
 		o->step_s = MAX(o->step_s * FORGET, json_number(json_get(r, "step_s"), 0));
 	} else if (!strcmp(kind, "save")) {
 		o->save_s = MAX(o->save_s * FORGET, json_number(json_get(r, "seconds"), 0));

@@ -260,7 +260,6 @@ static int read_training_hosts(struct training *t, struct err *e)
 	struct conf *c = t->conf;
 	struct attempts *a = &t->attempts;
 	bool given = strcmp(conf_origin(c, "ranks"), "default") != 0;
-	int64_t ranks;
 	int rc = c->hosts ? hosts_read(&t->hosts, c->hosts, &env, e) : 0;
 
 	if (!rc && !hosts_are_local(&t->hosts))
@@ -282,7 +281,14 @@ static int read_training_hosts(struct training *t, struct err *e)
 		.is_unchecked = true,
 	};
 	a->oversubscribed = is_oversubscribed(t);
-	ranks = attempts_rank_count(a, a->hosts);
+	return 0;
+}
+
+static int check_micro_batches(const struct training *t, struct err *e)
+{
+	const struct conf *c = t->conf;
+	const int64_t ranks = attempts_rank_count(&t->attempts, t->attempts.hosts);
+
 	if (ranks > c->micro_batches)
 		return err_set(e, ERR_CONFIG,
 			       "%lld ranks share the micro-batches of a step, but micro_batches is "
@@ -528,8 +534,11 @@ static int start_training(struct training *t, int *status, struct err *e)
 	int rc = folder ? 0 : e->code;
 
 	/*
-	 * A new run checks the hosts before it creates its folder; an old one takes its lock first.
+	 * A new run checks the hosts before it creates its folder; an old one takes its lock first,
+	 * and has options of its own.
 	 */
+	if (!rc && !exists)
+		rc = check_micro_batches(t, e);
 	if (!rc && !exists)
 		rc = preflight_check(t, e);
 	if (!rc)
@@ -538,6 +547,8 @@ static int start_training(struct training *t, int *status, struct err *e)
 		rc = preflight_check(t, e);
 	if (!rc)
 		rc = rundir_merge_recipe(&t->dir, t->conf, e);
+	if (!rc)
+		rc = check_micro_batches(t, e);
 	if (!rc)
 		rc = supervise_block_signals(
 			e); /* a request from now on waits for the supervisor */
@@ -569,6 +580,8 @@ int train_command_run(struct conf *c, int *status, struct err *e)
 		rc = make_paths_absolute(&t, e);
 	if (!rc)
 		rc = read_training_hosts(&t, e);
+	if (!rc && c->show)
+		rc = check_micro_batches(&t, e);
 	if (!rc)
 		rc = c->show ? print_command_line(&t, e) : start_training(&t, status, e);
 	rundir_close(&t.dir);
