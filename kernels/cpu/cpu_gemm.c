@@ -51,7 +51,7 @@
 #define BLOCK_K	      512
 #define ROW_PITCH     (BLOCK_K + 16) /* floats; no power of two: rows use different cache sets */
 #define BLOCK_PANELS  8		     /* greatest number of panels of a block */
-#define SHORT_K	      256	     /* at most so many units along k: see col_block() */
+#define SHORT_K	      256	     /* most units along k of a short pass: see col_block() */
 #define PREFETCH_ROWS 32	     /* prefetch distance of packing, in rows of memory */
 #define TILES_BLOCK_K 1024	/* BLOCK_K of tiles: two panels of 128 KiB fit into the L2 cache */
 #define STREAM_BYTES  (2 << 20) /* larger results go past the caches: an L2 cache holds as much */
