@@ -232,7 +232,9 @@ TEST(document_encoding_refused)
 /* A caller that keeps several documents in memory limits their segments and tags. */
 TEST(document_limits)
 {
-	static const struct docfile_languages languages = { "en", "de", 2 };
+	static const struct docfile_languages limited = { .source = "en",
+							  .target = "de",
+							  .max_segments = 2 };
 	static const struct {
 		const char *bytes;
 		int rc;
@@ -247,7 +249,7 @@ TEST(document_limits)
 		struct err e = { 0 };
 
 		check_int(docfile_open_bytes(&d, "x", cases[i].bytes, strlen(cases[i].bytes),
-					     &docfile_html, NULL, &languages, &e),
+					     &docfile_html, NULL, &limited, &e),
 			  cases[i].rc);
 		docfile_close(&d);
 	}
