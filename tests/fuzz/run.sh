@@ -38,7 +38,7 @@ search() {
 	WERKBANK_FUZZ=$1
 	mkdir -p "found/$1" dict golden
 	sh "$source/tests/fuzz/dictionary.sh" "$source" "$1" >"dict/$1"
-	dictionary= more=
+	dictionary='' more=''
 	[ "$1" != import ] || { golden_folders && more=golden; }
 	[ ! -s "dict/$1" ] || dictionary=-dict=dict/$1
 	case $1 in archive | bundle | checkpoint | fairseq | import | shard | sp) longest=65536 ;; *) longest=4096 ;; esac
