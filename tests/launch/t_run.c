@@ -138,6 +138,12 @@ TEST(rundir_lease_is_of_one_host)
 	bench_write("runs/l/lease", "werkbank lease 1\nid x\nhost");
 	check_int(open_leased(&d, &e), 0);
 	rundir_close(&d);
+	/* no start waits for a term of years, and none is written */
+	write_foreign_lease("elsewhere", "1", 0, 1e9);
+	setenv("WERKBANK_LEASE", "1e300", 1);
+	check_int(open_leased(&d, &e), 0);
+	check_near(d.lease.term_s, LEASE_TERM_S, 0);
+	rundir_close(&d);
 	unsetenv("WERKBANK_LEASE");
 	free(folder);
 }

@@ -114,7 +114,7 @@ train() {
 	shows 'step [1-9][0-9,]* / ' 'the run view: the first steps are there'
 	shows '✓ finished' 'it is trained'
 	shows 'step .*100 %' 'all of its steps are done'
-	shows 'train ~?[0-9.]+ +• dev [0-9.]+' 'the NLL of training stands beside that of the development set'
+	shows 'dev [0-9.]+ .*train ~?[0-9.]+' 'the NLL of training stands beside that of the development set'
 	shows 'z zoom +w panes' 'the run view names its keys'
 }
 

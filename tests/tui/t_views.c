@@ -510,9 +510,9 @@ TEST(hosts_map_on_a_small_screen)
 	while (history_update(w.history, w.now, 1, &e) == HISTORY_MORE)
 		;
 	check_int((int)w.history->fleet.n_hosts, 1);
-	check(!view_shows_at(&view_hosts, state, &w, 20, 80, "all GPUs"));
+	check(!view_shows_at(&view_hosts, state, &w, 20, 80, "GPUs: "));
 	view_hosts.act(state, &w, ACTION_HOSTS_METRIC);
-	check(view_shows_at(&view_hosts, state, &w, 20, 80, "all GPUs"));
+	check(view_shows_at(&view_hosts, state, &w, 20, 80, "GPUs: "));
 	close_view(&view_hosts, state, &w);
 }
 

@@ -121,6 +121,7 @@ static void write_ssh_reason(struct remote_job *job, const char *text)
 static void explain_program_failure(struct remote_job *job)
 {
 	const char *program = job->argv[0], *name = job->host->name;
+	const char *last = strrchr(program, '/'), *short_name = last ? last + 1 : program;
 	const char *library = strstr(buf_text(&job->err), "loading shared libraries: ");
 	char words[120];
 
@@ -129,9 +130,9 @@ static void explain_program_failure(struct remote_job *job)
 		library += strlen("loading shared libraries: ");
 		snprintf(job->trouble, sizeof(job->trouble),
 			 "%s on %.80s needs %.*s, which is not installed there: install it",
-			 strrchr(program, '/') ? strrchr(program, '/') + 1 : program, name,
-			 (int)MIN(strcspn(library, ":\n"), 60), library);
-	} else if (job->status == NOT_FOUND && words[0] && !strstr(buf_text(&job->err), program)) {
+			 short_name, name, (int)MIN(strcspn(library, ":\n"), 60), library);
+	} else if (job->status == NOT_FOUND && words[0] &&
+		   !strstr(buf_text(&job->err), short_name)) {
 		/* for example "exec: zsh: not found" of .bashrc */
 		snprintf(job->trouble, sizeof(job->trouble),
 			 "the remote shell on %.80s ended before it started a program (%.100s): "

@@ -227,6 +227,9 @@ static enum outcome_verdict classify_end(const struct outcome *o, int status, bo
 	}
 	if (!reason[0])
 		return classify_crash(o, status, asked, why);
+	/* ended on request: the ranks saved when their mpirun had gone (stop_requests.h) */
+	if (asked && failure_status(o->exit) == -ERR_NOHOST)
+		return OUTCOME_STOPPED;
 	snprintf(why, 160, "failed with status %d (%s)", failure_status(o->exit),
 		 err_name(-failure_status(o->exit)));
 	return asked || is_permanent_failure(failure_status(o->exit)) ? OUTCOME_FAILED
