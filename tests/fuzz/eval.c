@@ -209,7 +209,8 @@ FUZZ(yaml)
 /* A token list gives a vocabulary or an error, and each id has its own row. */
 FUZZ(tokens)
 {
-	static const struct special_token_names special = { "</s>", "<s>", "<unk>", .may_lack = false };
+	static const struct special_token_names special = { "</s>", "<s>", "<unk>",
+							    .may_lack = false };
 	struct err e = { 0 };
 	struct token_list w;
 	int32_t *rows = NULL, n_rows;
