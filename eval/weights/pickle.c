@@ -66,6 +66,7 @@ static int pickle_damaged(struct unpickler *u, const char *what)
 
 static int take_bytes(struct unpickler *u, size_t n, const unsigned char **from)
 {
+	*from = NULL;
 	if ((size_t)(u->end - u->at) < n)
 		return pickle_damaged(u, "it is cut short");
 	*from = u->at;
@@ -90,6 +91,8 @@ static int take_line(struct unpickler *u, const unsigned char **from, size_t *n)
 {
 	const unsigned char *lf = memchr(u->at, '\n', (size_t)(u->end - u->at));
 
+	*from = NULL;
+	*n = 0;
 	if (!lf)
 		return pickle_damaged(u, "a name has no end");
 	*from = u->at;
