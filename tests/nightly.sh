@@ -103,6 +103,7 @@ night_faults() {
 	full_tree || return 0
 	part faults as_root sh -c "cd '$logs/full' && srcdir=$here WERKBANK_SHARE=$here/share sh $here/tests/lab/faults.sh long"
 	part random-faults as_root sh -c "cd '$logs/full' && srcdir=$here WERKBANK_SHARE=$here/share sh $here/tests/lab/random_faults.sh"
+	part rescue-long sh -c "cd '$logs/full' && srcdir=$here WERKBANK_SHARE=$here/share sh $here/tests/launch/rescue.sh long"
 	part rescue-faults as_root sh -c "cd '$logs/full' && srcdir=$here WERKBANK_SHARE=$here/share sh $here/tests/lab/random_faults.sh 60 \$(date +%s) rescue"
 }
 night_injected() {
