@@ -30,7 +30,7 @@ struct xml_events {
 
 struct xml_reader;
 
-/* Has this build expat? */
+/* Was this program built with expat? */
 bool xml_reader_is_built(void);
 /* Borrows all. read: bytes in UTF-8. NULL: ERR_NOMEM, or this build has no expat (ERR_UNAVAILABLE). */
 struct xml_reader *xml_reader_open(const char *name, const struct xml_events *events, void *to,

@@ -161,7 +161,7 @@ struct decode_fed {
 	struct decode_source source;
 	const struct decode_constraint *constraint; /* borrowed; NULL: none */
 	int32_t n_best;				    /* 1 .. beam */
-	bool alignments;   /* of its result, also if the options of the stream ask for none */
+	bool alignments;   /* compute them for this text, whatever the options of the stream say */
 	bool is_cancelled; /* set by more(): the source is dropped before the next step */
 };
 
@@ -214,7 +214,7 @@ void decode_alternatives_free(struct decode_alternative *list, int32_t n);
 struct decode_attention {
 	int32_t layer;	  /* in: of the decoder, from 0 */
 	int32_t head;	  /* in: from 0; -1: the mean of all heads */
-	int32_t n_source; /* out: source tokens, and </s>: weights 0 if it is not read */
+	int32_t n_source; /* out: source tokens plus </s>, whose weights are 0 if it is not read */
 	float *weights;	  /* out, owned: (tokens of all hypotheses in order, n_source) */
 };
 

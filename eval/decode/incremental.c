@@ -354,7 +354,7 @@ static void compute_or_replay(struct incremental_decoder *s, const struct increm
 
 /* ---- download ------------------------------------------------------------ */
 
-/* positions: (rows, 2) source positions, the greater attention first. </s> is skipped, if the encoder reads it. */
+/* positions: (rows, 2) source positions, the greater attention first. An encoder that reads </s> has it last: skip it. */
 static void choose_aligned_tokens(const struct incremental_decoder *s,
 				  const struct incremental_rows *rows, const int32_t *positions,
 				  int32_t *aligned)

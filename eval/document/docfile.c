@@ -132,7 +132,7 @@ static void read_encoding(struct docfile *d, const struct docfile_part *p)
 	docfile_note_encoding(d, at, strcspn(at, " \t\n\"';>?/"));
 }
 
-/* Appends a translation; what the encoding of the document may lack as a reference. */
+/* Appends a translation. Characters that the document's encoding may lack become references. */
 static int put_encoded(const struct docfile *d, const char *text, size_t n_text, struct buf *out,
 		       struct err *e)
 {

@@ -24,7 +24,7 @@
 #define DOCFILE_MAX_BYTES ((size_t)256 << 20) /* of a file */
 #define DOCFILE_MAX_PART  ((size_t)64 << 20)  /* of an unpacked member of a ZIP archive */
 #define DOCFILE_MAX_PARTS ((size_t)128 << 20) /* … of all unpacked members together */
-#define DOCFILE_TAGS	  4		      /* tags for each segment of a limit */
+#define DOCFILE_TAGS	  4		      /* most tags, as a multiple of max_segments */
 
 struct docfile_languages {
 	const char *source, *target; /* borrowed: codes such as "en" */
@@ -40,7 +40,7 @@ struct segment {
 	size_t lead, trail;   /* bytes of white space at the ends of `text`, written as they are */
 	char *text;	      /* owned: the segment, if it is not the bytes from … to - 1; NULL */
 	struct markup markup; /* its plain text is m.text */
-	bool is_line; /* of a message: without a translation its text is written all the same */
+	bool is_line; /* of a message: written untranslated if only other lines have translations */
 	struct buf translation; /* with mark-up; empty: the bytes stay as they are */
 };
 
@@ -66,7 +66,7 @@ struct docfile {
 	size_t n_tags;	/* in the mark-up of all segments */
 	size_t n_units; /* units of XLIFF, TMX and PO, also those that are not translated; else 0 */
 	char encoding[24]; /* that the document declares, if it is not UTF-8; "": UTF-8 */
-	char *remark;	   /* owned: what was left alone, for the user; NULL: nothing */
+	char *remark;	   /* owned: tells the user what stays untranslated; NULL: nothing */
 };
 
 struct docfile_format {
@@ -108,7 +108,7 @@ int docfile_add_segment(struct docfile *d, size_t part, size_t from, size_t to,
 /* The segment that was added last, if it was added after the document had n segments; NULL: nothing was added. */
 struct segment *docfile_last_segment(struct docfile *d, size_t n);
 
-/* For formats: the document declares this encoding. */
+/* A format calls it with the encoding that the document declares. */
 void docfile_note_encoding(struct docfile *d, const char *name, size_t n);
 
 /* Writes the document with its translations. The caller checks the stream. ERR_DATA: its encoding lacks their letters. */

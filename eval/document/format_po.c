@@ -126,7 +126,7 @@ static int add_po_line(struct po_scan *s, struct po_message *m, const char *line
 	return 0;
 }
 
-/* Adds a message: one string of C a line, as gettext writes it. */
+/* Adds a message as C string literals, one for each line, as gettext writes it. */
 static int add_po_message(struct po_scan *s, const char *id, size_t n, struct err *e)
 {
 	struct po_message m = { .last = SIZE_MAX };

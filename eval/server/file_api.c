@@ -68,7 +68,7 @@ static void submit_file(struct server_state *s, const struct api_call *call,
 		api_enter_job(s, API_FILE_S, call->now, a);
 }
 
-/* Does the request have a file, and may it? */
+/* Does the request have a file, and does this server take files? */
 static bool has_file(const struct server_state *s, const struct api_call *call,
 		     struct api_answer *a)
 {

@@ -33,7 +33,7 @@
 #define LEASE_TERM_S   60.0    /* without a renewal; $WERKBANK_LEASE: another number of seconds */
 #define LEASE_MOST_S   86400.0 /* the longest term: a start watches a lease for so long */
 #define LEASE_PARTS    10      /* renewals in a term */
-#define LEASE_CLOCKS_S 600.0   /* clocks of hosts often differ by less */
+#define LEASE_CLOCKS_S 600.0   /* clocks of hosts rarely differ by more */
 #define LEASE_GLANCE   0.3     /* part of a term */
 
 struct run_lease {

@@ -30,66 +30,68 @@ static char *write_file(const char *name, const char *text)
 	"{\"v\":1,\"kind\":\"stop\",\"t\":2,\"step\":7,\"reason\":\"asked\",\"exit\":75,\"rank\":" \
 	"1}\n"
 
+static const struct {
+	const char *journal; /* records of the job */
+	int status;
+	bool asked, now;
+	enum outcome_verdict verdict;
+	int exit;
+} outcome_cases[] = {
+	{ START STOP("finished", 0), 0, false, false, OUTCOME_FINISHED, 0 },
+	/* mpirun says 1 although all ranks ended well */
+	{ START STOP("finished", 0), 1, false, false, OUTCOME_FINISHED, 0 },
+	{ START STOP("asked", 75), 1, true, false, OUTCOME_STOPPED, 75 },
+	{ START STOP("asked", 75), 75, false, false, OUTCOME_STOPPED, 75 },
+	/* rank 1 got SIGTERM alone; or the supervisor, too */
+	{ START STOP_BY_RANK, 0, false, false, OUTCOME_LEAVING, 75 },
+	{ START STOP_BY_RANK, 0, true, false, OUTCOME_STOPPED, 75 },
+	{ START STOP("diverged", 79), 79, false, false, OUTCOME_DIVERGED, 79 },
+	{ START STOP("diverged", 79), 0, false, false, OUTCOME_DIVERGED, 79 }, /* mpirun */
+	{ START STOP("diverged", 79), 0, true, false, OUTCOME_DIVERGED, 79 },
+	{ START STOP("failed", 74), 74, false, false, OUTCOME_RESTART, 74 },
+	{ START STOP("failed", 68), 1, false, false, OUTCOME_RESTART, 68 },
+	{ START STOP("failed", 74), 74, true, false, OUTCOME_FAILED, 74 },
+	/* mpirun was ended on request, and the ranks saved */
+	{ START STOP("failed", 68), 1, true, false, OUTCOME_STOPPED, 75 },
+	{ START STOP("failed", 65), 65, false, false, OUTCOME_FAILED, 65 },
+	{ START STOP("failed", 78), 1, false, false, OUTCOME_FAILED, 78 },
+	{ START STOP("failed", 0), 0, false, false, OUTCOME_FAILED, 70 },
+	{ START, 137, false, false, OUTCOME_RESTART, 137 },
+	{ START, 1, false, false, OUTCOME_RESTART, 1 },
+	{ START, 0, false, false, OUTCOME_RESTART, 70 },
+	/* no "stop": this 75 comes from a watchdog, not from a stop */
+	{ START, 75, false, false, OUTCOME_RESTART, 68 },
+	/* asked to stop, but ended before the record "stop": what was saved before remains */
+	{ START, 137, true, false, OUTCOME_KILLED, 75 },
+	{ START, 0, true, false, OUTCOME_KILLED, 75 },
+	{ START, 1, true, false, OUTCOME_FAILED, 1 },
+	{ START, 75, true, false, OUTCOME_FAILED, 68 },
+	{ START, 137, true, true, OUTCOME_KILLED, 75 },
+	/* mpirun's own statuses above 128 are no signals */
+	{ START, 205, false, false, OUTCOME_RESTART, 205 },
+	{ START, 65, false, false, OUTCOME_FAILED, 65 },
+	/* resumed after an earlier stop */
+	{ START STOP("asked", 75) START, 137, false, false, OUTCOME_RESTART, 137 },
+	/* it never began: a restart would fail in the same way */
+	{ "", 1, false, false, OUTCOME_FAILED, 1 },
+	{ "", 255, false, false, OUTCOME_FAILED, 255 },
+	{ "", 64, false, false, OUTCOME_FAILED, 64 },
+	{ "", 0, false, false, OUTCOME_FAILED, 70 },
+	{ "", 75, false, false, OUTCOME_FAILED, 68 },
+	/* stopped before it began, whatever mpirun says */
+	{ "", 0, true, false, OUTCOME_STOPPED, 75 },
+	{ "", 1, true, false, OUTCOME_STOPPED, 75 },
+	{ "", 137, true, true, OUTCOME_STOPPED, 75 },
+	{ "", 65, true, false, OUTCOME_FAILED, 65 },
+	/* a crash of MPI or Slurm while it starts the ranks */
+	{ "", 139, false, false, OUTCOME_RESTART, 139 },
+	/* an early stop of a run that an earlier job has finished */
+	{ START STOP("finished", 0), 0, true, false, OUTCOME_FINISHED, 0 },
+};
+
 TEST(outcome_of_jobs)
 {
-	static const struct {
-		const char *journal; /* records of the job */
-		int status;
-		bool asked, now;
-		enum outcome_verdict verdict;
-		int exit;
-	} cases[] = {
-		{ START STOP("finished", 0), 0, false, false, OUTCOME_FINISHED, 0 },
-		/* mpirun says 1 although all ranks ended well */
-		{ START STOP("finished", 0), 1, false, false, OUTCOME_FINISHED, 0 },
-		{ START STOP("asked", 75), 1, true, false, OUTCOME_STOPPED, 75 },
-		{ START STOP("asked", 75), 75, false, false, OUTCOME_STOPPED, 75 },
-		/* rank 1 got SIGTERM alone; or the supervisor, too */
-		{ START STOP_BY_RANK, 0, false, false, OUTCOME_LEAVING, 75 },
-		{ START STOP_BY_RANK, 0, true, false, OUTCOME_STOPPED, 75 },
-		{ START STOP("diverged", 79), 79, false, false, OUTCOME_DIVERGED, 79 },
-		{ START STOP("diverged", 79), 0, false, false, OUTCOME_DIVERGED, 79 }, /* mpirun */
-		{ START STOP("diverged", 79), 0, true, false, OUTCOME_DIVERGED, 79 },
-		{ START STOP("failed", 74), 74, false, false, OUTCOME_RESTART, 74 },
-		{ START STOP("failed", 68), 1, false, false, OUTCOME_RESTART, 68 },
-		{ START STOP("failed", 74), 74, true, false, OUTCOME_FAILED, 74 },
-		{ START STOP("failed", 65), 65, false, false, OUTCOME_FAILED, 65 },
-		{ START STOP("failed", 78), 1, false, false, OUTCOME_FAILED, 78 },
-		{ START STOP("failed", 0), 0, false, false, OUTCOME_FAILED, 70 },
-		{ START, 137, false, false, OUTCOME_RESTART, 137 },
-		{ START, 1, false, false, OUTCOME_RESTART, 1 },
-		{ START, 0, false, false, OUTCOME_RESTART, 70 },
-		/* no "stop": this 75 comes from a watchdog, not from a stop */
-		{ START, 75, false, false, OUTCOME_RESTART, 68 },
-		/* asked to stop, but ended before the record "stop": what was saved before remains */
-		{ START, 137, true, false, OUTCOME_KILLED, 75 },
-		{ START, 0, true, false, OUTCOME_KILLED, 75 },
-		{ START, 1, true, false, OUTCOME_FAILED, 1 },
-		{ START, 75, true, false, OUTCOME_FAILED, 68 },
-		{ START, 137, true, true, OUTCOME_KILLED, 75 },
-		/* mpirun's own statuses above 128 are no signals */
-		{ START, 205, false, false, OUTCOME_RESTART, 205 },
-		{ START, 65, false, false, OUTCOME_FAILED, 65 },
-		/* resumed after an earlier stop */
-		{ START STOP("asked", 75) START, 137, false, false, OUTCOME_RESTART, 137 },
-		/* it never began: a restart would fail in the same way */
-		{ "", 1, false, false, OUTCOME_FAILED, 1 },
-		{ "", 255, false, false, OUTCOME_FAILED, 255 },
-		{ "", 64, false, false, OUTCOME_FAILED, 64 },
-		{ "", 0, false, false, OUTCOME_FAILED, 70 },
-		{ "", 75, false, false, OUTCOME_FAILED, 68 },
-		/* stopped before it began, whatever mpirun says */
-		{ "", 0, true, false, OUTCOME_STOPPED, 75 },
-		{ "", 1, true, false, OUTCOME_STOPPED, 75 },
-		{ "", 137, true, true, OUTCOME_STOPPED, 75 },
-		{ "", 65, true, false, OUTCOME_FAILED, 65 },
-		/* a crash of MPI or Slurm while it starts the ranks */
-		{ "", 139, false, false, OUTCOME_RESTART, 139 },
-		/* an early stop of a run that an earlier job has finished */
-		{ START STOP("finished", 0), 0, true, false, OUTCOME_FINISHED, 0 },
-	};
-
-	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(outcome_cases); i++) {
 		char *path = write_file("journal.jsonl", START STOP("failed", 65)), why[160];
 		struct outcome o;
 		struct err e;
@@ -99,13 +101,13 @@ TEST(outcome_of_jobs)
 		check_int(outcome_open(&o, path, &e), 0);
 		outcome_begin_job(&o);
 		f = fopen(path, "a");
-		fputs(cases[i].journal, f);
+		fputs(outcome_cases[i].journal, f);
 		fclose(f);
 		outcome_update(&o);
-		if (!check_int(outcome_classify(&o, cases[i].status, cases[i].asked, cases[i].now,
-						&status, why),
-			       cases[i].verdict) ||
-		    !check_int(status, cases[i].exit))
+		if (!check_int(outcome_classify(&o, outcome_cases[i].status, outcome_cases[i].asked,
+						outcome_cases[i].now, &status, why),
+			       outcome_cases[i].verdict) ||
+		    !check_int(status, outcome_cases[i].exit))
 			test_fail(__FILE__, __LINE__, "case %zu: %s", i, why);
 		outcome_close(&o);
 		free(path);

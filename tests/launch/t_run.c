@@ -112,7 +112,7 @@ TEST(rundir_lease_is_of_one_host)
 	check_int(open_leased(&d, &e), 0);
 	check(clock_mono_s() - begun >= 0.6);
 	check_str(d.former.host, "elsewhere");
-	/* it comes back: it may not write, and does not remove the lease of the new holder */
+	/* the former holder comes back: it may not write, nor remove the lease of the new holder */
 	check_err(run_lease_check(folder, "00000000000000aa", 3, &e), ERR_TEMPFAIL);
 	bench_has(e.text, "lost the lease of its run to process ");
 	l = d.former;

@@ -31,7 +31,7 @@ struct product_shape {
 	bool accumulate;
 };
 
-/* Of a step with about 1,000 tokens (tiny, the head) or 2,000 (base), and of big. */
+/* Of training steps: tiny and big with 1,024 tokens, base with 2,020, its output layer with 1,024. */
 static const struct product_shape shapes[] = {
 	{ B_TRANSPOSED, 1024, 128, 128, false },   { B_TRANSPOSED, 1024, 384, 128, false },
 	{ B_TRANSPOSED, 1024, 256, 128, false },   { NEITHER, 1024, 128, 256, false },

@@ -231,12 +231,8 @@ TEST(network_judge_rules)
 	judged(&v, NETWORK_NO, "A single rank");
 }
 
-/* Two hosts with 20 ms between them; 4.6 MB of gradients in two buckets. */
-TEST(network_judge_latency)
+TEST(network_latency_formula)
 {
-	struct network_evidence v = nothing();
-	struct network_verdict out;
-
 	/* two messages one after the other; no more bytes than the first window */
 	check_near(network_latency_seconds(1, 1000, NAN, 0.02), 0.04, 1e-12);
 	check_near(network_latency_seconds(9, 1000, NAN, 0.02), 0.12, 1e-12);
@@ -244,6 +240,13 @@ TEST(network_judge_latency)
 	check_near(network_latency_seconds(1, 8 * NETWORK_WINDOW, NAN, 0.02), 0.16, 1e-12);
 	/* the link is full after one more */
 	check_near(network_latency_seconds(1, 1e9, 2 * NETWORK_WINDOW / 0.04, 0.02), 0.08, 1e-12);
+}
+
+/* Two hosts with 20 ms between them; 4.6 MB of gradients in two buckets. */
+TEST(network_judge_latency)
+{
+	struct network_evidence v = nothing();
+	struct network_verdict out;
 
 	v.ranks = v.hosts = 2;
 	v.step_s = 0.72;

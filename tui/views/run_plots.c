@@ -294,7 +294,7 @@ static void make_headline(struct headline *to, const struct run_history *h,
 	assert(to->n <= HEADLINE_PIECES);
 }
 
-/* The headline on a row of its own, which it takes from *box, or in the border of a low pane. */
+/* Draws the headline in the first row of *box and takes this row from it; a low pane has it in the border. */
 static void draw_headline(struct grid *g, struct rect *box, const char *title,
 			  const struct run_history *h, const struct pane_plot *p,
 			  const struct plot_viewport *s)

@@ -136,8 +136,7 @@ static void explain_program_failure(struct remote_job *job)
 		/* for example "exec: zsh: not found" of .bashrc */
 		snprintf(job->trouble, sizeof(job->trouble),
 			 "the remote shell on %.80s ended before it started a program (%.100s): "
-			 "repair "
-			 "the start-up files of your shell there",
+			 "repair the start-up files of your shell there",
 			 name, words);
 	} else if (job->status == NOT_FOUND) {
 		bool ours = strstr(program, "werkbank") != NULL;
