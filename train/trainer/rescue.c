@@ -35,7 +35,7 @@ struct rescue {
 	pthread_cond_t wake;
 	pthread_t thread;
 	bool quit;
-	bool is_saving; /* waiting for the save of the first rank: older signs of a loss do not count */
+	bool is_saving;	     /* the first rank saves: earlier signs of a loss do not count */
 	bool is_allowed;     /* the state is that of state.step, and stays so */
 	double allowed_at;   /* monotonic seconds, as below: since when */
 	double agree_s;	     /* time until living ranks agree on a stop */
