@@ -23,6 +23,7 @@ enum {
 struct profile {
 	const struct ops *ops; /* borrowed */
 	struct ops table;
+	double (*now)(void);	  /* seconds; see profile_set_clock() */
 	bool paused, skips_waits; /* see profile_pause(), profile_set_waiting() */
 	struct profile_entry entry[N_OPS][MAX_KINDS];
 	struct profile_entry sorted[N_OPS * MAX_KINDS];
@@ -60,7 +61,7 @@ static void record_call(struct profiled_dev *profiled, int op, const char *name,
 	entry->op = name;
 	entry->kind = cost->kind;
 	entry->calls++;
-	entry->seconds += clock_mono_s() - since;
+	entry->seconds += profiled->profile->now() - since;
 	entry->flops += cost->flops;
 	entry->bytes += cost->bytes;
 }
@@ -70,7 +71,7 @@ static void record_call(struct profiled_dev *profiled, int op, const char *name,
 	{                                                                                          \
 		struct profiled_dev *profiled = profiled_dev_of(d);                                \
 		const struct op_cost cost = op_cost_##name names;                                  \
-		const double since = clock_mono_s();                                               \
+		const double since = profiled->profile->now();                                     \
                                                                                                    \
 		d = profiled->dev;                                                                 \
 		profiled->ops->name names;                                                         \
@@ -120,7 +121,7 @@ static void profiled_release(struct dev *d, void *p)
 static void profiled_to_device(struct dev *d, void *to, const void *from, size_t bytes)
 {
 	const struct op_cost cost = { .bytes = (double)bytes };
-	const double since = clock_mono_s();
+	const double since = profiled_dev_of(d)->profile->now();
 
 	profiled_dev_of(d)->ops->to_device(profiled_dev_of(d)->dev, to, from, bytes);
 	record_call(profiled_dev_of(d), OP_TO_DEVICE, "to_device", &cost, since);
@@ -139,7 +140,7 @@ static void profiled_swap_staging(struct dev *d)
 static void profiled_to_host(struct dev *d, void *to, const void *from, size_t bytes)
 {
 	const struct op_cost cost = { .bytes = (double)bytes };
-	const double since = clock_mono_s();
+	const double since = profiled_dev_of(d)->profile->now();
 
 	profiled_dev_of(d)->ops->to_host(profiled_dev_of(d)->dev, to, from, bytes);
 	record_call(profiled_dev_of(d), OP_TO_HOST, "to_host", &cost, since);
@@ -201,6 +202,7 @@ struct profile *profile_new(const struct ops *ops, struct err *e)
 	if (!p)
 		return NULL;
 	p->ops = ops;
+	p->now = clock_mono_s;
 	p->table = (struct ops){
 		.name = ops->name,
 		.has_device_memory = ops->has_device_memory,
@@ -259,6 +261,11 @@ static int compare_seconds(const void *a, const void *b)
 void profile_set_waiting(struct profile *p, bool wait)
 {
 	p->skips_waits = !wait;
+}
+
+void profile_set_clock(struct profile *p, double (*now)(void))
+{
+	p->now = now;
 }
 
 void profile_pause(struct profile *p, bool paused)

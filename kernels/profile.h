@@ -49,6 +49,9 @@ void profile_pause(struct profile *p, bool paused);
  */
 void profile_set_waiting(struct profile *p, bool wait);
 
+/* Measure with this clock, which returns seconds, instead of clock_mono_s(): for forecasts. */
+void profile_set_clock(struct profile *p, double (*now)(void));
+
 /* *n entries, sorted by seconds, longest first; owned by p, valid until the next op. */
 const struct profile_entry *profile_entries(struct profile *p, size_t *n);
 

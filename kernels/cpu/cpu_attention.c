@@ -387,11 +387,12 @@ static float softmax_dropout_row(const struct head *h, float *x, const float *fa
 struct items {
 	struct attention_shape shape;
 	int64_t n, n_k, n_cols; /* items; keys of the longest sentence, columns of a head */
+	int64_t part_items;	/* of a part: few where many threads share them */
 	float *scratch;		/* (threads, floats) */
 	size_t floats;
 };
 
-#define ITEMS_PART 4 /* items of a part */
+#define MAX_ITEMS_PART 4 /* most items of a part */
 
 /* False: out of memory, stored in d->fault. */
 static bool items_init(struct items *s, struct dev *d, struct tensor q,
@@ -401,6 +402,7 @@ static bool items_init(struct items *s, struct dev *d, struct tensor q,
 			     .n = (int64_t)shape.n * shape.heads,
 			     .n_k = longest_sentence(shape.k_start, shape.n),
 			     .n_cols = q.cols / shape.heads };
+	s->part_items = MAX(1, MIN(MAX_ITEMS_PART, s->n / (4 * d->threads)));
 	s->floats = head_buffers_floats(s->n_k, s->n_cols);
 	s->scratch = cpu_scratch(d, CPU_SCRATCH_THREADS, (size_t)d->threads,
 				 s->floats * sizeof(*s->scratch));
@@ -410,7 +412,7 @@ static bool items_init(struct items *s, struct dev *d, struct tensor q,
 static void items_run(const struct items *s, struct dev *d, cpu_team_work *work,
 		      const void *context)
 {
-	cpu_team_run(d->team, d->threads, CEIL_DIV(s->n, ITEMS_PART), work, context);
+	cpu_team_run(d->team, d->threads, CEIL_DIV(s->n, s->part_items), work, context);
 }
 
 static struct head_buffers items_buffers(const struct items *s, int thread)
@@ -461,7 +463,8 @@ static void attention_part(const void *context, int thread, int64_t part)
 	const struct forward *f = context;
 	const struct head_buffers buf = items_buffers(&f->items, thread);
 
-	for (int64_t i = part * ITEMS_PART; i < MIN((part + 1) * ITEMS_PART, f->items.n); i++) {
+	for (int64_t i = part * f->items.part_items;
+	     i < MIN((part + 1) * f->items.part_items, f->items.n); i++) {
 		const struct head h = head_at(f->q, f->items.shape, i);
 
 		attend_sentence_head(f, &h, &buf);
@@ -603,7 +606,8 @@ static void attention_grad_part(const void *context, int thread, int64_t part)
 	const struct backward *b = context;
 	const struct head_buffers buf = items_buffers(&b->items, thread);
 
-	for (int64_t i = part * ITEMS_PART; i < MIN((part + 1) * ITEMS_PART, b->items.n); i++) {
+	for (int64_t i = part * b->items.part_items;
+	     i < MIN((part + 1) * b->items.part_items, b->items.n); i++) {
 		const struct head h = head_at(b->q, b->items.shape, i);
 
 		attend_sentence_grad(b, &h, &buf);

@@ -19,8 +19,8 @@
  * pass (cpu_gemm_tile.h). A block of at most 8 panels stays in the L2 cache.
  *
  * Threads: all threads together pack the smaller operand whole. Then each takes blocks of panels of
- * the larger operand, packs a block into scratch of its own and computes its tiles. One thread
- * computes each sum, in the order of k, so bits depend neither on threads nor on blocks.
+ * the larger operand, packs a block into scratch of its own and computes its tiles; with many threads
+ * several threads share a block (choose_parts()). One thread computes each sum, in the order of k, so bits depend neither on threads nor on blocks.
  *
  * A unit is one float; with AVX-512 BF16, a pair of bf16 that are neighbours along k. Machines
  * without bf16 instructions round to bf16 while packing and then multiply floats.
@@ -51,6 +51,7 @@
 #define BLOCK_K	      512
 #define ROW_PITCH     (BLOCK_K + 16) /* floats; no power of two: rows use different cache sets */
 #define BLOCK_PANELS  8		     /* greatest number of panels of a block */
+#define MAX_SPLITS    8		     /* greatest number of shares of the smaller operand */
 #define SHORT_K	      256	     /* most units along k of a short pass: see col_block() */
 #define PREFETCH_ROWS 32	     /* prefetch distance of packing, in rows of memory */
 #define TILES_BLOCK_K 1024	/* BLOCK_K of tiles: two panels of 128 KiB fit into the L2 cache */
@@ -145,6 +146,7 @@ struct product {
 	int64_t pitch;		  /* units from one packed row of a to the next, if a_by_row */
 	int64_t a_panel, b_panel; /* floats of a packed panel */
 	int64_t block_panels;	  /* panels of a block of the larger operand */
+	int64_t n_splits;	  /* shares of the smaller operand: see choose_parts() */
 	float *whole, *blocks;	  /* packed: the smaller operand; one block for each thread */
 };
 
@@ -335,40 +337,41 @@ static void one_tile(const struct product *p, const float *packed, const float *
 		buffered_tile(p, &panels, row, col, pass);
 }
 
-/* Block i of rows, times all of b. */
-static void row_block(const struct product *p, float *packed, int64_t i, const struct pass *pass)
-{
-	int64_t first = i * p->block_panels,
-		last = MIN(first + p->block_panels, CEIL_DIV(p->out.rows, p->n_rows));
+/* What a thread computes at a time: a block of panels of the larger operand, times some panels of the smaller one. */
+struct gemm_part {
+	int64_t first, last;		 /* panels of the larger operand */
+	int64_t whole_first, whole_last; /* panels of the smaller one */
+};
 
-	pack_a(p, packed, first, last - first, pass->k, pass->n_k);
-	for (int64_t col = 0; col < CEIL_DIV(p->out.cols, p->n_cols); col++)
-		for (int64_t panel = first; panel < last; panel++)
-			one_tile(p, packed + (panel - first) * p->a_panel,
+/* A block of rows, times columns of b. */
+static void row_block(const struct product *p, float *packed, const struct gemm_part *part,
+		      const struct pass *pass)
+{
+	pack_a(p, packed, part->first, part->last - part->first, pass->k, pass->n_k);
+	for (int64_t col = part->whole_first; col < part->whole_last; col++)
+		for (int64_t panel = part->first; panel < part->last; panel++)
+			one_tile(p, packed + (panel - part->first) * p->a_panel,
 				 p->whole + col * p->b_panel, pass, panel * p->n_rows,
 				 col * p->n_cols);
 }
 
-/* All of a, times a block of columns. */
-static void col_block(const struct product *p, float *packed, int64_t block,
+/* Rows of a, times a block of columns. */
+static void col_block(const struct product *p, float *packed, const struct gemm_part *part,
 		      const struct pass *pass)
 {
-	const int64_t first = block * p->block_panels,
-		      last = MIN(first + p->block_panels, CEIL_DIV(p->out.cols, p->n_cols));
-	const int64_t n_panels = last - first, n_rows = CEIL_DIV(p->out.rows, p->n_rows);
-
 	/*
 	 * Blocks of few rows stay in the caches while they meet all panels of b. The tile unit multiplies
 	 * faster than a comes from memory, and short panels of b stay in the L1 cache together.
 	 */
 	const int64_t step = p->tiles || pass->n_k <= SHORT_K ? 1 : BLOCK_PANELS;
 
-	pack_b(p, packed, first, n_panels, pass->k, pass->n_k);
-	for (int64_t row = 0; row < n_rows; row += step)
-		for (int64_t panel = 0; panel < n_panels; panel++)
-			for (int64_t i = row; i < MIN(row + step, n_rows); i++)
-				one_tile(p, p->whole + i * p->a_panel, packed + panel * p->b_panel,
-					 pass, i * p->n_rows, (first + panel) * p->n_cols);
+	pack_b(p, packed, part->first, part->last - part->first, pass->k, pass->n_k);
+	for (int64_t row = part->whole_first; row < part->whole_last; row += step)
+		for (int64_t panel = part->first; panel < part->last; panel++)
+			for (int64_t i = row; i < MIN(row + step, part->whole_last); i++)
+				one_tile(p, p->whole + i * p->a_panel,
+					 packed + (panel - part->first) * p->b_panel, pass,
+					 i * p->n_rows, panel * p->n_cols);
 }
 
 /* Elements of k in a pass. */
@@ -382,15 +385,16 @@ struct gemm_pass {
 	const struct product *product;
 	struct pass pass;
 	bool b_whole;
-	int64_t n_whole; /* panels of the smaller operand */
+	int64_t n_whole;     /* panels of the smaller operand */
+	int64_t pack_panels; /* of a part of its packing */
 };
 
-/* Packs block i of panels of the smaller operand. */
+/* Packs part i of the smaller operand. */
 static void pack_whole_part(const void *context, int thread, int64_t i)
 {
 	const struct gemm_pass *g = context;
 	const struct product *p = g->product;
-	const int64_t first = i * BLOCK_PANELS, n = MIN(BLOCK_PANELS, g->n_whole - first);
+	const int64_t first = i * g->pack_panels, n = MIN(g->pack_panels, g->n_whole - first);
 
 	(void)thread;
 	if (g->b_whole)
@@ -399,20 +403,29 @@ static void pack_whole_part(const void *context, int thread, int64_t i)
 		pack_a(p, p->whole + first * p->a_panel, first, n, g->pass.k, g->pass.n_k);
 }
 
-/* Packs block i of the larger operand, and multiplies it. */
+/* Packs a block of the larger operand, and multiplies it. */
 static void multiply_block_part(const void *context, int thread, int64_t i)
 {
 	const struct gemm_pass *g = context;
 	const struct product *p = g->product;
+	const int64_t n_panels =
+		g->b_whole ? CEIL_DIV(p->out.rows, p->n_rows) : CEIL_DIV(p->out.cols, p->n_cols);
+	const int64_t block = i / p->n_splits, split = i % p->n_splits;
+	const struct gemm_part part = {
+		.first = block * p->block_panels,
+		.last = MIN((block + 1) * p->block_panels, n_panels),
+		.whole_first = split * g->n_whole / p->n_splits,
+		.whole_last = (split + 1) * g->n_whole / p->n_splits,
+	};
 	float *packed =
 		p->blocks + thread * p->block_panels * (g->b_whole ? p->a_panel : p->b_panel);
 
 	if (p->tiles)
 		tiles_begin();
 	if (g->b_whole)
-		row_block(p, packed, i, &g->pass);
+		row_block(p, packed, &part, &g->pass);
 	else
-		col_block(p, packed, i, &g->pass);
+		col_block(p, packed, &part, &g->pass);
 	if (p->tiles)
 		tiles_end();
 }
@@ -425,13 +438,14 @@ static void gemm_multiply(struct dev *d, const struct product *p, bool b_whole)
 			       .b_whole = b_whole,
 			       .n_whole = b_whole ? b_panels : a_panels };
 
+	g.pack_panels = MAX(1, MIN(BLOCK_PANELS, CEIL_DIV(g.n_whole, d->threads)));
 	assert(p->block_panels >= 1 && p->block_panels <= BLOCK_PANELS);
 	for (int64_t k = 0; k == 0 || k < p->n_k; k += step) {
 		g.pass = pass_at(p, k, MIN(step, p->n_k - k));
-		cpu_team_run(d->team, d->threads, CEIL_DIV(g.n_whole, BLOCK_PANELS),
+		cpu_team_run(d->team, d->threads, CEIL_DIV(g.n_whole, g.pack_panels),
 			     pack_whole_part, &g);
 		cpu_team_run(d->team, d->threads,
-			     CEIL_DIV(b_whole ? a_panels : b_panels, p->block_panels),
+			     CEIL_DIV(b_whole ? a_panels : b_panels, p->block_panels) * p->n_splits,
 			     multiply_block_part, &g);
 	}
 }
@@ -458,14 +472,40 @@ static void choose_panels(struct product *p)
 	p->b_panel = PANEL_N * BLOCK_K;
 }
 
+/*
+ * How the tiles are cut into parts: block_panels panels of the larger operand (n_panels) times one of n_splits shares of
+ * the smaller one (n_whole). Chosen is the least time of the thread that has most parts, in times of
+ * a tile: packing a panel costs about two, reading a panel of the smaller operand for another block a third.
+ */
+static void choose_parts(struct product *p, int64_t n_panels, int64_t n_whole, int threads)
+{
+	double least = INFINITY;
+
+	for (int64_t splits = 1; splits <= MIN(MAX_SPLITS, n_whole); splits++)
+		for (int64_t panels = MIN(BLOCK_PANELS, n_panels); panels >= 1; panels--) {
+			const int64_t parts = CEIL_DIV(n_panels, panels) * splits;
+			const double share = (double)n_whole / (double)splits;
+			const double part = (double)panels * (share + 2) + share / 3;
+			const double all = (double)(n_panels * splits) * (share + 2) +
+					   (double)parts * share / 3;
+			const double time =
+				threads == 1 ? all : part * (double)CEIL_DIV(parts, threads);
+
+			if (time >= least)
+				continue;
+			least = time;
+			p->block_panels = panels;
+			p->n_splits = splits;
+		}
+}
+
 /* Scratch memory of a product. False: out of memory, stored in d->fault. */
 static bool gemm_reserve_scratch(struct dev *d, struct product *p, bool b_whole)
 {
 	int64_t a_panels = CEIL_DIV(p->out.rows, p->n_rows),
 		b_panels = CEIL_DIV(p->out.cols, p->n_cols);
 
-	p->block_panels =
-		MAX(1, MIN(BLOCK_PANELS, CEIL_DIV(b_whole ? a_panels : b_panels, 2 * d->threads)));
+	choose_parts(p, b_whole ? a_panels : b_panels, b_whole ? b_panels : a_panels, d->threads);
 	p->whole = cpu_scratch(d, CPU_SCRATCH_A, (size_t)(b_whole ? b_panels : a_panels),
 			       (size_t)(b_whole ? p->b_panel : p->a_panel) * sizeof(float));
 	p->blocks = cpu_scratch(d, CPU_SCRATCH_B, (size_t)(d->threads * p->block_panels),

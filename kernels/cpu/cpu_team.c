@@ -98,6 +98,8 @@ struct cpu_team {
 	atomic_bool caller_asleep;
 };
 
+static cpu_team_observer *team_observer; /* NULL: none */
+
 static void pause_briefly(void)
 {
 #if defined(__x86_64__)
@@ -107,7 +109,7 @@ static void pause_briefly(void)
 #endif
 }
 
-/* Own sub-range first, then those of the following threads. */
+/* Own sub-range first, then those of the following threads. The load finds an empty sub-range without writing to it. */
 static void team_run_parts(struct cpu_team *t, int thread)
 {
 	const int n = t->n_ranges;
@@ -117,8 +119,9 @@ static void team_run_parts(struct cpu_team *t, int thread)
 	for (int i = 0; i < n; i++) {
 		struct range *r = &t->ranges[(thread + i) % n];
 
-		while ((part = atomic_fetch_add_explicit(&r->next, 1, memory_order_relaxed)) <
-		       r->end)
+		while (atomic_load_explicit(&r->next, memory_order_relaxed) < r->end &&
+		       (part = atomic_fetch_add_explicit(&r->next, 1, memory_order_relaxed)) <
+			       r->end)
 			t->work(t->context, thread, part);
 	}
 }
@@ -285,6 +288,32 @@ static void team_close_loop(struct cpu_team *t)
 	pthread_mutex_unlock(&t->lock);
 }
 
+void cpu_team_observe(cpu_team_observer *observer)
+{
+	team_observer = observer;
+}
+
+static void team_run_observed(int threads, int64_t n_parts, cpu_team_work *work,
+			      const void *context)
+{
+	struct err ignored;
+	double *seconds = mem_alloc((size_t)n_parts, sizeof(*seconds), &ignored);
+	const double cpu_begun = clock_thread_cpu_s();
+	double now = clock_mono_s();
+
+	for (int64_t part = 0; part < n_parts; part++) {
+		const double since = now;
+
+		work(context, 0, part);
+		now = clock_mono_s();
+		if (seconds)
+			seconds[part] = now - since;
+	}
+	if (seconds)
+		team_observer(threads, seconds, n_parts, clock_thread_cpu_s() - cpu_begun);
+	free(seconds);
+}
+
 void cpu_team_run(struct cpu_team *t, int threads, int64_t n_parts, cpu_team_work *work,
 		  const void *context)
 {
@@ -293,6 +322,10 @@ void cpu_team_run(struct cpu_team *t, int threads, int64_t n_parts, cpu_team_wor
 	if (helpers <= 0) {
 		for (int64_t part = 0; part < n_parts; part++)
 			work(context, 0, part);
+		return;
+	}
+	if (team_observer) {
+		team_run_observed(helpers + 1, n_parts, work, context);
 		return;
 	}
 	team_start_helpers(t, helpers);

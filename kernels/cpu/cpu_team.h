@@ -37,6 +37,15 @@ struct cpu_team *cpu_team_new(int threads, struct err *e);
 void cpu_team_run(struct cpu_team *t, int threads, int64_t n_parts, cpu_team_work *work,
 		  const void *context);
 
+/*
+ * For forecasts of more threads than the machine has (tests/bench/thread_forecast.h). While an observer is
+ * set, the calling thread executes all parts of each loop that would use several threads, in order. The
+ * observer receives the seconds of each part (borrowed) and the processor time of the loop. NULL: as usual.
+ * Call it between loops.
+ */
+typedef void cpu_team_observer(int threads, const double *seconds, int64_t n_parts, double cpu_s);
+void cpu_team_observe(cpu_team_observer *observer);
+
 void cpu_team_free(struct cpu_team *t);
 
 #endif

@@ -20,3 +20,8 @@ double clock_mono_s(void)
 {
 	return read_clock(CLOCK_MONOTONIC);
 }
+
+double clock_thread_cpu_s(void)
+{
+	return read_clock(CLOCK_THREAD_CPUTIME_ID);
+}

@@ -3,7 +3,7 @@
  *
  *	tests/bench_train [SOURCE TARGET] [--size tiny|base|big] [--vocabulary 32768] [--tokens 4096]
  *			  [--seconds 20] [--threads 0] [--precision fp32|bf16] [--backend cpu|cuda] [--profile]
- *			  [--roof 8192] [--no-graphs] [--shapes BATCHES] [--variant NAME] [--variants] [--json]
+ *			  [--forecast-threads N] [--roof 8192] [--no-graphs] [--shapes BATCHES] [--variant NAME] [--variants] [--json]
  *
  * SOURCE and TARGET are text in BPE pieces; without them sentences are random: tokens by Zipf's law,
  * lengths as in WMT's training text. Batches come from the loader. A step is forward, backward,
@@ -12,6 +12,9 @@
  *
  * FLOPs count matrix products and attention. The roof (roof.h) is measured just before: of a CPU the
  * vector units or the tile unit (AMX), whichever products use; of a GPU the library's large products.
+ *
+ * --forecast-threads computes on one thread and says how long a step would take on N (thread_forecast.h); with
+ * --profile the table has the times of that forecast.
  *
  * On a GPU it trains with CUDA graphs; --no-graphs: op by op. Only --profile waits after each op. --shapes trains
  * nothing: it prints the number of graphs for BATCHES batches, and the padding rows they add.
@@ -30,6 +33,7 @@
 #include "share/base/mem.h"
 #include "tests/bench/bench.h"
 #include "tests/bench/roof.h"
+#include "tests/bench/thread_forecast.h"
 #include "tests/bench/train_variants.h"
 #include "tests/train/rig.h"
 #include "train/model/model_internal.h"
@@ -42,7 +46,7 @@ struct bench {
 	struct conf conf;
 	const char *source, *target, *size, *precision, *backend;
 	int64_t tokens, threads, seconds, vocabulary, roof_side;
-	int64_t shapes;
+	int64_t shapes, forecast_threads;
 	const struct train_variant *variant; /* NULL: the backend's own way */
 	bool json, profile, no_graphs;
 	char folder[200];
@@ -169,7 +173,7 @@ static int describe(struct bench *b, struct rig_how *how, struct err *e)
 		.backend = b->backend,
 		.shard = b->shard,
 		.tokens = (int32_t)b->tokens,
-		.threads = (int)b->threads,
+		.threads = (int)(b->forecast_threads ? b->forecast_threads : b->threads),
 		.bf16 = !strcmp(b->precision, "bf16"),
 		.dropout = 0.1f,
 		.rate = 1e-4,
@@ -189,6 +193,7 @@ struct tally {
 	double target, source, seconds, cpu;
 	double loss;			/* of the last step, per token */
 	double flops;			/* of all steps */
+	double forecast;		/* seconds of all steps with --forecast-threads */
 	double in_matmul, matmul_flops; /* 0: unknown */
 	int steps;
 };
@@ -274,7 +279,8 @@ static void print(const struct bench *b, const struct tally *t, struct rig *r,
 	const double peak = !strcmp(b->precision, "bf16") ? roof->bf16 : roof->fp32;
 
 	if (b->profile)
-		profile_print(stderr, r->profile, t->seconds, t->steps, NULL);
+		profile_print(stderr, r->profile, b->forecast_threads ? t->forecast : t->seconds,
+			      t->steps, NULL);
 	if (model_count_slow_products(r->m))
 		fprintf(stderr, "bench_train: " MODEL_SLOW_PRODUCTS "\n");
 	if (b->json) {
@@ -294,9 +300,21 @@ static void print(const struct bench *b, const struct tally *t, struct rig *r,
 	       rate(t->matmul_flops, t->in_matmul) / peak * 100, cpu_share(t, roof, peak) * 100);
 }
 
+static void print_forecast(const struct bench *b, const struct tally *t)
+{
+	if (!b->forecast_threads)
+		return;
+	printf("forecast for %lld threads: %.4f s a step, %.1f times as fast as one (%.0f %% of "
+	       "%lld), %.1f us a loop; without limits of memory bandwidth\n",
+	       (long long)b->forecast_threads, t->forecast / t->steps, t->cpu / t->forecast,
+	       100 * t->cpu / t->forecast / (double)b->forecast_threads,
+	       (long long)b->forecast_threads,
+	       1e6 * thread_forecast_cost((int)b->forecast_threads));
+}
+
 static int steps(struct bench *b, struct rig *r, struct tally *t, struct err *e)
 {
-	double begun = 0, cpu = 0;
+	double begun = 0, cpu = 0, forecast_begun = 0;
 	int rc = 0;
 
 	for (int i = 0; !rc && (i <= WARM_UP || t->seconds < (double)b->seconds); i++) {
@@ -307,6 +325,7 @@ static int steps(struct bench *b, struct rig *r, struct tally *t, struct err *e)
 			if (r->profile)
 				profile_clear(r->profile);
 			begun = clock_mono_s();
+			forecast_begun = thread_forecast_now();
 			cpu = (double)clock();
 		}
 		rc = rig_step(r, i, &sums, e);
@@ -316,6 +335,7 @@ static int steps(struct bench *b, struct rig *r, struct tally *t, struct err *e)
 		t->flops += r->profile ? 0 : flops_of(&r->how.shape, &r->batch);
 		t->steps++;
 		t->seconds = i < WARM_UP ? 0 : clock_mono_s() - begun;
+		t->forecast = thread_forecast_now() - forecast_begun;
 	}
 	t->cpu = ((double)clock() - cpu) / CLOCKS_PER_SEC;
 	add_up(t, r);
@@ -405,14 +425,22 @@ static int run(struct bench *b, struct err *e)
 	if (b->shapes)
 		return rc ? rc : count_shapes(b, e);
 	if (!rc)
-		rc = strcmp(b->backend, "cuda") ? roof_measure(&roof, (int)b->threads, e)
-						: measure_device(b, &roof, e);
+		rc = strcmp(b->backend, "cuda")
+			     ? roof_measure(&roof, b->forecast_threads ? 1 : (int)b->threads, e)
+			     : measure_device(b, &roof, e);
 	if (!rc)
 		rc = rig_open(&r, &how, e);
+	if (!rc && b->forecast_threads) {
+		thread_forecast_start();
+		profile_set_clock(r.profile, thread_forecast_now);
+	}
 	if (!rc)
 		rc = steps(b, &r, &t, e);
-	if (!rc)
+	if (!rc) {
 		print(b, &t, &r, &roof);
+		print_forecast(b, &t);
+	}
+	thread_forecast_stop();
 	rig_close(&r);
 	return rc;
 }
@@ -445,6 +473,8 @@ int main(int argc, char **argv)
 		{ "tokens", NULL, &b.tokens, NULL, "tokens a side of a batch" },
 		{ "seconds", NULL, &b.seconds, NULL, "measure for so long" },
 		{ "threads", NULL, &b.threads, NULL, "0: all cores" },
+		{ "forecast-threads", NULL, &b.forecast_threads, NULL,
+		  "forecast a step on so many threads" },
 		{ "precision", &b.precision, NULL, NULL, "fp32 or bf16" },
 		{ "backend", &b.backend, NULL, NULL, "cpu, ref or cuda" },
 		{ "roof", NULL, &b.roof_side, NULL, "side of the products that show a GPU's roof" },

@@ -2,7 +2,7 @@
 # Enter at bench_ops.c (kernels), bench_train.c (training), bench_decode.c (translation), bench_reduce.c, bench_tui.c.
 # May use: everything. "make bench" runs the first two, "make tests/bench_NAME" builds the others.
 bench_programs = tests/bench_ops tests/bench_decode
-noinst_PROGRAMS += $(bench_programs)
+EXTRA_PROGRAMS += $(bench_programs)
 tests_bench_ops_SOURCES = %D%/bench_ops.c %D%/bench_ops_options.c %D%/bench_ops_options.h %D%/op_times.c %D%/op_times.h %D%/predicted.c %D%/predicted.h %D%/train_variants.c \
 	%D%/train_variants.h $(decode_rig) tests/train/rig.c tests/train/rig.h %D%/bench.c %D%/bench.h \
 	%D%/roof.c %D%/roof_device.c %D%/roof.h
@@ -17,7 +17,7 @@ bench: $(bench_programs)
 
 # Speed of training; tests/peers/pytorch_train.py measures the same with PyTorch.
 EXTRA_PROGRAMS += tests/bench_train
-tests_bench_train_SOURCES = %D%/bench_train.c %D%/train_variants.c %D%/train_variants.h %D%/bench.c %D%/bench.h tests/train/rig.c tests/train/rig.h %D%/roof.c %D%/roof_device.c %D%/roof.h
+tests_bench_train_SOURCES = %D%/bench_train.c %D%/thread_forecast.c %D%/thread_forecast.h %D%/train_variants.c %D%/train_variants.h %D%/bench.c %D%/bench.h tests/train/rig.c tests/train/rig.h %D%/roof.c %D%/roof_device.c %D%/roof.h
 tests_bench_train_CFLAGS = $(AM_CFLAGS) -O3
 tests_bench_train_LDADD = $(train_libs) $(mpi_libs)
 
