@@ -66,7 +66,11 @@ pt=$(cd "$golden/opennmt" && echo *.pt)
 refuses opennmt "another activation" 65 'the activation = "salu" of OpenNMT-py' "$pt" 's/silu/salu/g'
 refuses opennmt "another attention" 65 'self_attn_type = "averag-dot"' "$pt" 's/scaled-dot/averag-dot/'
 refuses opennmt "another decoder" 65 '(en|de)coder_type = "transfurmer"' "$pt" 's/transformer/transfurmer/g'
-rm -rf "$tmp/bad"
+refuses opennmt "a name twice" 65 'two tensors "encoder.transformer.0' "$pt" 's/encoder.transformer.1/encoder.transformer.0/g'
+mkdir "$tmp/both" && cp "$golden/opennmt/bpecodes" "$tmp/both" && cp "$golden/opennmt/$pt" "$tmp/both/model.pt"
+cp "$golden/eole/model.00.safetensors" "$tmp/both/model.safetensors"
+says "opennmt: model.pt beside model.safetensors" 0 'OpenNMT-py: d_model 16' "$wb" import "$tmp/both" -o "$tmp/both.model" --tokenize=no
+equal "opennmt: its weights" "$tmp/both.model/model.safetensors" "$tmp/opennmt.model/model.safetensors"
 cp -R "$golden/opennmt" "$tmp/bad" && rm "$tmp/bad/bpecodes"
 says "opennmt: without codes" 66 'has neither bpecodes or code of subword-nmt' "$wb" import "$tmp/bad" -o "$tmp/none"
 rm -rf "$tmp/bad"
