@@ -161,8 +161,8 @@ static bool is_decided(const struct beam *b)
 static int32_t search_continuations(struct beam *b, const struct beam_scores *found,
 				    struct beam_next *next)
 {
-	const int32_t n_candidates = b->o.rules == BEAM_RULES_OPENNMT ? b->o.beam
-								      : beam_candidates(&b->o),
+	const int32_t n_candidates =
+			      b->o.rules == BEAM_RULES_OPENNMT ? b->o.beam : beam_candidates(&b->o),
 		      n_ends = b->o.rules == BEAM_RULES_OWN ? n_candidates : b->o.beam;
 	int32_t at[DECODE_MAX_BEAM] = { 0 }, row, token = 0, n = 0;
 	double log_prob = 0;
