@@ -229,9 +229,6 @@ def main():
             model, args = make_model(i, task, ("en", "de"), **options)
             if i == 0 and a.train:
                 peers.train(Peer(model, task, split), list(model.parameters()), list(zip(read("train.en"), read("train.de"))), a.train)
-            else:
-                end = model.decoder.output_projection.weight[2]
-                peers.favour_end((model.decoder.layer_norm or model.decoder.layers[-1].final_layer_norm).bias, end)
             save(os.path.join(folder, "checkpoint_best.pt"), model, args, form)
             to = os.path.join(scratch, "our%d" % i)
             peers.import_model(a.build, folder, to, ["--tokenize=no"] if kind == "bpe" else [])

@@ -240,10 +240,6 @@ def main():
             model, tokenizer = make(at(name), family, spms[kind], seed, **options)
             if options is big and a.train:
                 train(model, tokenizer, family, a.data, a.train)
-            elif family == "mbart":
-                model.final_logits_bias[0, 2] += 5
-            else:
-                peers.favour_end(model.model.decoder.layer_norm.bias, model.get_input_embeddings().weight[2])
             check(a, at, name, family, model, tokenizer, form, lines, form == "safetensors")
     peers.finish()
 

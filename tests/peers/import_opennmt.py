@@ -360,7 +360,6 @@ def main():
                 peers.train(peer, list(model.parameters()), list(zip(read("train.en"), read("train.de"))), a.train)
             else:
                 enliven(model, 1.5)
-                (model.generator.bias if hasattr(model.generator, "bias") else model.generator[0].bias).data[peer.end] += 5
             program.save(folder, model, opt, vocabs, program.form(i))
             to = os.path.join(a.save if a.save and not i else scratch, "our%d" % i)
             peers.import_model(a.build, folder, to, ["--tokenize=no"] if kind == "bpe" else [])

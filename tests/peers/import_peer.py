@@ -99,12 +99,6 @@ def compare(build, name, peer, imported, lines):
     say(name + ": log-probabilities, worst %.2g" % worst, n if worst < FINE else 0, n)
 
 
-@torch.no_grad()
-def favour_end(bias, row):
-    """Raises the logit of </s>, whose row of the output this is, by 5, so that random models end sentences: by the last norm's bias."""
-    bias.add_(5 * row / row.dot(row))
-
-
 def compare_search(build, name, peer, imported, lines, rules):
     """Beam 4 by the program's rules, of lines whose translations end; how many have the same tokens by Werkbank's own rules."""
     for alpha in (0, 1):
