@@ -13,6 +13,9 @@
  * search_continuations() looks at 2 * beam continuations. At most beam of them are </s> (one of
  * each live hypothesis), so at least beam hypotheses stay alive. Greedy search (beam 1) looks at
  * one and ends with the first </s>.
+ *
+ * The rules of other programs (beam_rules) keep beam finished hypotheses, whatever n_best is: transformers
+ * (GenerationMixin._beam_search, early_stopping false), fairseq (SequenceGenerator), OpenNMT-py (BeamSearch, ratio 0).
  */
 #include "eval/decode/beam_internal.h"
 
@@ -43,6 +46,8 @@ struct beam *beam_new(const struct decode_options *o, const struct decode_constr
 	b->constraint = constraint;
 	b->number = number;
 	b->first_token = first_token;
+	if (o->sample || (constraint && constraint->n_phrases > 0))
+		b->o.rules = BEAM_RULES_OWN;
 	if (!decode_has_penalties(o) ||
 	    (b->path = mem_alloc((size_t)max_length, sizeof(*b->path), e)))
 		return b;
@@ -67,7 +72,16 @@ int32_t beam_width(const struct decode_options *o)
 
 static double length_penalty(const struct beam *b, int32_t length)
 {
-	return pow((5.0 + length) / 6.0, b->o.alpha);
+	if (b->o.rules == BEAM_RULES_OWN)
+		return pow((5.0 + length) / 6.0, b->o.alpha);
+	/* OpenNMT-py counts <s> */
+	return pow(length + (b->o.rules == BEAM_RULES_OPENNMT), b->o.alpha);
+}
+
+/* The number of finished hypotheses that the search keeps. */
+static int32_t n_kept(const struct beam *b)
+{
+	return b->o.rules == BEAM_RULES_OWN ? b->o.n_best : b->o.beam;
 }
 
 /*
@@ -81,9 +95,9 @@ void beam_finish(struct beam *b, const struct live_hypothesis *from, double log_
 					 false };
 	int32_t i;
 
-	if (b->n_finished == b->o.n_best && !(f.score > b->finished[b->n_finished - 1].score))
+	if (b->n_finished == n_kept(b) && !(f.score > b->finished[b->n_finished - 1].score))
 		return;
-	if (b->n_finished < b->o.n_best)
+	if (b->n_finished < n_kept(b))
 		b->n_finished++;
 	for (i = b->n_finished - 1; i > 0 && !b->o.sample && f.score > b->finished[i - 1].score;
 	     i--)
@@ -119,18 +133,25 @@ static bool next_candidate(const struct beam *b, const struct beam_scores *found
 	return true;
 }
 
-/* Can no live hypothesis beat the worst of the n_best finished hypotheses? */
+/* Can no live hypothesis beat the worst of the finished hypotheses, or do the rules end the search? */
 static bool is_decided(const struct beam *b)
 {
-	if (b->n_finished < b->o.n_best)
+	const bool is_opennmt = b->o.rules == BEAM_RULES_OPENNMT;
+	int32_t length = b->max_length;
+
+	if (b->n_finished < (is_opennmt ? b->o.n_best : n_kept(b)))
 		return false;
-	if (b->n_live == 0 || b->o.beam == 1)
+	if (b->n_live == 0 || b->o.beam == 1 || b->o.rules == BEAM_RULES_FAIRSEQ)
 		return true;
+	if (is_opennmt)
+		return b->is_top_end;
+	if (b->o.rules == BEAM_RULES_TRANSFORMERS)
+		length = b->length; /* its bound ignores that longer hypotheses can score better */
 	/*
 	 * live[0] has the greatest log-probability, which can only fall; the greatest length has
 	 * the greatest penalty divisor. So this quotient bounds every later score.
 	 */
-	return b->live[0].log_prob / length_penalty(b, b->max_length) <=
+	return b->live[0].log_prob / length_penalty(b, length) <=
 	       b->finished[b->n_finished - 1].score;
 }
 
@@ -140,13 +161,20 @@ static bool is_decided(const struct beam *b)
 static int32_t search_continuations(struct beam *b, const struct beam_scores *found,
 				    struct beam_next *next)
 {
+	const int32_t n_candidates =
+			      b->o.rules == BEAM_RULES_OPENNMT ? b->o.beam : beam_candidates(&b->o),
+		      n_ends = b->o.rules == BEAM_RULES_OWN ? n_candidates : b->o.beam;
 	int32_t at[DECODE_MAX_BEAM] = { 0 }, row, token = 0, n = 0;
 	double log_prob = 0;
 
-	for (int32_t taken = 0; taken < beam_candidates(&b->o); taken++) {
+	b->is_top_end = false;
+	for (int32_t taken = 0; taken < n_candidates; taken++) {
 		if (!next_candidate(b, found, at, &row, &log_prob, &token))
 			break;
+		if (token == TOKEN_END && taken >= n_ends)
+			continue;
 		if (token == TOKEN_END) {
+			b->is_top_end = b->is_top_end || !taken;
 			beam_finish(b, &b->live[row], log_prob);
 			continue;
 		}
@@ -304,7 +332,7 @@ static int by_sample(const void *a, const void *b)
 static int32_t order_finished(const struct beam *b,
 			      struct finished_hypothesis list[2 * DECODE_MAX_BEAM])
 {
-	int32_t n = b->n_finished;
+	int32_t n = MIN(b->n_finished, MAX(1, b->o.n_best));
 
 	memcpy(list, b->finished, (size_t)n * sizeof(*list));
 	for (int32_t i = 0; i < b->n_live && n < MAX(1, b->o.n_best); i++)

@@ -52,6 +52,7 @@ struct beam {
 	/* by falling score; with sampling in order of arrival */
 	struct finished_hypothesis finished[DECODE_MAX_BEAM];
 	int32_t n_finished;
+	bool is_top_end; /* </s> was the best continuation of the last step */
 	bool is_over;
 	struct beam_candidate *candidates; /* (cap_candidates) owned; scratch of beam_constrain.c */
 	size_t cap_candidates;

@@ -120,6 +120,7 @@ int decode_options_from_conf(struct decode_options *o, const struct conf *c, str
 	o->beam = (int32_t)c->beam;
 	o->n_best = (int32_t)c->n_best;
 	o->alpha = c->alpha;
+	o->rules = (int32_t)c->beam_rules;
 	o->max_length_factor = c->max_length_factor;
 	o->max_length_extra = (int32_t)c->max_length_extra;
 	o->decode_tokens = (int32_t)c->decode_tokens;

@@ -169,6 +169,12 @@ static int read_package_metadata(struct import_job *m, struct err *e)
 			"\"%.40s\"; only packages of type \"translate\" without a prefix can be "
 			"imported",
 			m->file, type, prefix);
+	if (!rc && (!json_text(json_get(root, "from_code"), NULL) ||
+		    !json_text(json_get(root, "to_code"), NULL)))
+		rc = err_set(e, ERR_DATA,
+			     "%s: metadata.json names no languages: expected the texts from_code "
+			     "and to_code, as Argos Translate writes them",
+			     m->file);
 	if (!rc)
 		rc = import_set_languages(m, root, "from_code", "to_code", e);
 	json_free(root);

@@ -22,11 +22,13 @@ static const struct import_format *const formats[] = {
 	&import_openseq2seq, &import_fairseq, &import_argos,	   &import_pickle,
 };
 
-/* Names of weights in a folder, then the ends of names of which it may have one. */
+/*
+ * Names of weights in a folder, then the ends of names of which it may have one. model.pt comes before model.safetensors:
+ * OpenNMT-py writes both, and only model.pt names the other one's facts.
+ */
 static const char *const weight_names[] = {
-	"model.bin",	     "model.safetensors", "model.00.safetensors",
-	"pytorch_model.bin", "model.npz",	  "checkpoint_best.pt",
-	"model.pt"
+	"model.bin",	     "model.pt",  "model.safetensors",	"model.00.safetensors",
+	"pytorch_model.bin", "model.npz", "checkpoint_best.pt",
 };
 static const char *const weight_ends[] = { ".npz", ".index", ".pt" };
 

@@ -372,6 +372,8 @@ static int open_torch_file(struct import_reader *f, const char *path, bool with_
 
 	*f = (struct import_reader){ .path = path };
 	rc = map_open(&f->map, path, e);
+	if (!rc && !f->map.len)
+		rc = err_set(e, ERR_DATA, "%s is empty: expected a file of torch.save()", path);
 	if (!rc)
 		rc = zip_recognise(f->map.data, f->map.len) ? open_new_form(&r) : open_old_form(&r);
 	if (!rc && with_tensors)

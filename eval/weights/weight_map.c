@@ -163,10 +163,30 @@ static int find_sizes(struct weight_map *t, struct err *e)
 	return count_layers(t, size_tensors[t->scheme].decoder, &s->decoder_layers, e);
 }
 
+/* Of two tensors of one name, readers disagree about the one that is meant. */
+static int check_unique_names(const struct import_reader *f, struct err *e)
+{
+	const char **names = mem_alloc(f->n, sizeof(*names), e), *repeated;
+	int rc = 0;
+
+	if (!names)
+		return e->code;
+	for (size_t i = 0; i < f->n; i++)
+		names[i] = f->all[i].name;
+	repeated = safetensors_find_repeat(names, f->n);
+	if (repeated)
+		rc = err_set(e, ERR_DATA,
+			     "%s has two tensors \"%.200s\": the file is damaged; save the model "
+			     "again",
+			     f->path, repeated);
+	free(names);
+	return rc;
+}
+
 int weight_map_open(struct weight_map *t, struct import_reader *f, struct err *e)
 {
 	*t = (struct weight_map){ .f = f };
-	if (recognise_naming(t, e) || find_sizes(t, e))
+	if (check_unique_names(f, e) || recognise_naming(t, e) || find_sizes(t, e))
 		return e->code;
 	return t->scheme == NAMING_ctranslate2 ? ct2_read_shape(t, e) : 0;
 }
@@ -193,6 +213,8 @@ int weight_map_begin(struct weight_map *t, struct import_reader *f, enum tensor_
 	char name[256];
 
 	*t = (struct weight_map){ .f = f, .scheme = scheme };
+	if (check_unique_names(f, e))
+		return e->code;
 	if (scheme == NAMING_layers)
 		find_prefix(t, "encoder.layers.0.fc1.weight");
 	for (size_t i = 0; tables && tables[i] && !t->table; i++)

@@ -126,6 +126,8 @@ for n in 100 3000 20000; do
 done
 LC_ALL=C sed 's/"type":"translate"/"type":"sentence!"/' "$tmp/own.argos.argosmodel" >"$tmp/cut.argosmodel"
 says "a package of another type" 65 'the type is "sentence!"' "$wb" import "$tmp/cut.argosmodel" -o "$tmp/none"
+LC_ALL=C sed 's/"to_code"/"to_kode"/' "$tmp/own.argos.argosmodel" >"$tmp/cut.argosmodel"
+says "a package without its languages" 65 'metadata.json names no languages' "$wb" import "$tmp/cut.argosmodel" -o "$tmp/none"
 says "an unknown format" 64 'export needs --format ctranslate2, marian, huggingface, argos, tensorboard, csv, jsonl, prometheus, svg, not onnx' \
 	"$wb" export -m "$tmp/own" --format onnx -o "$tmp/none"
 says "int8 for Marian" 64 'export --format marian supports --precision fp32 only' "$wb" export -m "$tmp/marian" --format marian --precision int8 -o "$tmp/none"

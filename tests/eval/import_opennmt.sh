@@ -66,11 +66,38 @@ pt=$(cd "$golden/opennmt" && echo *.pt)
 refuses opennmt "another activation" 65 'the activation = "salu" of OpenNMT-py' "$pt" 's/silu/salu/g'
 refuses opennmt "another attention" 65 'self_attn_type = "averag-dot"' "$pt" 's/scaled-dot/averag-dot/'
 refuses opennmt "another decoder" 65 '(en|de)coder_type = "transfurmer"' "$pt" 's/transformer/transfurmer/g'
-rm -rf "$tmp/bad"
+refuses opennmt "a name twice" 65 'two tensors "encoder.transformer.0' "$pt" 's/encoder.transformer.1/encoder.transformer.0/g'
+mkdir "$tmp/both" && cp "$golden/opennmt/bpecodes" "$tmp/both" && cp "$golden/opennmt/$pt" "$tmp/both/model.pt"
+cp "$golden/eole/model.00.safetensors" "$tmp/both/model.safetensors"
+says "opennmt: model.pt beside model.safetensors" 0 'OpenNMT-py: d_model 16' "$wb" import "$tmp/both" -o "$tmp/both.model" --tokenize=no
+equal "opennmt: its weights" "$tmp/both.model/model.safetensors" "$tmp/opennmt.model/model.safetensors"
 cp -R "$golden/opennmt" "$tmp/bad" && rm "$tmp/bad/bpecodes"
 says "opennmt: without codes" 66 'has neither bpecodes or code of subword-nmt' "$wb" import "$tmp/bad" -o "$tmp/none"
 rm -rf "$tmp/bad"
 
+# ---- training on: the encoder goes on without </s> ----
+cut -f 1 "$golden/opennmt.tsv" | awk '{ line[NR] = $0 } END { for (i = 1; i <= NR; i++) for (k = 1; k <= 6; k++) print line[i], "a" line[(i * k) % NR + 1] }' >"$tmp/a.en"
+tr 'aei' 'eia' <"$tmp/a.en" >"$tmp/a.de"
+for side in en de; do sed -n 1,8p "$tmp/a.$side" >"$tmp/d.$side"; done
+texts="--train-source $tmp/a.en --train-target $tmp/a.de --dev-source $tmp/d.en --dev-target $tmp/d.de --test-source $tmp/d.en --test-target $tmp/d.de"
+training="-C $tmp/w --eval-every 1 --save-every 1 --keep 10 --batch-tokens 200 --warmup 2 --threads 1 --backend cpu"
+printf '[data]\ntokenize = no\nnormalize = no\nvocabularies = separate\n' >"$tmp/on.ini"
+# shellcheck disable=SC2086 # lists of options
+{
+	says "prep with its pieces" 0 'taken from' "$top/werkbank-data" prep -C "$tmp/w" "$tmp/on.ini" $texts --corpus on --pieces-from "$tmp/opennmt.model"
+	says "a step from it" 0 'started with the weights of' "$wb" train $training "$tmp/on.ini" --corpus on --start-from "$tmp/opennmt.model" --run on --steps 1
+	says "resumed" 0 'finished: step 2' "$wb" train $training "$tmp/on.ini" --corpus on --start-from "$tmp/opennmt.model" --run on --steps 2
+	says "tuned" 0 'Did tuning help' "$wb" tune "$tmp/opennmt.model" $texts $training --run tuned --steps 2
+}
+equal "the run begins with its weights" "$tmp/opennmt.model/model.safetensors" "$tmp/w/runs/on/checkpoints/0/model.safetensors"
+for run in on tuned; do
+	holds "$run: two steps" '"kind":"train",.*"step":2,"loss":[0-9.]+,' "$tmp/w/runs/$run/journal.jsonl"
+	holds "$run: the encoder reads no </s>" '^source_end *= no' "$tmp/w/runs/$run/checkpoints/2/recipe.ini"
+done
+# training and score read the source alike: the loss before the first step is the mean of what score sums up
+says "score of the development set" 0 '' "$wb" score -m "$tmp/opennmt.model" --precision fp32 --threads 1 "$tmp/d.en" "$tmp/d.de"
+nll=$(sed -n 's/.*"kind":"eval",.*"step":0,.*"dev_nll":\([0-9.]*\),.*/\1/p' "$tmp/w/runs/tuned/journal.jsonl" | head -n 1)
+same "the loss before the first step, of 217 tokens" "$(awk -v nll="$nll" '{ sum -= $1 } END { printf "%.2f", sum / nll }' "$tmp/out")" 217.00
 check eole eole
 refuses eole "another activation" 65 'the activation = "mish" of eole' config.json 's/"gated-silu"/"mish"/'
 refuses eole "another norm" 65 'layer_norm = "gemma-rms" of eole' config.json 's/"layer_norm": "rms"/"layer_norm": "gemma-rms"/'

@@ -55,4 +55,24 @@ same "the best ones in order" "$(awk -F '\t' '$1 == last && $2 > score { n++ } {
 says "one candidate" 0 '' "$wb" translate -m m --mbr 1 --one-a-line -q in
 says "more translations than candidates" 64 'needs at least --mbr 5' "$wb" translate -m m --mbr 4 --n-best 5 in
 says "not in the service" 64 'cannot be used with --serve' "$wb" translate -m m --mbr 4 --serve
+
+# ---- rules of other programs: a finished translation of n tokens, </s> counted, has the score SUM / PENALTY ----
+says "import a model whose translations end" 0 '' "$wb" import "$golden/fairseq" -o f --tokenize=no
+cut -f 1 "$golden/fairseq.tsv" | awk '{ print; print $0, $0; print "a" $0 }' >in
+# rules RULES PENALTY : penalty: of n, in awk
+rules() {
+	awk '{ printf "{\"id\":%d,\"text\":\"%s\",\"whole\":true}\n", NR, $0 }' in |
+		"$wb" translate -m f --serve --one-a-line --precision fp32 --alpha 1 --beam-rules "$1" --max-length-factor 0.1 --max-length-extra 40 |
+		sed -n 's/.*"id":\([0-9]*\),.*"score":\([^,]*\),"log_prob":\([^,]*\),"tokens":\[\([^]]*\)\].*/\1	\2	\3	\4/p' | sort -n >"by.$1"
+	same "$1: scores" "$(awk -F '\t' '{ n = split($4, t, ",") + 1; d = $2 * ('"$2"') - $3; if (n < 41 && (d > 1e-4 || d < -1e-4)) bad++; ends += n < 41 }
+		END { print (ends > 10), bad + 0 }' "by.$1")" "1 0"
+}
+rules werkbank '(5 + n) / 6'
+rules transformers n
+rules fairseq n
+rules opennmt 'n + 1'
+same "all lines" "$(wc -l <by.opennmt)" "$(wc -l <in)"
+for by in werkbank fairseq opennmt; do cut -f 4 by.$by >tokens.$by; done
+same "other rules, other translations" "$(cmp -s tokens.werkbank tokens.fairseq || cmp -s tokens.fairseq tokens.opennmt || echo differ)" differ
+says "no such rules" 64 'beam-rules' "$wb" translate -m f --beam-rules marian in
 tally

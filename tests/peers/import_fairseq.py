@@ -12,6 +12,7 @@ FAIRSEQ: a folder with its sources, if it is not installed.
 """
 import argparse
 import dataclasses
+import math
 import os
 import random
 import subprocess
@@ -42,6 +43,7 @@ import sentencepiece
 import torch
 from fairseq.data import Dictionary
 from fairseq.models.transformer import TransformerModel, base_architecture
+from fairseq.sequence_generator import SequenceGenerator
 from subword_nmt.apply_bpe import BPE
 from subword_nmt.learn_bpe import learn_bpe
 
@@ -69,6 +71,14 @@ class Peer:
         source = torch.tensor([[self.source.index(t) for t in self.split(line)] + [2]])
         logits, _ = self.model(source, torch.tensor([source.shape[1:]]), torch.tensor([[2] + list(ids)]))
         return logits[0].log_softmax(-1)
+
+    @torch.no_grad()
+    def search(self, line, alpha):
+        generator = SequenceGenerator([self.model], self.target, beam_size=4, max_len_b=peers.LONGEST, min_len=0, len_penalty=float(alpha),
+                                      unk_penalty=math.inf, tokens_to_suppress=("<s>",))
+        source = torch.tensor([[self.source.index(t) for t in self.split(line)] + [2]])
+        batch = {"net_input": {"src_tokens": source, "src_lengths": torch.tensor([source.shape[1]])}}
+        return generator.generate([self.model], batch)[0][0]["tokens"].tolist()[:-1]
 
 
 def make_model(seed, task, languages, **options):
@@ -224,7 +234,11 @@ def main():
             peers.import_model(a.build, folder, to, ["--tokenize=no"] if kind == "bpe" else [])
             name = "model %d (%s, %s%s%s%s)" % (i, form, kind, ", joint" * is_joint, ", pre-norm" * options["encoder_normalize_before"],
                                                 ", learned positions" * options.get("encoder_learned_pos", False))
-            peers.compare(a.build, name, Peer(model, task, split), to, lines if i == 0 else lines[:20])
+            peer, some = Peer(model, task, split), lines if i == 0 else lines[:20]
+            peers.compare(a.build, name, peer, to, some)
+            peers.compare_search(a.build, name, peer, to, [x for x in some if x.strip()], "fairseq")
+            if i == 0 and a.train:
+                peers.compare_int8(a.build, name, to, read("test_2016_flickr.en"), read("test_2016_flickr.de"))
     peers.finish()
 
 

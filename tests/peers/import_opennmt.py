@@ -117,6 +117,22 @@ class OpenNMT:
         out, _ = model.decoder(tgt, memory, src_len=n)
         return model.generator(out[0]).log_softmax(-1)
 
+    def search(self, log_probs, alpha, end, banned, start):
+        """BeamSearch with the log-probabilities of whole prefixes."""
+        from onmt.translate.beam_search import BeamSearch, GNMTGlobalScorer
+        scorer = GNMTGlobalScorer(float(alpha), 0.0, "avg" if alpha else "none", "none")
+        beam = BeamSearch(4, 1, banned[1], start, end, banned[0], start, 1, scorer, 0, peers.LONGEST, False, 0, set(), None, 0, True)
+        beam.initialize(torch.zeros(1, 1, 1), torch.tensor([1]))
+        for _ in range(peers.LONGEST):
+            rows = torch.stack([log_probs(prefix[1:]) for prefix in beam.alive_seq.tolist()])
+            rows[:, list(banned)] = -1e20
+            beam.advance(rows, None)
+            if any(any(x) for x in beam.is_finished_list):
+                beam.update_finished()
+                if beam.done:
+                    return [i for i in beam.predictions[0][0].tolist() if i != end]
+        return [0] * peers.LONGEST
+
     def save(self, folder, model, opt, vocabs, form):
         from onmt.models.model_saver import ModelSaver
         optim = types.SimpleNamespace(state_dict=lambda: {"training_step": 1, "decay_step": 1, "optimizer": {
@@ -232,6 +248,10 @@ class Peer:
         source = [self.source.get(t, self.source["<unk>"]) for t in self.split(line)] or [self.source["<unk>"]]
         return self.program.log_probs(self.model, source, [self.start] + list(ids))
 
+    @torch.no_grad()
+    def search(self, line, alpha):
+        return self.program.search(lambda ids: self.log_probs(line, ids)[-1], alpha, self.end, self.banned, self.start)
+
 
 def splitter(folder, sentences, kind, size):
     """Learns pieces in the folder. Returns the function that splits a line."""
@@ -343,8 +363,12 @@ def main():
             program.save(folder, model, opt, vocabs, program.form(i))
             to = os.path.join(a.save if a.save and not i else scratch, "our%d" % i)
             peers.import_model(a.build, folder, to, ["--tokenize=no"] if kind == "bpe" else [])
-            peers.compare(a.build, "%s model %d (%s%s)" % (program.version, i, kind, ", joint" * is_joint), peer, to,
-                          lines if i == 0 else lines[:20])
+            name, some = "%s model %d (%s%s)" % (program.version, i, kind, ", joint" * is_joint), lines if i == 0 else lines[:20]
+            peers.compare(a.build, name, peer, to, some)
+            if program.version.startswith("3"):
+                peers.compare_search(a.build, name, peer, to, [x for x in some if x.strip()], "opennmt")
+            if i == 0 and a.train:
+                peers.compare_int8(a.build, name, to, read("test_2016_flickr.en"), read("test_2016_flickr.de"))
     peers.finish()
 
 

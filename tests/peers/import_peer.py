@@ -6,6 +6,7 @@ A peer describes one model of another program:
     names                   the piece of each id
     end, banned             id of </s>; ids that no translation contains
     target_ids(line)        ids of a translation, without </s>; for train()
+    search(line, alpha)     ids of the program's beam search of 4, length penalty n^alpha, at most LONGEST tokens; for compare_search()
 """
 import json
 import math
@@ -17,7 +18,7 @@ import time
 
 import torch
 
-FINE = 1e-4
+FINE, LONGEST = 1e-4, 60
 failures = 0
 
 
@@ -33,10 +34,10 @@ def import_model(build, folder, to, options=()):
         sys.exit(done.stderr)
 
 
-def serve(build, model, lines, precision="fp32"):
-    asked = "".join(json.dumps({"id": i, "text": t, "beam": 1, "whole": True}) + "\n" for i, t in enumerate(lines))
+def serve(build, model, lines, precision="fp32", beam=1, options=("--max-length-factor", "1", "--max-length-extra", "5")):
+    asked = "".join(json.dumps({"id": i, "text": t, "beam": beam, "whole": True}) + "\n" for i, t in enumerate(lines))
     done = subprocess.run([os.path.join(build, "werkbank"), "translate", "-m", model, "--serve", "--precision", precision, "--one-a-line",
-                           "--threads", "1", "--max-length-factor", "1", "--max-length-extra", "5"],
+                           "--threads", "1", *options],
                           input=asked, capture_output=True, text=True, check=True)
     return sorted((json.loads(t) for t in done.stdout.splitlines()[1:]), key=lambda x: x["id"])
 
@@ -96,6 +97,27 @@ def compare(build, name, peer, imported, lines):
     say(name + ": source pieces", same_pieces, len(lines))
     say(name + ": greedy output", same_tokens, len(lines))
     say(name + ": log-probabilities, worst %.2g" % worst, n if worst < FINE else 0, n)
+
+
+def compare_search(build, name, peer, imported, lines, rules):
+    """Beam 4 by the program's rules, of lines whose translations end; how many have the same tokens by Werkbank's own rules."""
+    for alpha in (0, 1):
+        want = [[peer.names[i] for i in peer.search(line, alpha)] for line in lines]
+        ended = [i for i, x in enumerate(want) if len(x) < LONGEST - 2]
+        same = {}
+        for by in (rules, "werkbank"):
+            found = serve(build, imported, lines, beam=4, options=("--alpha", str(alpha), "--beam-rules", by, "--max-length-factor", "0.1",
+                                                                   "--max-length-extra", str(LONGEST)))
+            same[by] = sum(found[i]["tokens"] == want[i] for i in ended)
+        say("%s: beam 4, alpha %d (own rules: %d)" % (name, alpha, same["werkbank"]), same[rules], len(ended))
+
+
+def compare_int8(build, name, imported, lines, references):
+    """BLEU of int8 and fp32, greedy."""
+    import sacrebleu
+    fp32, int8 = ([x["text"] for x in serve(build, imported, lines, precision)] for precision in ("fp32", "int8"))
+    a, b = (sacrebleu.corpus_bleu(x, [references]).score for x in (fp32, int8))
+    say("%s: int8 %.2f BLEU, fp32 %.2f, %d of %d equal" % (name, b, a, sum(x == y for x, y in zip(fp32, int8)), len(lines)), abs(a - b) <= 0.3, 1)
 
 
 def golden_words(seed, letters, n):

@@ -194,20 +194,29 @@ static int cmp_tensor_name(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
+const char *safetensors_find_repeat(const char **names, size_t n)
+{
+	if (n)
+		qsort(names, n, sizeof(*names), cmp_tensor_name);
+	for (size_t i = 1; i < n; i++)
+		if (!strcmp(names[i - 1], names[i]))
+			return names[i];
+	return NULL;
+}
+
 /* The format forbids a name that occurs twice: readers would disagree about the tensor it means. */
 static int check_tensor_names(const struct safetensors *s, struct err *e)
 {
-	const char **names = mem_alloc(s->n, sizeof(*names), e);
+	const char **names = mem_alloc(s->n, sizeof(*names), e), *repeated;
 	int rc = 0;
 
 	if (!names)
 		return e->code;
 	for (size_t i = 0; i < s->n; i++)
 		names[i] = s->tensors[i].name;
-	qsort(names, s->n, sizeof(*names), cmp_tensor_name);
-	for (size_t i = 1; !rc && i < s->n; i++)
-		if (!strcmp(names[i - 1], names[i]))
-			rc = safetensors_set_error(s, names[i], "occurs twice", e);
+	repeated = safetensors_find_repeat(names, s->n);
+	if (repeated)
+		rc = safetensors_set_error(s, repeated, "occurs twice", e);
 	free(names);
 	return rc;
 }

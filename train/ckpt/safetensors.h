@@ -67,4 +67,7 @@ const unsigned char *safetensors_get(const struct safetensors *s, const char *na
 const char *safetensors_metadata(const struct safetensors *s, const char *key);
 void safetensors_close(struct safetensors *s); /* may be NULL */
 
+/* Sorts the names (n) of tensors and returns one that occurs twice; NULL: each occurs once. */
+const char *safetensors_find_repeat(const char **names, size_t n);
+
 #endif
