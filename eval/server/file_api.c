@@ -85,8 +85,8 @@ void file_translate(struct server_state *s, struct api_call *call, struct api_an
 {
 	struct job_kind kind = { .n_best = 1 };
 
-	if (libre_check_key(s, call, a) && has_file(s, call, a) && libre_choose_model(s, call, a) &&
-	    choose_document(s, call, &kind, a) &&
+	if (libre_check_key(s, call, a) && has_file(s, call, a) &&
+	    libre_choose_model(s, call, NULL, a) && choose_document(s, call, &kind, a) &&
 	    api_choose_glossary(json_text(json_get(call->body, "glossary"), NULL), &kind, a))
 		submit_file(s, call, &kind, a);
 }
@@ -151,7 +151,7 @@ void file_deepl(struct server_state *s, struct api_call *call, struct api_answer
 	struct err e = { 0 };
 
 	if (!deepl_check_key(s, call, a) || !has_file(s, call, a) ||
-	    !deepl_choose_models(s, call, a) || !deepl_check_options(call, a) ||
+	    !deepl_choose_models(s, call, NULL, a) || !deepl_check_options(call, a) ||
 	    !choose_document(s, call, &kind, a) ||
 	    !api_choose_glossary(json_text(json_get(call->body, "glossary_id"), NULL), &kind, a))
 		return;

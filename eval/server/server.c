@@ -368,6 +368,7 @@ static void announce(struct supervisor *s)
 static int run_listener(struct supervisor *s, int control, struct err *e)
 {
 	struct server_state *state = mem_alloc(1, sizeof(*state), e);
+	struct language_guess *guess;
 	struct sandbox box;
 	int rc;
 
@@ -396,10 +397,13 @@ static int run_listener(struct supervisor *s, int control, struct err *e)
 	}
 	sandbox_begin(&box);
 	sandbox_enter(&box, SANDBOX_SERVER);
-	state->queue = queue_new(state->limits.queue_chars, e);
+	guess = language_guess_new(e);
+	state->guess = guess;
+	state->queue = guess ? queue_new(state->limits.queue_chars, e) : NULL;
 	rc = state->queue ? server_loop_run(state, s->sockets.fds, s->sockets.n, control, e)
 			  : e->code;
 	queue_free(state->queue);
+	language_guess_free(guess);
 	free(state);
 	return rc;
 }

@@ -263,14 +263,6 @@ static const struct decoder_link *find_direct_model(const struct server_state *s
 	return NULL;
 }
 
-const char *api_only_source(const struct server_state *s)
-{
-	for (size_t i = 1; i < s->n_decoders; i++)
-		if (strcmp(s->decoders[i].source, s->decoders[0].source) != 0)
-			return NULL;
-	return *s->decoders[0].source ? s->decoders[0].source : NULL;
-}
-
 bool api_choose_models(const struct server_state *s, const char *source, const char *target,
 		       struct api_answer *a)
 {
