@@ -34,13 +34,8 @@ static bool choose_document(const struct server_state *s, const struct api_call 
 			   s->limits.file_bytes);
 		return false;
 	}
-	if (a->then) {
-		api_refuse(a, 400,
-			   "files are translated by one model, and none is for these languages");
-		return false;
-	}
 	kind->document = format->name;
-	kind->model = a->model->flight.model;
+	api_set_models(a, kind);
 	return true;
 }
 
@@ -59,7 +54,7 @@ static void submit_file(struct server_state *s, const struct api_call *call,
 	if (!buf_check(&address, &e))
 		a->address = mem_strdup(buf_text(&address), &e);
 	buf_free(&address);
-	a->file_name = files_name(name_of_file(call), a->model->target, &e);
+	a->file_name = files_name(name_of_file(call), (a->then ? a->then : a->model)->target, &e);
 	if (a->address && a->file_name)
 		a->job = queue_job_new(kind, call->client, &e);
 	if (!a->job || queue_job_add(a->job, call->file->bytes, call->file->n, &e))
@@ -180,8 +175,7 @@ void file_deepl(struct server_state *s, struct api_call *call, struct api_answer
 static void write_state(const struct server_file *file, double now, struct api_answer *a)
 {
 	const struct translation_job *job = file->job;
-	const double share =
-		job && job->n_units ? (double)job->units_done / (double)job->n_units : 0;
+	const double share = job ? queue_job_share(job) : 0;
 	struct json_writer w = { .out = &a->body };
 
 	a->status = 200;

@@ -91,13 +91,12 @@ struct api_answer {
 	struct translation_job *job; /* owned until queue_leave() */
 	struct text_layout layout;
 	const struct decoder_link *model;
-	/* of a translation by way of a third language: the second model; NULL: none, or its turn has come */
+	/* of a translation by way of a third language: the second model; NULL: none */
 	const struct decoder_link *then;
 	const char *source;		   /* borrowed: the language of the texts */
 	struct detected_language detected; /* … if is_detected */
 	uint64_t client;
-	size_t n_chars;	      /* of the texts */
-	struct job_kind kind; /* of the last model */
+	size_t n_chars; /* of the texts */
 	bool is_list, is_detected, shows_chars;
 	bool is_page; /* for browsers: the answer limits what its page may load */
 	/* of a file */
@@ -108,8 +107,8 @@ struct api_answer {
 };
 
 void api_begin(struct server_state *s, struct api_call *call, struct api_answer *a);
-/* False: the texts go on to a second model; the answer comes with the end of a->job again. */
-bool api_finish(struct server_state *s, struct api_answer *a, double now);
+/* The job is done: makes the answer. */
+void api_finish(struct server_state *s, struct api_answer *a, double now);
 void api_answer_free(struct server_state *s, struct api_answer *a);
 
 /* An answer without a request that can be understood. */
@@ -151,9 +150,11 @@ bool api_choose_models(const struct server_state *s, const char *source, const c
 bool api_has_direction(const struct server_state *s, const char *source, const char *target);
 /* Sets the glossary of kind, which a->model must have; false: a is a refusal. */
 bool api_choose_glossary(const char *name, struct job_kind *kind, struct api_answer *a);
+/* Sets the models of kind to those of a. */
+void api_set_models(const struct api_answer *a, struct job_kind *kind);
 /*
- * Makes the job of a request: `texts` is a string or a list of strings, called `name` in errors. Of `kind`, model is set
- * here, to that of a->model.
+ * Makes the job of a request: `texts` is a string or a list of strings, called `name` in errors. The models of `kind` are set
+ * here.
  */
 void api_submit(struct server_state *s, const struct api_call *call, const struct json *texts,
 		const char *name, const struct job_kind *kind, bool joins_lines,

@@ -61,15 +61,35 @@ static int make_secret(char text[FILES_ID], struct err *e)
 	return 0;
 }
 
-/* The finished file that expires first; NULL: none is finished. */
+static bool is_finished(const struct server_file *file)
+{
+	return *file->id && !file->job;
+}
+
+static size_t count_finished(const struct server_files *f, uint64_t client)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < FILES_MAX; i++)
+		n += is_finished(&f->all[i]) && f->all[i].client == client;
+	return n;
+}
+
+/* The finished file that makes room: of the client that has most of them, the one that expires first. NULL: none is finished. */
 static struct server_file *oldest_file(struct server_files *f)
 {
 	struct server_file *oldest = NULL;
+	size_t most = 0;
 
-	for (size_t i = 0; i < FILES_MAX; i++)
-		if (*f->all[i].id && !f->all[i].job &&
-		    (!oldest || f->all[i].expires < oldest->expires))
-			oldest = &f->all[i];
+	for (size_t i = 0; i < FILES_MAX; i++) {
+		struct server_file *file = &f->all[i];
+		const size_t n = is_finished(file) ? count_finished(f, file->client) : 0;
+
+		if (n && (n > most || (n == most && file->expires < oldest->expires))) {
+			oldest = file;
+			most = n;
+		}
+	}
 	return oldest;
 }
 

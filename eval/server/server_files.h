@@ -2,7 +2,8 @@
  * server_files.h - translated files that clients fetch later, under names that nobody can guess
  *
  * Files stay in the memory of the listener, which may open none, and end with it: nothing of a client's file reaches a disk. A
- * file is removed FILES_KEEP_S after its translation, or earlier to make room for another one.
+ * file is removed FILES_KEEP_S after its translation, or earlier to make room for another one: then it is the oldest one of the client
+ * that has most.
  */
 #ifndef WERKBANK_EVAL_SERVER_SERVER_FILES_H
 #define WERKBANK_EVAL_SERVER_SERVER_FILES_H

@@ -75,11 +75,11 @@ same "a list of texts with several lines" "$(ask /translate -H "$json" --data-bi
 	"200 {\"translatedText\":[\"$(quoted "$one" | unslash)\",\"$(quoted "$one" | unslash)\\n\\n  $(quoted "$two" | unslash)\\r\\n\"]}"
 same "an empty text and an empty list" "$(ask /translate -H "$json" -d '{"q":["",""],"source":"en","target":"de"}')$(ask /translate -H "$json" -d '{"q":[],"source":"en","target":"de"}')" \
 	'200 {"translatedText":["",""]}200 {"translatedText":[]}'
-says "source auto" 0 '^200 \{"detectedLanguage":\{"confidence":[5-9][0-9],"language":"en"\},"translatedText":' ask /translate -d "q=The dog is here." -d source=auto -d target=de
+says "source auto" 0 '^200 \{"detectedLanguage":\{"confidence":(100|[5-9][0-9]),"language":"en"\},"translatedText":' ask /translate -d "q=The dog is here." -d source=auto -d target=de
 says "... a text in no such language" 0 '^200 \{"detectedLanguage":\{"confidence":0,"language":"en"\},' ask /translate -d "q=Der Hund ist unter dem Tisch." -d source=auto -d target=de
 says "alternatives" 0 '^200 \{"alternatives":\[".*\],"translatedText":' ask /translate --data-urlencode "q=$first" -d source=en -d target=de -d alternatives=3
-says "detect" 0 '^200 \[\{"confidence":[5-9][0-9],"language":"en"\},\{"confidence":[0-9],"language":"de"\}\]' ask /detect -d "q=The dog sleeps under the table."
-says "detect: the other language" 0 '^200 \[\{"confidence":[5-9][0-9],"language":"de"\}' ask /detect -d "q=Der Hund ist unter dem Tisch."
+says "detect" 0 '^200 \[\{"confidence":(100|[5-9][0-9]),"language":"en"\},\{"confidence":[0-9],"language":"de"\}\]' ask /detect -d "q=The dog sleeps under the table."
+says "detect: the other language" 0 '^200 \[\{"confidence":(100|[5-9][0-9]),"language":"de"\}' ask /detect -d "q=Der Hund ist unter dem Tisch."
 says "settings" 0 '"charLimit":20000.*"keyRequired":false' ask /frontend/settings
 same "a regional code" "$(ask /translate --data-urlencode "q=$first" -d source=en-GB -d target=DE | unslash)" "200 {\"translatedText\":\"$(quoted "$one" | unslash)\"}"
 for request in 'missing q|-d source=en' 'missing source|-d q=a' 'missing target|-d q=a -d source=en' 'en to fr is not supported|-d q=a -d source=en -d target=fr' \
@@ -232,9 +232,9 @@ done
 kill -TERM "$server"
 refused=
 for _ in $(seq 100); do
-	kill -0 "$last" 2>/dev/null || break
 	curl -sS -m 5 -o "$tmp/body" "http://127.0.0.1:$port/health" 2>/dev/null
 	case $? in 7) refused=refused; break ;; esac
+	kill -0 "$last" 2>/dev/null || break
 done
 same "SIGTERM: new clients are refused at once" "$refused" refused
 stop "SIGTERM ends it"
