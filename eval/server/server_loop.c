@@ -164,23 +164,42 @@ static void accept_clients(struct server_loop *l, int listener, double now)
 	}
 }
 
+/* Is a body being read that only a file can have? */
+static bool is_upload(const struct connection *c)
+{
+	return c->state == CONNECTION_READING && c->head_bytes && c->body_bytes > HTTP_MAX_BODY;
+}
+
+/* Does an upload fit beside those of its address in the places before? One alone does. */
+static bool has_upload_share(const struct server_loop *l, const struct connection *upload)
+{
+	size_t bytes = 0;
+
+	for (const struct connection *c = l->connections; c < upload; c++)
+		bytes += is_upload(c) && c->client == upload->client ? c->body_bytes : 0;
+	return !bytes || bytes + upload->body_bytes <= SERVER_MAX_BUFFERED / 2;
+}
+
 /*
  * Bodies of all connections together have a limit: a new one above it is refused. Files have a limit of their own, so that slow
- * uploads do not keep texts out.
+ * uploads do not keep texts out; and one address has half of it.
  */
 static void limit_bodies(struct server_loop *l, double now)
 {
-	size_t bytes[2] = { 0 };
+	size_t bytes = 0, file_bytes = 0;
 
 	for (size_t i = 0; i < SERVER_MAX_CONNECTIONS; i++) {
 		struct connection *c = &l->connections[i];
 
 		if (c->state != CONNECTION_READING || !c->head_bytes)
 			continue;
-		if (bytes[c->body_bytes > HTTP_MAX_BODY] + c->body_bytes > SERVER_MAX_BUFFERED)
-			connection_refuse(l->state, c, 503, "too many requests at once", now);
+		if (!is_upload(c) && bytes + c->body_bytes <= SERVER_MAX_BUFFERED)
+			bytes += c->body_bytes;
+		else if (is_upload(c) && file_bytes + c->body_bytes <= SERVER_MAX_BUFFERED &&
+			 has_upload_share(l, c))
+			file_bytes += c->body_bytes;
 		else
-			bytes[c->body_bytes > HTTP_MAX_BODY] += c->body_bytes;
+			connection_refuse(l->state, c, 503, "too many requests at once", now);
 	}
 }
 
