@@ -6,13 +6,14 @@
 
 A BUILD "ct2:FOLDER" is CTranslate2 with the exported model, behind a minimal server (serve_ct2.py).
 MODEL is a model folder from en to de, TEXT a file of sentences. The first form prints, for each number of clients and each build,
-requests a second and the percentiles of their times. Each client sends a sentence as soon as it has the answer to the one before;
+requests and target tokens a second and the percentiles of their times. Each client sends a sentence as soon as it has the answer to the one before;
 with --lines N one more client sends documents of N lines all the time, whose requests do not count. The second form has 16 such clients, with
 a pause before each request, and others that send HTML files, name a glossary, or leave; it kills decoders and reloads models at
 random times, prints the memory of listener and decoder each minute, and fails if memory grows.
 """
 import argparse
 import asyncio
+import functools
 import json
 import os
 import random
@@ -42,15 +43,21 @@ expected = {}
 failed = []
 
 
+@functools.cache
+def tokens():
+	"""What the service says of itself; tokens of each text; numbers of tokens of each translation."""
+	asked = "".join(json.dumps({"id": i, "text": t}) + "\n" for i, t in enumerate(lines))
+	told = translate(args.builds[0], asked, "--serve").splitlines()
+	answers = [json.loads(a) for a in told[1:]]
+	return json.loads(told[0]), {t: a["source_tokens"] for t, a in zip(lines, answers)}, {t: len(a["tokens"]) for t, a in zip(lines, answers)}
+
+
 def peer_command(folder):
 	"""CTranslate2 with the tokens, the beam and the length penalty of the model: serve_ct2.py."""
-	asked = "".join(json.dumps({"id": i, "text": t}) + "\n" for i, t in enumerate(lines))
-	told = subprocess.run([args.builds[0] + "/werkbank", "translate", "--quiet", "--model", args.model, "--serve", *options], input=asked,
-			      text=True, capture_output=True, check=True).stdout.splitlines()
-	ready = json.loads(told[0])
+	ready, source, _ = tokens()
 	table = folder + "/tokens.json"
 	with open(table, "w", encoding="utf-8") as out:
-		json.dump({t: json.loads(a)["source_tokens"] for t, a in zip(lines, told[1:])}, out)
+		json.dump(source, out)
 	return [sys.executable, os.path.join(os.path.dirname(__file__), "serve_ct2.py"), folder, table, args.ct2_type, str(ready["beam"]),
 		str(ready["alpha"]), "1"]
 
@@ -111,7 +118,7 @@ async def run_client(port, until, times, n_lines, seed, is_peer=False):
 			failed.extend([] if status == 200 and answer["translatedText"] else [f"the peer: {status} {answer}"])
 		else:
 			check(text, status, answer)
-		times.append(time.monotonic() - began)
+		times.append((time.monotonic() - began, text))
 	connection[1].close()
 
 
@@ -122,7 +129,7 @@ async def run_load(port, n, seconds, more=(), is_peer=False):
 	if args.lines:
 		clients.append(run_client(port, until, others, args.lines, -1))
 	await asyncio.gather(*clients, *more)
-	return sorted(times), len(others)
+	return sorted(times), len(others), time.monotonic() - (until - seconds)
 
 
 def tree_seconds(pid):
@@ -136,15 +143,16 @@ def tree_seconds(pid):
 
 
 def measure():
-	print("clients  build  requests/s  p50 ms  p95 ms  p99 ms  documents  CPU ms a request")
+	print("clients  build  requests/s  tokens/s  p50 ms  p95 ms  p99 ms  documents  CPU ms a request")
 	for n in [int(x) for x in args.clients.split(",")]:
 		for i, build in enumerate(args.builds):
 			server, port = start(build)
 			used = tree_seconds(server.pid)
-			times, others = asyncio.run(run_load(port, n, args.seconds, is_peer=build.startswith("ct2:")))
-			at = [1000 * times[int(q * (len(times) - 1))] for q in (0.5, 0.95, 0.99)]
+			times, others, seconds = asyncio.run(run_load(port, n, args.seconds, is_peer=build.startswith("ct2:")))
+			at = [1000 * times[int(q * (len(times) - 1))][0] for q in (0.5, 0.95, 0.99)]
 			used = 1000 * (tree_seconds(server.pid) - used) / len(times)
-			print(f"{n:7}  {i + 1:5}  {len(times) / args.seconds:10.1f}  {at[0]:6.1f}  {at[1]:6.1f}  {at[2]:6.1f}  {others:9}  {used:16.1f}", flush=True)
+			n_tokens = sum(tokens()[2][text] for _, text in times)
+			print(f"{n:7}  {i + 1:5}  {len(times) / seconds:10.1f}  {n_tokens / seconds:8.0f}  {at[0]:6.1f}  {at[1]:6.1f}  {at[2]:6.1f}  {others:9}  {used:16.1f}", flush=True)
 			server.terminate()
 			server.wait()
 
@@ -245,7 +253,7 @@ def endure():
 	more = [strike(server, until, kills), leave(port, until), watch(server, until, figures), send_files(port, until, pages, files),
 		use_glossary(port, until, terms, with_terms)]
 	args.lines = args.lines or 50
-	times, _ = asyncio.run(run_load(port, 16, 60 * args.minutes, more))
+	times, _, _ = asyncio.run(run_load(port, 16, 60 * args.minutes, more))
 	server.terminate()
 	status = server.wait()
 	os.unlink(glossary.name)
