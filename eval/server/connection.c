@@ -69,9 +69,13 @@ static void write_answer_head(const struct server_state *s, struct connection *c
 			    "style-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; "
 			    "form-action 'none'; frame-ancestors 'none'\r\n"
 			    "Referrer-Policy: no-referrer\r\n");
-	if (a->is_download)
-		buf_printf(&c->out, "Content-Disposition: attachment; filename=\"%s\"\r\n",
-			   a->file_name);
+	if (a->is_download) {
+		buf_add_str(&c->out, "Content-Disposition: attachment; filename=\"");
+		files_put_name(a->file_name, false, &c->out);
+		buf_add_str(&c->out, "\"; filename*=UTF-8''");
+		files_put_name(a->file_name, true, &c->out);
+		buf_add_str(&c->out, "\r\n");
+	}
 	if (a->allow)
 		buf_printf(&c->out, "Allow: %s\r\n", a->allow);
 	if (a->status == 429 || a->status == 503)

@@ -97,7 +97,8 @@ void file_finish(struct server_state *s, struct api_answer *a, double now)
 		api_refuse(a, 500, "%s", e.text);
 		return;
 	}
-	buf_printf(&url, "%s/download_file/%s.%s", a->address, file->id, file->name);
+	buf_printf(&url, "%s/download_file/%s.", a->address, file->id);
+	files_put_name(file->name, true, &url);
 	a->file_name = NULL; /* the file owns both */
 	a->job = NULL;
 	json_open(&w, '{');

@@ -37,10 +37,12 @@ struct server_files {
 };
 
 /*
- * The name of the translation of a file: letters, digits and "._-" of its last component, with the language, as "letter_de.docx". The
- * caller frees it; NULL: ERR_NOMEM.
+ * The name of the translation of a file: letters, digits and "._-" of its last component, with the language, as "letter_de.docx". path is
+ * valid UTF-8. The caller frees it; NULL: ERR_NOMEM.
  */
 char *files_name(const char *path, const char *language, struct err *e);
+/* Appends such a name in ASCII: letters beyond it as %-escapes, or as "_". */
+void files_put_name(const char *name, bool is_escaped, struct buf *out);
 /*
  * Adds the file of a job that was submitted. name and job belong to the files from now on; after a failure they stay the caller's.
  * ERR_TEMPFAIL: all places have files that are being translated. NULL: failure.

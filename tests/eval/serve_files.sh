@@ -76,6 +76,10 @@ ask /translate_file -H 'Content-Type: multipart/form-data' --data-binary @"$tmp/
 holds "refused: no boundary" '^400 .*boundary' "$tmp/status"
 ask /translate_file -F "file=@$tmp/in.html;filename=\"../../etc/a b;c.html\"" -F source=en -F target=de >"$tmp/status"
 same "a name with blanks, quotes and folders" "$(file_path | sed 's/.*\/[0-9a-f]*\.//')" 'a_b_c_de.html'
+ask /translate_file -F "file=@$tmp/in.html;filename=größe.html" -F source=en -F target=de >"$tmp/status"
+same "a name with other letters, in the address" "$(file_path | sed 's/.*\/[0-9a-f]*\.//')" 'gr%C3%B6%C3%9Fe_de.html'
+curl -sS -m 20 -D "$tmp/head" -o "$tmp/got" "http://127.0.0.1:$port$(file_path)"
+holds "... and of the download" "filename=\"gr_e_de.html\"; filename\*=UTF-8''gr%C3%B6%C3%9Fe_de.html" "$tmp/head"
 says "refused: a kind that is not known" 0 '^400 .*file format not supported' ask /translate_file -F "file=@$tmp/in.html;filename=a.pdf" -F source=en -F target=de
 says "refused: no file" 0 '^400 .*missing file' ask /translate_file -F source=en -F target=de
 says "refused: no target" 0 '^400 .*missing target' ask /translate_file -F "file=@$tmp/in.html" -F source=en

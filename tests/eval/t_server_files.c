@@ -8,6 +8,7 @@
 #include "eval/server/form_json.h"
 #include "share/base/base64.h"
 #include "share/base/mem.h"
+#include "share/base/text.h"
 #include "share/base/util.h"
 #include "share/format/json.h"
 #include "tests/test.h"
@@ -111,17 +112,32 @@ TEST(server_file_names)
 		{ "...\".html", "__de.html" },
 		{ "gr\xC3\xB6\xC3\x9F"
 		  "e.po",
-		  "gr_e_de.po" },
+		  "gr\xC3\xB6\xC3\x9F"
+		  "e_de.po" },
 		{ "a.b.txt", "a.b_de.txt" },
 	};
 	struct err e = { 0 };
+	struct buf out = { 0 };
+	char *name;
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-		char *name = files_name(cases[i][0], "de", &e);
-
+		name = files_name(cases[i][0], "de", &e);
 		check_str(name, cases[i][1]);
 		free(name);
 	}
+	for (int i = 0; i < 60;
+	     i++) /* an ASCII letter, then 60 of two bytes: the limit is within one */
+		buf_add_str(&out, i ? "\xC3\xB6" : "a\xC3\xB6");
+	name = files_name(buf_text(&out), "de", &e);
+	check(utf8_valid(name, strlen(name)) && strlen(name) == 99 + 3);
+	free(name);
+	buf_restart(&out);
+	files_put_name("gr\xC3\xB6\xC3\x9F_e.po", false, &out);
+	check_str(buf_text(&out), "gr__e.po");
+	buf_restart(&out);
+	files_put_name("gr\xC3\xB6.po", true, &out);
+	check_str(buf_text(&out), "gr%C3%B6.po");
+	buf_free(&out);
 }
 
 /* A file waits, is translated, is kept for a while; the oldest one makes room. */
