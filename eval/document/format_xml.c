@@ -164,7 +164,7 @@ struct xml_place {
 };
 
 /* Bytes of the line at the begin of a text, with its line end, if all tags in it have their partners; else of more lines. */
-static size_t line_bytes(const char *text)
+static size_t xml_line_bytes(const char *text)
 {
 	const size_t n = strlen(text);
 	int depth = 0;
@@ -197,7 +197,7 @@ static int add_xml_lines(struct docfile *d, size_t part, const struct xml_place 
 		bool is_added = true;
 		char *line;
 
-		n = has_lines ? line_bytes(text) : strlen(text);
+		n = has_lines ? xml_line_bytes(text) : strlen(text);
 		line = strndup(text, n);
 		if (!line)
 			rc = err_set(e, ERR_NOMEM, "out of memory");

@@ -13,6 +13,7 @@ random times, prints the memory of listener and decoder each minute, and fails i
 """
 import argparse
 import asyncio
+import collections
 import functools
 import json
 import os
@@ -269,6 +270,6 @@ if args.minutes:
 	endure()
 else:
 	measure()
-for line in failed[:5]:
-	print("FAILED", line)
+for line, n in collections.Counter(line.split(" instead of ")[0] for line in failed).most_common(5):
+	print(f"FAILED {n} times: {line}")
 sys.exit(len(failed) > 0)
