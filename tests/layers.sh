@@ -110,7 +110,7 @@ room eval/document            share/... data/text data/bilingual eval/weights
 room eval/translate           share/... kernels/ops data/text data/words data/subword data/sentencepiece data/pipeline data/shard train/model train/ckpt eval/decode eval/metrics eval/document
 room eval/evaluate            share/... data/text data/source data/subword data/sentencepiece data/pipeline data/shard train/model train/ckpt eval/decode eval/metrics eval/translate
 room eval/score               share/... data/pipeline data/shard data/words train/model train/ckpt eval/decode eval/metrics eval/translate
-room eval/server              share/... data/text eval/document
+room eval/server              share/... data/text data/words data/judge eval/document
 room eval                     share/base share/guard share/conf share/help eval/import eval/export eval/report eval/verify eval/translate eval/evaluate eval/score eval/server
 
 room tui/term                 share/base share/guard

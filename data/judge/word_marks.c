@@ -32,6 +32,11 @@ int language_row(const char *code)
 	return -1;
 }
 
+const char *language_row_code(int row)
+{
+	return languages[row].code;
+}
+
 const char *language_row_name(int row)
 {
 	return languages[row].name;
@@ -183,20 +188,37 @@ static int mark_characters(struct word_marks *m, struct word_mark *mark, const c
 	return 0;
 }
 
+static uint64_t languages_of(const struct word_marks *m, const struct lower_word *lower)
+{
+	const int32_t frequent = lower->n < sizeof(lower->text) - 4
+					 ? intern_find(&m->frequent, lower->text, lower->n)
+					 : -1;
+
+	return frequent < 0 ? 0 : m->frequent_languages[frequent];
+}
+
+uint64_t word_marks_languages(const struct word_marks *m, const char *word, size_t n)
+{
+	struct lower_word lower = { .n = 0 };
+	uint32_t c;
+
+	for (size_t at = 0; at < n && lower.n + 4 <= sizeof(lower.text);) {
+		at += utf8_decode(word + at, n - at, &c);
+		lower.n += utf8_encode(icu_to_lower(c), lower.text + lower.n);
+	}
+	return languages_of(m, &lower);
+}
+
 static int mark_word(struct word_marks *m, struct word_mark *mark, const char *word, size_t n,
 		     struct err *e)
 {
 	struct lower_word lower = { .n = 0 };
-	int32_t frequent;
 
 	*mark = (struct word_mark){ .first_term = (int32_t)m->n_terms };
 	mark->flags = (uint8_t)flags_of_text(m, word, n);
 	if (mark_characters(m, mark, word, n, &lower, e))
 		return e->code;
-	frequent = lower.n < sizeof(lower.text) - 4 ? intern_find(&m->frequent, lower.text, lower.n)
-						    : -1;
-	if (frequent >= 0)
-		mark->languages = m->frequent_languages[frequent];
+	mark->languages = languages_of(m, &lower);
 	return mark->n_terms ? 0 : add_term(m, mark, lower.text, lower.n_prefix, e);
 }
 

@@ -51,9 +51,12 @@ int word_marks_open(struct word_marks *m, bool is_escaped, struct err *e);
 void word_marks_free(struct word_marks *m);
 /* The number of a word, well-formed UTF-8; a new word is marked. -1: out of memory. */
 int32_t word_marks_add(struct word_marks *m, const char *word, size_t n, struct err *e);
+/* Bits: the rows of language_words.def that have the word, in any case. Adds nothing. */
+uint64_t word_marks_languages(const struct word_marks *m, const char *word, size_t n);
 
 /* Rows of language_words.def. "pt-BR" has the row of "pt", "no" that of "nb". -1: no such row. */
 int language_row(const char *code);
+const char *language_row_code(int row);
 const char *language_row_name(int row);
 int language_rows(void);
 

@@ -27,6 +27,12 @@
 #define MAX_FULL_ROWS	   64 /* all logits are copied to the host: 8 MB for 32,000 tokens */
 #define MAX_SHORTLIST_ROWS 64 /* few sentences have few candidates together */
 
+/*
+ * With a feed, rows for each thread of a CPU: more of them make matrix products hardly faster, but leave the cache, and each step,
+ * so each sentence, takes longer.
+ */
+#define FED_ROWS 96
+
 /* Tokens of a phrase of a constraint that a stream with a feed has room for. */
 #define MAX_PHRASE_STEPS 64
 
@@ -79,12 +85,16 @@ static int32_t longest_target(const struct decode_job *job, const struct sorted_
 static void limit_fed_stream(struct decode_job *job)
 {
 	struct incremental_options *limits = &job->limits;
+	const struct decoder *d = job->decoder;
+	const int32_t threads = job->is_parallel ? 1 : d->n_workers,
+		      rows = model_get_ops(d->base_models[0])->has_device_memory
+				     ? job->max_rows
+				     : MAX(job->options->beam, FED_ROWS * threads);
 
-	limits->max_source = job->decoder->capacity;
-	limits->max_steps =
-		MIN(job->decoder->longest, max_length(job->options, job->decoder->capacity) +
-						   DECODE_MAX_PHRASES * MAX_PHRASE_STEPS);
-	limits->max_rows = job->max_rows;
+	limits->max_source = d->capacity;
+	limits->max_steps = MIN(d->longest, max_length(job->options, d->capacity) +
+						    DECODE_MAX_PHRASES * MAX_PHRASE_STEPS);
+	limits->max_rows = MIN(job->max_rows, rows);
 	limits->cache_rows = limits->max_source + 8 * limits->max_rows;
 }
 

@@ -316,6 +316,56 @@ struct segment *docfile_last_segment(struct docfile *d, size_t n)
 	return d->n > n ? &d->segments[d->n - 1] : NULL;
 }
 
+/* What stands around the last segment of a message is known. */
+static int close_message_line(struct docfile *d, struct docfile_message *m, const char *after,
+			      struct err *e)
+{
+	struct segment *s = &d->segments[m->last];
+
+	buf_add_char(&m->before, '\0');
+	buf_add_str(&m->before, after);
+	s->around = buf_detach(&m->before, e);
+	if (!s->around)
+		return e->code;
+	s->before = s->around;
+	s->after = s->around + strlen(s->around) + 1;
+	return 0;
+}
+
+int docfile_message_line(struct docfile *d, struct docfile_message *m, size_t part, size_t from,
+			 size_t to, enum markup_kind kind, char *text, bool *is_added,
+			 struct err *e)
+{
+	const bool is_first = m->last == SIZE_MAX;
+	const size_t n = d->n;
+
+	if (docfile_add_segment(d, part, is_first ? from : to, to, kind, text, e))
+		return e->code;
+	*is_added = docfile_last_segment(d, n) != NULL;
+	if (!*is_added)
+		return 0;
+	if (!is_first && close_message_line(d, m, "", e))
+		return e->code;
+	m->last = d->n - 1;
+	d->segments[m->last].is_line = true;
+	m->before = m->literal;
+	m->literal = (struct buf){ 0 };
+	return 0;
+}
+
+int docfile_message_end(struct docfile *d, struct docfile_message *m, const char *after,
+			struct err *e)
+{
+	int rc = 0;
+
+	buf_add_str(&m->literal, after);
+	if (m->last != SIZE_MAX)
+		rc = close_message_line(d, m, buf_text(&m->literal), e);
+	buf_free(&m->before);
+	buf_free(&m->literal);
+	return rc;
+}
+
 /* ---- writing ---- */
 
 static int put_translation(const struct docfile *d, const struct segment *s, struct buf *out,

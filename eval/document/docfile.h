@@ -105,6 +105,25 @@ void docfile_close(struct docfile *d);
  */
 int docfile_add_segment(struct docfile *d, size_t part, size_t from, size_t to,
 			enum markup_kind kind, char *text, struct err *e);
+/*
+ * A message whose lines are segments: all between them stands around these. Begin with DOCFILE_MESSAGE, fill `literal` with what comes
+ * before the first line. docfile_message_line() adds a line like docfile_add_segment(); without words it is added to nothing, and
+ * *is_added is false. docfile_message_end() frees the message; after: what comes after the last line beside `literal`.
+ */
+struct docfile_message {
+	size_t last;	    /* index of the last segment; SIZE_MAX: none */
+	struct buf before;  /* what stands before that segment */
+	struct buf literal; /* what comes after it so far */
+};
+#define DOCFILE_MESSAGE                                                                            \
+	{                                                                                          \
+		.last = SIZE_MAX                                                                   \
+	}
+int docfile_message_line(struct docfile *d, struct docfile_message *m, size_t part, size_t from,
+			 size_t to, enum markup_kind kind, char *text, bool *is_added,
+			 struct err *e);
+int docfile_message_end(struct docfile *d, struct docfile_message *m, const char *after,
+			struct err *e);
 /* The segment that was added last, if it was added after the document had n segments; NULL: nothing was added. */
 struct segment *docfile_last_segment(struct docfile *d, size_t n);
 

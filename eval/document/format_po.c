@@ -63,37 +63,12 @@ static void put_po(const char *text, size_t n, struct buf *out)
 	}
 }
 
-/* A message in work: its lines are segments, and all between them stands around these. */
-struct po_message {
-	size_t last;	    /* index of the last segment; SIZE_MAX: none */
-	struct buf before;  /* what stands before that segment */
-	struct buf literal; /* what comes after it so far */
-};
-
-static int end_po_segment(struct po_scan *s, struct po_message *m, const char *after, struct err *e)
-{
-	struct segment *x;
-
-	if (m->last == SIZE_MAX)
-		return 0;
-	x = &s->d->segments[m->last];
-	buf_add_char(&m->before, '\0');
-	buf_add_str(&m->before, after);
-	x->around = buf_detach(&m->before, e);
-	if (!x->around)
-		return e->code;
-	x->before = x->around;
-	x->after = x->around + strlen(x->around) + 1;
-	return 0;
-}
-
 /* Adds a line of a message, without its line end: white space at its ends and the mark of a list stay. */
-static int add_po_line(struct po_scan *s, struct po_message *m, const char *line, size_t n,
+static int add_po_line(struct po_scan *s, struct docfile_message *m, const char *line, size_t n,
 		       struct err *e)
 {
-	const bool is_first = m->last == SIZE_MAX;
-	const size_t n_segments = s->d->n;
 	size_t lead = 0;
+	bool is_added;
 	char *text;
 
 	while (lead < n && isspace((unsigned char)line[lead]))
@@ -109,19 +84,11 @@ static int add_po_line(struct po_scan *s, struct po_message *m, const char *line
 	text = strndup(line, n);
 	if (!text)
 		return err_set(e, ERR_NOMEM, "out of memory");
-	if (docfile_add_segment(s->d, s->part, is_first ? s->from : s->to, s->to, MARKUP_MESSAGE,
-				text, e))
+	if (docfile_message_line(s->d, m, s->part, s->from, s->to, MARKUP_MESSAGE, text, &is_added,
+				 e))
 		return e->code;
-	if (docfile_last_segment(s->d, n_segments)) {
-		if (end_po_segment(s, m, "", e))
-			return e->code;
-		m->last = s->d->n - 1;
-		s->d->segments[m->last].is_line = true;
-		m->before = m->literal;
-		m->literal = (struct buf){ 0 };
-	} else {
+	if (!is_added)
 		put_po(line, n, &m->literal);
-	}
 	put_po(line + n, lead - n, &m->literal);
 	return 0;
 }
@@ -129,7 +96,7 @@ static int add_po_line(struct po_scan *s, struct po_message *m, const char *line
 /* Adds a message as C string literals, one for each line, as gettext writes it. */
 static int add_po_message(struct po_scan *s, const char *id, size_t n, struct err *e)
 {
-	struct po_message m = { .last = SIZE_MAX };
+	struct docfile_message m = DOCFILE_MESSAGE;
 	const char *line_end = s->has_crlf ? "\r\n" : "\n", *end = id + n;
 	const char *lf = memchr(id, '\n', n);
 	int rc = 0;
@@ -146,11 +113,8 @@ static int add_po_message(struct po_scan *s, const char *id, size_t n, struct er
 		if (lf + 1 < end)
 			buf_printf(&m.literal, "\"%s\"", line_end);
 	}
-	buf_add_char(&m.literal, '"');
-	if (!rc)
-		rc = end_po_segment(s, &m, buf_text(&m.literal), e);
-	buf_free(&m.before);
-	buf_free(&m.literal);
+	if (docfile_message_end(s->d, &m, "\"", e) && !rc)
+		rc = e->code;
 	return rc;
 }
 

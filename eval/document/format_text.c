@@ -37,12 +37,18 @@ const struct docfile_format docfile_txt = { .name = "txt", .find = find_text };
 
 /* ---- Markdown ---- */
 
+#define MAX_ITEMS   16 /* lists in lists */
+#define CODE_INDENT 4  /* columns beyond those of the paragraph */
+
 struct markdown_scan {
 	struct docfile *d;
 	const struct docfile_part *p;
 	size_t part;
 	size_t from, to; /* the paragraph so far; from == to: none */
 	bool was_blank;	 /* the line before was blank */
+	bool is_quote;	 /* … was in a quotation */
+	/* (n_items) columns from which on lines belong to the open items of lists, outermost first */
+	size_t items[MAX_ITEMS], n_items;
 };
 
 static int end_paragraph(struct markdown_scan *s, struct err *e)
@@ -236,6 +242,49 @@ static size_t skip_kept(const struct docfile_part *p, size_t at, size_t end)
 	return html_block_end(p, at, at + i);
 }
 
+/* Columns of white space at the begin of a line; *bytes: its bytes. */
+static size_t indent_columns(const char *line, size_t n, size_t *bytes)
+{
+	size_t columns = 0, i = 0;
+
+	for (; i < n && (line[i] == ' ' || line[i] == '\t'); i++)
+		columns = line[i] == ' ' ? columns + 1 : (columns / 4 + 1) * 4;
+	*bytes = i;
+	return columns;
+}
+
+/* Is the line, which follows a blank one, code by its indentation? Paragraphs of an item of a list are indented as its text. */
+static bool is_indented_code(const struct markdown_scan *s, const char *line, size_t n)
+{
+	const size_t base = s->n_items ? s->items[s->n_items - 1] : 0;
+	size_t bytes;
+
+	return indent_columns(line, n, &bytes) >= base + CODE_INDENT && bytes < n;
+}
+
+/* Ends the items of lists to which a line does not belong. */
+static void leave_items(struct markdown_scan *s, const char *line, size_t n)
+{
+	size_t bytes;
+	const size_t columns = indent_columns(line, n, &bytes);
+
+	while (s->n_items && columns < s->items[s->n_items - 1])
+		s->n_items--;
+}
+
+/* Begins the item of a list, if the line does. */
+static void enter_item(struct markdown_scan *s, const char *line, size_t n)
+{
+	size_t bytes, blanks;
+	const size_t columns = indent_columns(line, n, &bytes),
+		     mark = list_mark_bytes(line + bytes, n - bytes);
+
+	if (!mark || s->n_items == MAX_ITEMS)
+		return;
+	blanks = indent_columns(line + bytes + mark, n - bytes - mark, &bytes);
+	s->items[s->n_items++] = columns + mark + (blanks < CODE_INDENT ? blanks : 0);
+}
+
 static int read_markdown_line(struct markdown_scan *s, size_t at, size_t end, struct err *e)
 {
 	const char *line = s->p->bytes + at;
@@ -245,15 +294,22 @@ static int read_markdown_line(struct markdown_scan *s, size_t at, size_t end, st
 
 	if (is_markdown_rule(line, n)) { /* also a blank line */
 		s->was_blank = true;
+		if (n && strchr("-=*_", *line))
+			s->n_items = 0;
 		return end_paragraph(s, e);
 	}
-	if ((line[quote] == '\t' || (n - quote > 4 && !memcmp(line + quote, "    ", 4))) &&
-	    s->was_blank)
-		return end_paragraph(s, e); /* indented code */
+	marks = mark_bytes(line, n, &is_new);
+	if ((quote > 0) != s->is_quote)
+		s->n_items = 0;
+	s->is_quote = quote > 0;
+	if (s->was_blank || is_new)
+		leave_items(s, line + quote, n - quote);
+	if (s->was_blank && is_indented_code(s, line + quote, n - quote))
+		return end_paragraph(s, e);
+	enter_item(s, line + quote, n - quote);
 	s->was_blank = false;
 	if (line[0] == '[' && memmem(line, n, "]:", 2) && !footnote_bytes(line, n))
 		return end_paragraph(s, e); /* definition of a link */
-	marks = mark_bytes(line, n, &is_new);
 	if (line[marks] == '|')
 		return end_paragraph(s, e) || add_cells(s, at + marks, end, e) ? e->code : 0;
 	if (is_new && end_paragraph(s, e))

@@ -4,6 +4,7 @@
  * Expat has checked the bytes (docfile.c), so tags are well nested here. Units that have a translation keep it.
  */
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -156,43 +157,88 @@ static char *copy_content(const char *bytes, const struct xml_element *x, struct
 	return buf_detach(&text, e);
 }
 
+/* Where a translation goes, and what is written around it. */
+struct xml_place {
+	size_t from, to;
+	const char *before, *after;
+};
+
+/* Bytes of the line at the begin of a text, with its line end, if all tags in it have their partners; else of more lines. */
+static size_t xml_line_bytes(const char *text)
+{
+	const size_t n = strlen(text);
+	int depth = 0;
+
+	for (size_t i = 0; i < n;) {
+		struct markup_tag tag;
+
+		if (text[i] == '\n' && !depth)
+			return i + 1;
+		if (text[i] != '<' || !markup_read_tag(text + i, n - i, &tag)) {
+			i++;
+			continue;
+		}
+		if (tag.has_name && !tag.is_empty)
+			depth += tag.is_end ? -1 : 1;
+		i += tag.n;
+	}
+	return n;
+}
+
+/* Adds a text, line by line if its line ends count. */
+static int add_xml_lines(struct docfile *d, size_t part, const struct xml_place *place,
+			 const char *text, bool has_lines, struct err *e)
+{
+	struct docfile_message m = DOCFILE_MESSAGE;
+	int rc = 0;
+
+	buf_add_str(&m.literal, place->before);
+	for (size_t n; *text && !rc; text += n) {
+		bool is_added = true;
+		char *line;
+
+		n = has_lines ? xml_line_bytes(text) : strlen(text);
+		line = strndup(text, n);
+		if (!line)
+			rc = err_set(e, ERR_NOMEM, "out of memory");
+		else
+			rc = docfile_message_line(d, &m, part, place->from, place->to, MARKUP_XML,
+						  line, &is_added, e);
+		if (!is_added)
+			buf_add(&m.literal, text, n);
+	}
+	if (docfile_message_end(d, &m, place->after, e) && !rc)
+		rc = e->code;
+	return rc;
+}
+
 /*
- * Adds the text of `source`, whose translation goes into `target`, or at `place` if there is no target. around: what is written
- * before a new target, a zero byte, and what is written after it; taken from the caller.
+ * Adds the text of `source`, whose translation goes into `target`, or to new->from if there is no target. new: what is written
+ * around the translation in a new target.
  */
 static int add_target(struct docfile *d, size_t part, const struct xml_element *source,
-		      const struct xml_element *target, size_t place, struct buf *around,
+		      const struct xml_element *target, const struct xml_place *new, bool has_lines,
 		      struct err *e)
 {
 	const char *bytes = d->parts[part].bytes;
-	const size_t n = d->n;
-	struct segment *s;
+	struct xml_place place = *new;
 	char *text;
+	int rc;
 
 	if (!source->exists || (target->exists && !is_blank_element(bytes, target)))
 		return 0;
 	text = copy_content(bytes, source, e);
 	if (!text)
 		return e->code;
-	if (docfile_add_segment(d, part, place, place, MARKUP_XML, text, e))
-		return e->code;
-	s = docfile_last_segment(d, n);
-	if (!s)
-		return 0;
-	s->around = buf_detach(around, e);
-	if (!s->around)
-		return e->code;
-	s->before = s->around;
-	s->after = s->around + strlen(s->around) + 1;
 	if (target->exists && target->inner > target->from && bytes[target->inner - 2] != '/') {
-		s->from = target->inner;
-		s->to = target->inner_end;
-		s->before = s->after = "";
+		place = (struct xml_place){ target->inner, target->inner_end, "", "" };
 	} else if (target->exists) { /* <target/> */
-		s->from = target->from;
-		s->to = target->to;
+		place.from = target->from;
+		place.to = target->to;
 	}
-	return 0;
+	rc = add_xml_lines(d, part, &place, text, has_lines, e);
+	free(text);
+	return rc;
 }
 
 /* ---- XLIFF: a trans-unit of 1.2, a segment of 2 ---- */
@@ -240,30 +286,28 @@ static bool has_other_languages(struct docfile *d, const struct xml_scan *s, str
 /* Adds a unit. Its target has the prefix of its source. */
 static int add_xliff_unit(struct docfile *d, size_t part, const struct xml_element *source,
 			  const struct xml_element *cut, const struct xml_element *target,
-			  struct err *e)
+			  bool has_lines, struct err *e)
 {
 	const struct xml_element *text = cut->exists ? cut : source;
 	const char *name = d->parts[part].bytes + text->from + 1;
 	const int prefix = (int)strcspn(name, ": \t\r\n/>");
 	const int n = name[prefix] == ':' ? prefix + 1 : 0;
-	struct buf around = { 0 };
-	int rc;
+	char before[80], after[80];
+	const struct xml_place new = { text->to, text->to, before, after };
 
 	if (!text->exists)
 		return 0;
-	buf_printf(&around, "<%.*starget>", n, name);
-	buf_add_char(&around, '\0');
-	buf_printf(&around, "</%.*starget>", n, name);
-	rc = add_target(d, part, text, target, text->to, &around, e);
-	buf_free(&around);
-	return rc;
+	snprintf(before, sizeof(before), "<%.*starget>", MIN(n, 60), name);
+	snprintf(after, sizeof(after), "</%.*starget>", MIN(n, 60), name);
+	return add_target(d, part, text, target, &new, has_lines, e);
 }
 
 static int find_xliff(struct docfile *d, size_t part, struct err *e)
 {
 	struct xml_scan s = { d->parts[part].bytes, d->parts[part].n, 0, { 0 } };
 	struct xml_element source = { 0 }, target = { 0 }, cut = { 0 };
-	size_t kept_to = 0; /* units before this byte stay */
+	size_t kept_to = 0;  /* units before this byte stay */
+	size_t lines_to = 0; /* line ends before this byte count */
 	bool is_unit = false;
 
 	for (; next_tag(&s) && !e->code; s.at += s.tag.n) {
@@ -271,13 +315,16 @@ static int find_xliff(struct docfile *d, size_t part, struct err *e)
 					 has_value(&s, "translate", "no")) ||
 					has_other_languages(d, &s, e)))
 			kept_to = element_here(&s).to;
+		if (s.at >= lines_to && has_value(&s, "xml:space", "preserve"))
+			lines_to = element_here(&s).to;
 		if (is_xml_tag(&s, "trans-unit segment ", false) && !s.tag.is_empty) {
 			source = target = cut = (struct xml_element){ 0 };
 			is_unit = true;
 		} else if (is_unit && is_xml_tag(&s, "trans-unit segment ", true)) {
 			is_unit = false;
 			d->n_units++;
-			if (s.at >= kept_to && add_xliff_unit(d, part, &source, &cut, &target, e))
+			if (s.at >= kept_to && add_xliff_unit(d, part, &source, &cut, &target,
+							      source.inner < lines_to, e))
 				return e->code;
 		} else if (is_unit &&
 			   is_xml_tag(&s, "source target seg-source alt-trans note matches ",
@@ -317,9 +364,10 @@ static int find_tmx(struct docfile *d, size_t part, struct err *e)
 {
 	struct xml_scan s = { d->parts[part].bytes, d->parts[part].n, 0, { 0 } };
 	struct xml_element source = { 0 }, target = { 0 }, *now = NULL;
-	struct buf around = { 0 };
-	size_t place = 0;
+	char before[80];
+	struct xml_place new = { 0, 0, before, "</seg></tuv>" };
 
+	snprintf(before, sizeof(before), "<tuv xml:lang=\"%.40s\"><seg>", d->languages.target);
 	for (; next_tag(&s); s.at += s.tag.n) {
 		if (is_xml_tag(&s, "tu ", false)) {
 			source = target = (struct xml_element){ 0 };
@@ -329,17 +377,13 @@ static int find_tmx(struct docfile *d, size_t part, struct err *e)
 			      : is_tuv_language(&s, d->languages.target) ? &target
 									 : NULL;
 			if (now == &source)
-				place = element_here(&s).to;
+				new.from = new.to = element_here(&s).to;
 		} else if (is_xml_tag(&s, "seg ", false) && now && !now->exists) {
 			*now = element_here(&s);
 			s.at = now->exists ? now->to - s.tag.n : s.at;
 		} else if (is_xml_tag(&s, "tu ", true)) {
 			d->n_units++;
-			buf_printf(&around, "<tuv xml:lang=\"%s\"><seg>", d->languages.target);
-			buf_add(&around, "\0</seg></tuv>", 13);
-			(void)add_target(d, part, &source, &target, place, &around, e);
-			buf_free(&around);
-			if (e->code)
+			if (add_target(d, part, &source, &target, &new, false, e))
 				return e->code;
 		}
 	}

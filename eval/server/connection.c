@@ -13,8 +13,9 @@
 #include "share/base/text.h"
 #include "share/base/util.h"
 
-#define READ_BYTES   ((size_t)65536)
-#define SLOWEST_FILE 65536 /* bytes a second of a body above HTTP_MAX_BODY */
+#define READ_BYTES ((size_t)65536)
+#define SLOWEST_FILE                                                                               \
+	65536 /* bytes a second of a body above HTTP_MAX_BODY, after CONNECTION_BODY_S */
 
 void connection_begin(struct connection *c, int fd, uint64_t client, double now)
 {
@@ -68,9 +69,13 @@ static void write_answer_head(const struct server_state *s, struct connection *c
 			    "style-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; "
 			    "form-action 'none'; frame-ancestors 'none'\r\n"
 			    "Referrer-Policy: no-referrer\r\n");
-	if (a->is_download)
-		buf_printf(&c->out, "Content-Disposition: attachment; filename=\"%s\"\r\n",
-			   a->file_name);
+	if (a->is_download) {
+		buf_add_str(&c->out, "Content-Disposition: attachment; filename=\"");
+		files_put_name(a->file_name, false, &c->out);
+		buf_add_str(&c->out, "\"; filename*=UTF-8''");
+		files_put_name(a->file_name, true, &c->out);
+		buf_add_str(&c->out, "\r\n");
+	}
 	if (a->allow)
 		buf_printf(&c->out, "Allow: %s\r\n", a->allow);
 	if (a->status == 429 || a->status == 503)
@@ -232,14 +237,16 @@ static void read_request(struct server_state *s, struct connection *c, size_t fr
 		}
 		c->head_bytes = r.head_bytes;
 		c->body_bytes = r.body_bytes;
-		c->deadline = c->began + CONNECTION_BODY_S;
-		if (r.body_bytes > HTTP_MAX_BODY)
-			c->deadline += (double)(r.body_bytes - HTTP_MAX_BODY) / SLOWEST_FILE;
 		if (r.expects_continue && c->in.len == r.head_bytes && r.body_bytes)
 			send_continue(c);
 	}
-	if (c->in.len >= c->head_bytes + c->body_bytes)
+	if (c->in.len >= c->head_bytes + c->body_bytes) {
 		take_request(s, c, now);
+		return;
+	}
+	c->deadline = c->began + CONNECTION_BODY_S;
+	if (c->body_bytes > HTTP_MAX_BODY)
+		c->deadline += (double)c->in.len / SLOWEST_FILE;
 }
 
 /* Reads what has come, at most a part, so that no client keeps the others waiting. */
@@ -313,8 +320,8 @@ void connection_check(struct server_state *s, struct connection *c, double now)
 		c->is_unread = false;
 		read_request(s, c, c->in.len, now);
 	} else if (c->state == CONNECTION_WAITING && queue_job_is_done(c->answer.job)) {
-		if (api_finish(s, &c->answer, now))
-			begin_answer(s, c, now);
+		api_finish(s, &c->answer, now);
+		begin_answer(s, c, now);
 	} else if (c->state == CONNECTION_READING && c->in.len && now >= c->deadline) {
 		s->metrics.refused[REFUSED_slow]++;
 		connection_refuse(s, c, 408, "the request took too long to arrive", now);

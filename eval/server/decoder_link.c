@@ -194,16 +194,20 @@ static void lose_decoder(struct decoder_link *d, struct translation_queue *q, do
 	d->sent = 0;
 }
 
-static void take_answers(struct decoder_link *d, struct translation_queue *q, double now,
+/* Takes answers; true: texts wait for the decoder of a second model. */
+static bool take_answers(struct decoder_link *d, struct translation_queue *q, double now,
 			 struct err *e)
 {
+	bool has_moved = false;
+
 	struct json *answer;
 
 	while (d->flight.n && d->now.is_ready && next_answer(&d->now, &answer)) {
-		queue_take(q, &d->flight, answer, now, e);
+		has_moved |= queue_take(q, &d->flight, answer, now, e) == 1;
 		json_free(answer);
 		note_idle(d, now);
 	}
+	return has_moved;
 }
 
 static void send_bytes(struct decoder_link *d)
@@ -256,6 +260,8 @@ struct decoder_news decoder_link_update(struct decoder_link *d, struct translati
 		const bool is_open = read_decoder_output(&d->next);
 
 		take_ready_line(d, &d->next, &news);
+		if (news.has_ready)
+			d->next_since = now;
 		if (!is_open)
 			close_decoder_pipes(&d->next);
 	}
@@ -263,7 +269,7 @@ struct decoder_news decoder_link_update(struct decoder_link *d, struct translati
 		const bool is_open = read_decoder_output(&d->now);
 
 		take_ready_line(d, &d->now, &news);
-		take_answers(d, q, now, e);
+		news.has_moved = take_answers(d, q, now, e);
 		if (is_hung(d, now)) {
 			news.has_hung = true;
 			news.hung_generation = d->now.generation;
@@ -271,8 +277,14 @@ struct decoder_news decoder_link_update(struct decoder_link *d, struct translati
 		if (!is_open || news.has_hung)
 			lose_decoder(d, q, now);
 	}
+	if (d->flight.n && d->next.is_ready && now > d->next_since + DECODER_DRAIN_S) {
+		queue_take_back(q, &d->flight); /* a long file, say */
+		note_idle(d, now);
+	}
 	if (!d->flight.n && d->next.out >= 0 && (d->next.is_ready || d->now.out < 0)) {
 		close_decoder_pipes(&d->now); /* the old one ends with its input */
+		buf_clear(&d->to_send);	      /* … cancelled texts, and those taken back */
+		d->sent = 0;
 		d->now = d->next;
 		d->next = (struct decoder_pipes){ .in = -1, .out = -1 };
 		note_glossaries(d);

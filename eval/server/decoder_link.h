@@ -3,7 +3,7 @@
  *
  * A decoder is a process "werkbank-eval translate --serve" that the supervisor (server_supervisor.h) started. Its first
  * line says what it is; then each text gets one line (serve_stream.h). A new decoder of the model waits in `next` until it
- * has said so and the texts of the old one have ended; then it takes its place. An answer is not trusted: it comes from a process that reads
+ * has said so and the texts of the old one have ended, DECODER_DRAIN_S at most; then it takes its place. An answer is not trusted: it comes from a process that reads
  * a model, which may be a stranger's.
  */
 #ifndef WERKBANK_EVAL_SERVER_DECODER_LINK_H
@@ -18,7 +18,9 @@
 #include "share/base/err.h"
 
 #define DECODER_ANSWER_S 600.0 /* a text that takes longer: the decoder hangs */
-#define DECODER_LANGUAGE 16    /* bytes of a code, with the NUL */
+#define DECODER_DRAIN_S                                                                            \
+	5.0 /* for texts of a decoder that is replaced; then the new one begins with them */
+#define DECODER_LANGUAGE 16 /* bytes of a code, with the NUL */
 
 #define LINK_MAX_GLOSSARIES 64
 
@@ -50,6 +52,7 @@ struct decoder_link {
 	struct queue_flight flight; /* texts that `now` works on */
 	struct buf to_send;
 	size_t sent;
+	double next_since; /* since when `next` is ready */
 	double busy_since; /* while it has texts */
 	double busy_s;	   /* time with texts before, all in all */
 	int n_deaths;
@@ -59,7 +62,8 @@ struct decoder_link {
 struct decoder_news {
 	bool has_ready; /* a decoder said that it is ready: … */
 	int ready_generation;
-	bool has_hung; /* the decoder must be ended: … */
+	bool has_moved; /* texts wait for the decoder of a second model */
+	bool has_hung;	/* the decoder must be ended: … */
 	int hung_generation;
 };
 

@@ -75,48 +75,24 @@ static bool read_switch(const struct json *body, const char *name)
 	return text ? !strcmp(text, "1") || !strcasecmp(text, "true") : json_boolean(v, false);
 }
 
-/* Is the target language reached? *only: from this source language alone; NULL: from several, or none. */
-static bool find_source_of(const struct server_state *s, const char *target, const char **only)
-{
-	bool has_target = false;
-
-	*only = NULL;
-	for (size_t i = 0; i < s->n_decoders; i++) {
-		const char *source = s->decoders[i].source;
-
-		if (!api_has_direction(s, source, target))
-			continue;
-		*only = !has_target || (*only && !strcmp(*only, source)) ? source : NULL;
-		has_target = true;
-	}
-	return has_target;
-}
-
 bool deepl_choose_models(const struct server_state *s, const struct api_call *call,
-			 struct api_answer *a)
+			 const struct json *texts, struct api_answer *a)
 {
 	const char *target = json_text(json_get(call->body, "target_lang"), "");
-	const char *source = json_text(json_get(call->body, "source_lang"), NULL);
-	const char *only;
-	bool has_target;
+	const char *source = json_text(json_get(call->body, "source_lang"), "");
+	struct detected_language found[API_MAX_DETECTED];
+	const size_t n = *target ? api_detect(s, texts, target, found) : 0;
 
-	if (!*target) {
-		api_refuse(a, 400, "Value for 'target_lang' not supported.");
+	if (n > 1 && !*source && !texts) {
+		api_refuse(a, 400,
+			   "Parameter 'source_lang' not specified: the language of a file is not "
+			   "detected.");
 		return false;
 	}
-	has_target = find_source_of(s, target, &only);
-	if (!source || !*source)
-		source = only;
-	if (has_target && !source) {
+	if (!n || !api_choose_models(s, *source ? source : found[0].code, target, a)) {
 		api_refuse(a, 400,
-			   "Parameter 'source_lang' not specified: this server does not detect "
-			   "languages.");
-		return false;
-	}
-	if (!has_target || !api_choose_models(s, source, target, a)) {
-		api_refuse(a, 400,
-			   has_target ? "Value for 'source_lang' not supported."
-				      : "Value for 'target_lang' not supported.");
+			   n ? "Value for 'source_lang' not supported."
+			     : "Value for 'target_lang' not supported.");
 		return false;
 	}
 	return true;
@@ -134,7 +110,7 @@ void deepl_translate(struct server_state *s, struct api_call *call, struct api_a
 		api_refuse(a, 400, "Parameter 'text' not specified.");
 		return;
 	}
-	if (!deepl_choose_models(s, call, a) || !deepl_check_options(call, a) ||
+	if (!deepl_choose_models(s, call, text, a) || !deepl_check_options(call, a) ||
 	    !api_choose_glossary(json_text(json_get(call->body, "glossary_id"), NULL), &kind, a))
 		return;
 	read_splitting(call, &kind.is_whole, &joins_lines);

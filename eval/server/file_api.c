@@ -34,13 +34,8 @@ static bool choose_document(const struct server_state *s, const struct api_call 
 			   s->limits.file_bytes);
 		return false;
 	}
-	if (a->then) {
-		api_refuse(a, 400,
-			   "files are translated by one model, and none is for these languages");
-		return false;
-	}
 	kind->document = format->name;
-	kind->model = a->model->flight.model;
+	api_set_models(a, kind);
 	return true;
 }
 
@@ -59,7 +54,7 @@ static void submit_file(struct server_state *s, const struct api_call *call,
 	if (!buf_check(&address, &e))
 		a->address = mem_strdup(buf_text(&address), &e);
 	buf_free(&address);
-	a->file_name = files_name(name_of_file(call), a->model->target, &e);
+	a->file_name = files_name(name_of_file(call), (a->then ? a->then : a->model)->target, &e);
 	if (a->address && a->file_name)
 		a->job = queue_job_new(kind, call->client, &e);
 	if (!a->job || queue_job_add(a->job, call->file->bytes, call->file->n, &e))
@@ -85,8 +80,8 @@ void file_translate(struct server_state *s, struct api_call *call, struct api_an
 {
 	struct job_kind kind = { .n_best = 1 };
 
-	if (libre_check_key(s, call, a) && has_file(s, call, a) && libre_choose_model(s, call, a) &&
-	    choose_document(s, call, &kind, a) &&
+	if (libre_check_key(s, call, a) && has_file(s, call, a) &&
+	    libre_choose_model(s, call, NULL, a) && choose_document(s, call, &kind, a) &&
 	    api_choose_glossary(json_text(json_get(call->body, "glossary"), NULL), &kind, a))
 		submit_file(s, call, &kind, a);
 }
@@ -102,7 +97,8 @@ void file_finish(struct server_state *s, struct api_answer *a, double now)
 		api_refuse(a, 500, "%s", e.text);
 		return;
 	}
-	buf_printf(&url, "%s/download_file/%s.%s", a->address, file->id, file->name);
+	buf_printf(&url, "%s/download_file/%s.", a->address, file->id);
+	files_put_name(file->name, true, &url);
 	a->file_name = NULL; /* the file owns both */
 	a->job = NULL;
 	json_open(&w, '{');
@@ -151,7 +147,7 @@ void file_deepl(struct server_state *s, struct api_call *call, struct api_answer
 	struct err e = { 0 };
 
 	if (!deepl_check_key(s, call, a) || !has_file(s, call, a) ||
-	    !deepl_choose_models(s, call, a) || !deepl_check_options(call, a) ||
+	    !deepl_choose_models(s, call, NULL, a) || !deepl_check_options(call, a) ||
 	    !choose_document(s, call, &kind, a) ||
 	    !api_choose_glossary(json_text(json_get(call->body, "glossary_id"), NULL), &kind, a))
 		return;
@@ -180,8 +176,7 @@ void file_deepl(struct server_state *s, struct api_call *call, struct api_answer
 static void write_state(const struct server_file *file, double now, struct api_answer *a)
 {
 	const struct translation_job *job = file->job;
-	const double share =
-		job && job->n_units ? (double)job->units_done / (double)job->n_units : 0;
+	const double share = job ? queue_job_share(job) : 0;
 	struct json_writer w = { .out = &a->body };
 
 	a->status = 200;

@@ -169,6 +169,21 @@ static const char *find_parameter(const char *header, size_t n, const char *name
 	}
 }
 
+/* The name in filename*=UTF-8'LANGUAGE'NAME (RFC 5987), with its %-escapes; NULL: there is none. */
+static const char *find_encoded_name(const char *header, size_t n, size_t *n_name)
+{
+	const char *value = find_parameter(header, n, "filename*", n_name), *mark;
+
+	for (int i = 0; value && i < 2; i++) {
+		mark = memchr(value, '\'', *n_name);
+		if (!mark)
+			return value;
+		*n_name -= (size_t)(mark + 1 - value);
+		value = mark + 1;
+	}
+	return value;
+}
+
 /* Adds a text as it is. */
 static int add_form_text(struct form *f, const char *text, size_t n, struct form_part *part,
 			 struct err *e)
@@ -189,6 +204,7 @@ static int add_form_part(struct form *f, const char *head, size_t n_head, const 
 	static const char field[] = "content-disposition:";
 	const char *name = NULL, *file_name = NULL;
 	size_t n_name = 0, n_file_name = 0;
+	bool is_encoded = false;
 
 	for (size_t at = 0, end; at < n_head; at = end + 2) {
 		const char *stop = memmem(head + at, n_head - at, "\r\n", 2);
@@ -198,7 +214,10 @@ static int add_form_part(struct form *f, const char *head, size_t n_head, const 
 		    strncasecmp(head + at, field, sizeof(field) - 1) != 0)
 			continue;
 		name = find_parameter(head + at, end - at, "name", &n_name);
-		file_name = find_parameter(head + at, end - at, "filename", &n_file_name);
+		file_name = find_encoded_name(head + at, end - at, &n_file_name);
+		is_encoded = file_name != NULL;
+		if (!is_encoded)
+			file_name = find_parameter(head + at, end - at, "filename", &n_file_name);
 	}
 	if (!name)
 		return err_set(e, ERR_DATA, "a part of the form has no name");
@@ -209,8 +228,9 @@ static int add_form_part(struct form *f, const char *head, size_t n_head, const 
 	if (file_name)
 		*file = (struct form_file){ body, n_body };
 	if (add_form_text(f, name, n_name, &f->names[f->n], e) ||
-	    add_form_text(f, file_name ? file_name : body, file_name ? n_file_name : n_body,
-			  &f->values[f->n], e))
+	    (is_encoded ? decode_part(f, file_name, n_file_name, &f->values[f->n], e)
+			: add_form_text(f, file_name ? file_name : body,
+					file_name ? n_file_name : n_body, &f->values[f->n], e)))
 		return e->code;
 	f->n++;
 	return 0;

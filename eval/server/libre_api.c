@@ -1,4 +1,4 @@
-/* libre_api.c - the interface of LibreTranslate: /translate, /languages, /detect, /health, /frontend/settings */
+/* libre_api.c - the interface of LibreTranslate: /translate, /languages, /health, /frontend/settings */
 #include <string.h>
 
 #include "eval/server/server_api.h"
@@ -24,23 +24,25 @@ static const char *needed_text(const struct api_call *call, const char *name, st
 	return text && *text ? text : NULL;
 }
 
-/* Finds the model of source and target; false: a is a refusal. */
+/* Finds the model of source and target; texts: for source "auto", NULL: there are none. False: a is a refusal. */
 bool libre_choose_model(const struct server_state *s, const struct api_call *call,
-			struct api_answer *a)
+			const struct json *texts, struct api_answer *a)
 {
+	struct detected_language found[API_MAX_DETECTED] = { { NULL, 0 } };
 	const char *source = needed_text(call, "source", a);
 	const char *target = source ? needed_text(call, "target", a) : NULL;
+	size_t n;
 
 	if (!target)
 		return false;
 	a->is_detected = !strcmp(source, "auto");
-	if (a->is_detected && !api_only_source(s)) {
-		api_refuse(a, 400,
-			   "this server has models of several source languages and does not "
-			   "detect languages: set source");
+	n = a->is_detected ? api_detect(s, texts, target, found) : 0;
+	if (n > 1 && !texts) {
+		api_refuse(a, 400, "the language of a file is not detected: set source");
 		return false;
 	}
-	if (!api_choose_models(s, a->is_detected ? api_only_source(s) : source, target, a))
+	a->detected = found[0];
+	if (!api_choose_models(s, n ? found[0].code : source, target, a))
 		api_refuse(a, 400, "%.40s to %.40s is not supported", source, target);
 	return a->model != NULL;
 }
@@ -58,7 +60,7 @@ void libre_translate(struct server_state *s, struct api_call *call, struct api_a
 		api_refuse(a, 400, "Invalid request: missing q parameter");
 		return;
 	}
-	if (!libre_choose_model(s, call, a))
+	if (!libre_choose_model(s, call, q, a))
 		return;
 	if (strcmp(format, "text") != 0) {
 		api_refuse(a, 400, "format %.20s is not supported: this server translates text",
@@ -74,14 +76,6 @@ void libre_translate(struct server_state *s, struct api_call *call, struct api_a
 	a->n_alternatives = (int)n;
 	kind.n_best = (int)n + 1;
 	api_submit(s, call, q, "q", &kind, false, a);
-}
-
-static void write_detected(struct json_writer *w, const struct api_answer *a)
-{
-	json_open(w, '{');
-	json_put_int(w, "confidence", 0); /* nothing was measured: it is the only language */
-	json_put_str(w, "language", a->source);
-	json_close(w, '}');
 }
 
 /* The other translations of a text, each once. */
@@ -131,7 +125,7 @@ static void write_libre_text(struct json_writer *w, const struct api_answer *a, 
 static void write_libre_detected(struct json_writer *w, const struct api_answer *a, size_t input)
 {
 	(void)input;
-	write_detected(w, a);
+	api_write_detected(w, &a->detected);
 }
 
 void libre_finish(const struct server_state *s, struct api_answer *a)
@@ -191,29 +185,6 @@ void libre_languages(struct server_state *s, struct api_call *call, struct api_a
 		json_close(&w, ']');
 		json_close(&w, '}');
 	}
-	json_close(&w, ']');
-}
-
-void libre_detect(struct server_state *s, struct api_call *call, struct api_answer *a)
-{
-	struct json_writer w = { .out = &a->body };
-
-	if (!libre_check_key(s, call, a))
-		return;
-	if (json_is_null(json_get(call->body, "q"))) {
-		api_refuse(a, 400, "Invalid request: missing q parameter");
-		return;
-	}
-	if (!api_only_source(s)) {
-		api_refuse(a, 400, "this server does not detect languages");
-		return;
-	}
-	a->status = 200;
-	json_open(&w, '[');
-	json_open(&w, '{');
-	json_put_int(&w, "confidence", 0); /* nothing was measured: it is the only language */
-	json_put_str(&w, "language", api_only_source(s));
-	json_close(&w, '}');
 	json_close(&w, ']');
 }
 

@@ -1,8 +1,8 @@
 # eval/server: the command serve: translation over HTTP.
 # Enter at server.h, which says which process does what; http_request.h reads HTTP, server_api.h has the interfaces.
-# May use: share, data/text, eval/document.
+# May use: share, data/judge, data/text, data/words, eval/document.
 libeval_a_SOURCES += \
-	%D%/connection.c %D%/connection.h %D%/decoder_link.c %D%/decoder_link.h %D%/deepl_api.c \
+	%D%/connection.c %D%/connection.h %D%/decoder_link.c %D%/decoder_link.h %D%/deepl_api.c %D%/detect_api.c \
 	%D%/file_api.c %D%/form_json.c %D%/form_json.h %D%/http_request.c %D%/http_request.h \
 	%D%/libre_api.c %D%/server.c %D%/server.h %D%/server_api.c %D%/server_api.h \
 	%D%/server_files.c %D%/server_files.h \

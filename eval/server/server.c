@@ -43,7 +43,8 @@ struct served_model {
 	char *words[MAX_WORDS + 1];				 /* owned: of the command line */
 	size_t n_words;
 	int generation;	 /* of the newest decoder */
-	int deaths;	 /* in a row */
+	int deaths;	 /* in a row, … */
+	int failures;	 /* … those that no signal caused */
 	double start_at; /* time of the next start; infinite: none is due */
 };
 
@@ -212,10 +213,10 @@ static int pass_pipes(struct supervisor *s, struct server_child *child, struct e
 	return n < 0 ? err_set_errno(e, ERR_INTERNAL, "the listener cannot be reached") : 0;
 }
 
-/* A decoder that cannot start again and again may have a broken glossary: then the next one has none. */
+/* A decoder that fails to start again and again may have a broken glossary: then the next one has none. */
 static bool drops_glossaries(const struct supervisor *s, const struct served_model *m)
 {
-	return s->conf->glossary.n && m->deaths >= 2;
+	return s->conf->glossary.n && m->failures >= 2;
 }
 
 /* The command line of the next decoder. */
@@ -301,9 +302,10 @@ static int note_end(struct supervisor *s, const struct server_child *child, int 
 	if (!child->is_ready && child->generation > 1 && has_ready_child(s, child))
 		return 0; /* a reload that failed */
 	if (now - child->started > LONG_LIFE_S)
-		m->deaths = 0;
+		m->deaths = m->failures = 0;
 	m->start_at = now + waits[MIN((size_t)m->deaths, ARRAY_LEN(waits) - 1)];
 	m->deaths++;
+	m->failures += status < 128;
 	return 0;
 }
 
@@ -339,7 +341,7 @@ static void take_notes(struct supervisor *s)
 			if (note.kind != NOTE_READY)
 				continue;
 			child->is_ready = true;
-			s->models[note.model].deaths = 0;
+			s->models[note.model].deaths = s->models[note.model].failures = 0;
 			mark_replaced(s, note.model, note.generation);
 		}
 }
@@ -368,6 +370,7 @@ static void announce(struct supervisor *s)
 static int run_listener(struct supervisor *s, int control, struct err *e)
 {
 	struct server_state *state = mem_alloc(1, sizeof(*state), e);
+	struct language_guess *guess;
 	struct sandbox box;
 	int rc;
 
@@ -396,10 +399,13 @@ static int run_listener(struct supervisor *s, int control, struct err *e)
 	}
 	sandbox_begin(&box);
 	sandbox_enter(&box, SANDBOX_SERVER);
-	state->queue = queue_new(state->limits.queue_chars, e);
+	guess = language_guess_new(e);
+	state->guess = guess;
+	state->queue = guess ? queue_new(state->limits.queue_chars, e) : NULL;
 	rc = state->queue ? server_loop_run(state, s->sockets.fds, s->sockets.n, control, e)
 			  : e->code;
 	queue_free(state->queue);
+	language_guess_free(guess);
 	free(state);
 	return rc;
 }
@@ -482,7 +488,7 @@ static void reload(struct supervisor *s)
 	reload_keys(s);
 	for (size_t i = 0; i < s->n_models; i++) {
 		s->models[i].start_at = 0;
-		s->models[i].deaths = 0;
+		s->models[i].deaths = s->models[i].failures = 0;
 	}
 }
 

@@ -145,32 +145,6 @@ void api_begin(struct server_state *s, struct api_call *call, struct api_answer 
 	api_refuse(a, 404, "there is no such path");
 }
 
-/* The texts of the first model's translations become those of the second one's job. */
-static int begin_second_job(struct server_state *s, struct api_answer *a, double now, struct err *e)
-{
-	struct translation_job *first = a->job, *second = queue_job_new(&a->kind, a->client, e);
-
-	if (!second)
-		return e->code;
-	second->kind.model = a->then->flight.model;
-	second->deadline = first->deadline;
-	for (size_t i = 0; i < first->n; i++)
-		if (queue_job_add(second, first->texts[i].best[0], strlen(first->texts[i].best[0]),
-				  e)) {
-			queue_job_free(second);
-			return e->code;
-		}
-	if (queue_submit(s->queue, second, now, e)) {
-		queue_job_free(second);
-		return e->code;
-	}
-	second->arrived = first->arrived;
-	queue_leave(s->queue, first);
-	a->job = second;
-	a->then = NULL;
-	return 0;
-}
-
 /* Counts the characters of the request for its key. */
 static void count_key_chars(struct server_state *s, const struct api_answer *a)
 {
@@ -178,15 +152,9 @@ static void count_key_chars(struct server_state *s, const struct api_answer *a)
 		s->key_chars[a->client - 1] += (int64_t)a->n_chars;
 }
 
-bool api_finish(struct server_state *s, struct api_answer *a, double now)
+void api_finish(struct server_state *s, struct api_answer *a, double now)
 {
-	struct err e = { 0 };
-
-	if (a->then && !a->job->fault) {
-		if (!begin_second_job(s, a, now, &e))
-			return false;
-		api_refuse(a, e.code == ERR_TEMPFAIL ? 429 : 500, "%s", e.text);
-	} else if (a->job->fault) {
+	if (a->job->fault) {
 		api_refuse(a,
 			   a->job->is_too_large	     ? 413
 			   : a->job->is_refused	     ? 400
@@ -207,7 +175,6 @@ bool api_finish(struct server_state *s, struct api_answer *a, double now)
 	if (a->job)
 		queue_leave(s->queue, a->job);
 	a->job = NULL;
-	return true;
 }
 
 void api_answer_free(struct server_state *s, struct api_answer *a)
@@ -261,14 +228,6 @@ static const struct decoder_link *find_direct_model(const struct server_state *s
 			    is_code(source, s->decoders[i].source, true))
 				return &s->decoders[i];
 	return NULL;
-}
-
-const char *api_only_source(const struct server_state *s)
-{
-	for (size_t i = 1; i < s->n_decoders; i++)
-		if (strcmp(s->decoders[i].source, s->decoders[0].source) != 0)
-			return NULL;
-	return *s->decoders[0].source ? s->decoders[0].source : NULL;
 }
 
 bool api_choose_models(const struct server_state *s, const char *source, const char *target,
@@ -356,19 +315,23 @@ static bool add_texts(const struct json *texts, const char *name, bool is_whole,
 	return true;
 }
 
+void api_set_models(const struct api_answer *a, struct job_kind *kind)
+{
+	kind->model = a->model->flight.model;
+	kind->has_second = a->then != NULL;
+	kind->second = a->then ? a->then->flight.model : 0;
+}
+
 void api_submit(struct server_state *s, const struct api_call *call, const struct json *texts,
 		const char *name, const struct job_kind *kind, bool joins_lines,
 		struct api_answer *a)
 {
-	struct job_kind of_model = *kind;
+	struct job_kind of_models = *kind;
 	struct err e = { 0 };
 
-	a->kind = *kind;
 	a->client = call->client;
-	of_model.model = a->model->flight.model;
-	if (a->then)
-		of_model.n_best = 1;
-	a->job = queue_job_new(&of_model, call->client, &e);
+	api_set_models(a, &of_models);
+	a->job = queue_job_new(&of_models, call->client, &e);
 	if (!a->job || !add_texts(texts, name, kind->is_whole || joins_lines, a, &e)) {
 		if (!a->status)
 			api_refuse(a, 500, "%s", e.text);

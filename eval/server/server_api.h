@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "data/judge/language_guess.h"
 #include "eval/document/docfile.h"
 #include "eval/server/decoder_link.h"
 #include "eval/server/form_json.h"
@@ -24,8 +25,9 @@
 #include "share/format/json.h"
 
 #define SERVER_MAX_MODELS 16
-#define API_MAX_TEXTS	  1024		     /* of a request */
-#define API_MAX_BEST	  16		     /* alternatives of a text, and the best */
+#define API_MAX_TEXTS	  1024 /* of a request */
+#define API_MAX_BEST	  16   /* alternatives of a text, and the best */
+#define API_MAX_DETECTED  (2 * SERVER_MAX_MODELS)
 #define API_FILE_S	  3600.0	     /* until the translation of a file is given up */
 #define API_FORM_BYTES	  ((size_t)64 << 10) /* of a form beside its file */
 
@@ -47,6 +49,7 @@ struct server_state {
 	/* (n_glossaries) borrowed: of the command line, until they are checked */
 	char *const *glossaries;
 	size_t n_glossaries;
+	const struct language_guess *guess; /* borrowed */
 	struct translation_queue *queue;
 	struct decoder_link decoders[SERVER_MAX_MODELS];
 	size_t n_decoders;
@@ -68,6 +71,12 @@ struct api_call {
 	double now;
 };
 
+/* A language of a model, and how probable it is that a text is in it. */
+struct detected_language {
+	const char *code; /* borrowed from the model */
+	double share;	  /* 0 to 1 */
+};
+
 /* The interface decides the form of answers and errors. */
 enum api_style { STYLE_LIBRE, STYLE_DEEPL };
 
@@ -82,12 +91,12 @@ struct api_answer {
 	struct translation_job *job; /* owned until queue_leave() */
 	struct text_layout layout;
 	const struct decoder_link *model;
-	/* of a translation by way of a third language: the second model; NULL: none, or its turn has come */
+	/* of a translation by way of a third language: the second model; NULL: none */
 	const struct decoder_link *then;
-	const char *source; /* borrowed: the language of the texts */
+	const char *source;		   /* borrowed: the language of the texts */
+	struct detected_language detected; /* … if is_detected */
 	uint64_t client;
-	size_t n_chars;	      /* of the texts */
-	struct job_kind kind; /* of the last model */
+	size_t n_chars; /* of the texts */
 	bool is_list, is_detected, shows_chars;
 	bool is_page; /* for browsers: the answer limits what its page may load */
 	/* of a file */
@@ -98,8 +107,8 @@ struct api_answer {
 };
 
 void api_begin(struct server_state *s, struct api_call *call, struct api_answer *a);
-/* False: the texts go on to a second model; the answer comes with the end of a->job again. */
-bool api_finish(struct server_state *s, struct api_answer *a, double now);
+/* The job is done: makes the answer. */
+void api_finish(struct server_state *s, struct api_answer *a, double now);
 void api_answer_free(struct server_state *s, struct api_answer *a);
 
 /* An answer without a request that can be understood. */
@@ -127,8 +136,13 @@ void deepl_finish(const struct server_state *s, struct api_answer *a);
  */
 bool api_check_key(struct server_state *s, struct api_call *call, const char *key, size_t n,
 		   int missing, struct api_answer *a);
-/* The source language of all models, if they have only one; NULL: several, or not known yet. */
-const char *api_only_source(const struct server_state *s);
+/*
+ * The languages that the texts (a string, a list, or NULL) may be in, best first: all languages of models, or with a target those from
+ * which it is reached. Returns their number.
+ */
+size_t api_detect(const struct server_state *s, const struct json *texts, const char *target,
+		  struct detected_language found[API_MAX_DETECTED]);
+void api_write_detected(struct json_writer *w, const struct detected_language *found);
 /* Sets a->model, and a->then if two models are needed. False: there is none. */
 bool api_choose_models(const struct server_state *s, const char *source, const char *target,
 		       struct api_answer *a);
@@ -136,23 +150,25 @@ bool api_choose_models(const struct server_state *s, const char *source, const c
 bool api_has_direction(const struct server_state *s, const char *source, const char *target);
 /* Sets the glossary of kind, which a->model must have; false: a is a refusal. */
 bool api_choose_glossary(const char *name, struct job_kind *kind, struct api_answer *a);
+/* Sets the models of kind to those of a. */
+void api_set_models(const struct api_answer *a, struct job_kind *kind);
 /*
- * Makes the job of a request: `texts` is a string or a list of strings, called `name` in errors. Of `kind`, model is set
- * here, to that of a->model.
+ * Makes the job of a request: `texts` is a string or a list of strings, called `name` in errors. The models of `kind` are set
+ * here.
  */
 void api_submit(struct server_state *s, const struct api_call *call, const struct json *texts,
 		const char *name, const struct job_kind *kind, bool joins_lines,
 		struct api_answer *a);
 /*
- * What both interfaces ask before a translation: the key, languages and models; false: a is a refusal. deepl_choose_models() reads
- * target_lang and source_lang.
+ * What both interfaces ask before a translation: the key, languages and models; false: a is a refusal. texts (NULL: a file) are for
+ * requests without a source language. deepl_choose_models() reads target_lang and source_lang.
  */
 bool libre_check_key(struct server_state *s, struct api_call *call, struct api_answer *a);
 bool libre_choose_model(const struct server_state *s, const struct api_call *call,
-			struct api_answer *a);
+			const struct json *texts, struct api_answer *a);
 bool deepl_check_key(struct server_state *s, struct api_call *call, struct api_answer *a);
 bool deepl_choose_models(const struct server_state *s, const struct api_call *call,
-			 struct api_answer *a);
+			 const struct json *texts, struct api_answer *a);
 bool deepl_check_options(const struct api_call *call, struct api_answer *a);
 /* Enters a->job into the queue. */
 void api_enter_job(struct server_state *s, double seconds, double now, struct api_answer *a);

@@ -8,20 +8,23 @@
 #include <sys/random.h>
 
 #include "share/base/mem.h"
+#include "share/base/text.h"
 #include "share/base/util.h"
 
-#define NAME_MAX_BYTES 100
+#define NAME_MAX_BYTES ((size_t)100)
 
+/* Letters beyond ASCII count: addresses and headers have them as %-escapes. */
 static bool is_safe_char(char c)
 {
-	return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
-	       (c && strchr("._-", c));
+	return (unsigned char)c >= 0x80 || (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') ||
+	       (c >= 'a' && c <= 'z') || (c && strchr("._-", c));
 }
 
 /* Appends the safe characters; others become "_", one for several in a row. */
 static void add_safe_name(struct buf *out, const char *text, size_t n)
 {
-	for (size_t i = 0; i < n && out->len < NAME_MAX_BYTES; i++)
+	n = utf8_valid_prefix(text, MIN(n, NAME_MAX_BYTES));
+	for (size_t i = 0; i < n; i++)
 		if (is_safe_char(text[i]))
 			buf_add_char(out, text[i]);
 		else if (!out->len || out->data[out->len - 1] != '_')
@@ -50,6 +53,17 @@ char *files_name(const char *path, const char *language, struct err *e)
 	return name;
 }
 
+void files_put_name(const char *name, bool is_escaped, struct buf *out)
+{
+	for (; *name; name++)
+		if ((unsigned char)*name < 0x80)
+			buf_add_char(out, *name);
+		else if (is_escaped)
+			buf_printf(out, "%%%02X", (unsigned char)*name);
+		else if (!out->len || out->data[out->len - 1] != '_')
+			buf_add_char(out, '_');
+}
+
 static int make_secret(char text[FILES_ID], struct err *e)
 {
 	unsigned char random[(FILES_ID - 1) / 2];
@@ -61,15 +75,35 @@ static int make_secret(char text[FILES_ID], struct err *e)
 	return 0;
 }
 
-/* The finished file that expires first; NULL: none is finished. */
+static bool is_finished(const struct server_file *file)
+{
+	return *file->id && !file->job;
+}
+
+static size_t count_finished(const struct server_files *f, uint64_t client)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < FILES_MAX; i++)
+		n += is_finished(&f->all[i]) && f->all[i].client == client;
+	return n;
+}
+
+/* The finished file that makes room: of the client that has most of them, the one that expires first. NULL: none is finished. */
 static struct server_file *oldest_file(struct server_files *f)
 {
 	struct server_file *oldest = NULL;
+	size_t most = 0;
 
-	for (size_t i = 0; i < FILES_MAX; i++)
-		if (*f->all[i].id && !f->all[i].job &&
-		    (!oldest || f->all[i].expires < oldest->expires))
-			oldest = &f->all[i];
+	for (size_t i = 0; i < FILES_MAX; i++) {
+		struct server_file *file = &f->all[i];
+		const size_t n = is_finished(file) ? count_finished(f, file->client) : 0;
+
+		if (n && (n > most || (n == most && file->expires < oldest->expires))) {
+			oldest = file;
+			most = n;
+		}
+	}
 	return oldest;
 }
 

@@ -2,7 +2,8 @@
  * server_files.h - translated files that clients fetch later, under names that nobody can guess
  *
  * Files stay in the memory of the listener, which may open none, and end with it: nothing of a client's file reaches a disk. A
- * file is removed FILES_KEEP_S after its translation, or earlier to make room for another one.
+ * file is removed FILES_KEEP_S after its translation, or earlier to make room for another one: then it is the oldest one of the client
+ * that has most.
  */
 #ifndef WERKBANK_EVAL_SERVER_SERVER_FILES_H
 #define WERKBANK_EVAL_SERVER_SERVER_FILES_H
@@ -36,10 +37,12 @@ struct server_files {
 };
 
 /*
- * The name of the translation of a file: letters, digits and "._-" of its last component, with the language, as "letter_de.docx". The
- * caller frees it; NULL: ERR_NOMEM.
+ * The name of the translation of a file: letters, digits and "._-" of its last component, with the language, as "letter_de.docx". path is
+ * valid UTF-8. The caller frees it; NULL: ERR_NOMEM.
  */
 char *files_name(const char *path, const char *language, struct err *e);
+/* Appends such a name in ASCII: letters beyond it as %-escapes, or as "_". */
+void files_put_name(const char *name, bool is_escaped, struct buf *out);
 /*
  * Adds the file of a job that was submitted. name and job belong to the files from now on; after a failure they stay the caller's.
  * ERR_TEMPFAIL: all places have files that are being translated. NULL: failure.

@@ -28,7 +28,7 @@ struct server_loop {
 	const int *listeners;	    /* (n_listeners) borrowed */
 	size_t n_listeners;
 	int control;
-	bool has_unsent; /* a request was read after the decoders got theirs: do not wait */
+	bool has_unsent; /* texts have come after the decoders got theirs: do not wait */
 	double end_at;	 /* when open requests are given up; infinite before SIGTERM */
 	struct server_keys new_keys; /* of a message */
 	struct connection connections[SERVER_MAX_CONNECTIONS];
@@ -164,20 +164,42 @@ static void accept_clients(struct server_loop *l, int listener, double now)
 	}
 }
 
-/* Bodies of all connections together have a limit: a new one above it is refused. */
-static void limit_bodies(struct server_loop *l, double now)
+/* Is a body being read that only a file can have? */
+static bool is_upload(const struct connection *c)
+{
+	return c->state == CONNECTION_READING && c->head_bytes && c->body_bytes > HTTP_MAX_BODY;
+}
+
+/* Does an upload fit beside those of its address in the places before? One alone does. */
+static bool has_upload_share(const struct server_loop *l, const struct connection *upload)
 {
 	size_t bytes = 0;
+
+	for (const struct connection *c = l->connections; c < upload; c++)
+		bytes += is_upload(c) && c->client == upload->client ? c->body_bytes : 0;
+	return !bytes || bytes + upload->body_bytes <= SERVER_MAX_BUFFERED / 2;
+}
+
+/*
+ * Bodies of all connections together have a limit: a new one above it is refused. Files have a limit of their own, so that slow
+ * uploads do not keep texts out; and one address has half of it.
+ */
+static void limit_bodies(struct server_loop *l, double now)
+{
+	size_t bytes = 0, file_bytes = 0;
 
 	for (size_t i = 0; i < SERVER_MAX_CONNECTIONS; i++) {
 		struct connection *c = &l->connections[i];
 
 		if (c->state != CONNECTION_READING || !c->head_bytes)
 			continue;
-		if (bytes + c->body_bytes > SERVER_MAX_BUFFERED)
-			connection_refuse(l->state, c, 503, "too many requests at once", now);
-		else
+		if (!is_upload(c) && bytes + c->body_bytes <= SERVER_MAX_BUFFERED)
 			bytes += c->body_bytes;
+		else if (is_upload(c) && file_bytes + c->body_bytes <= SERVER_MAX_BUFFERED &&
+			 has_upload_share(l, c))
+			file_bytes += c->body_bytes;
+		else
+			connection_refuse(l->state, c, 503, "too many requests at once", now);
 	}
 }
 
@@ -284,11 +306,13 @@ static void update_decoders(struct server_loop *l, double now)
 {
 	struct server_state *s = l->state;
 
+	l->has_unsent = false;
 	for (size_t i = 0; i < s->n_decoders; i++) {
 		struct err fault = { 0 };
 		const struct decoder_news news =
 			decoder_link_update(&s->decoders[i], s->queue, now, &fault);
 
+		l->has_unsent |= news.has_moved;
 		if (news.has_ready)
 			warn_same_direction(s, i);
 		if (news.has_ready)
@@ -305,16 +329,13 @@ static void update_decoders(struct server_loop *l, double now)
 static void check_connections(struct server_loop *l, double now)
 {
 	l->state->n_connections = 0;
-	l->has_unsent = false;
 	for (size_t i = 0; i < SERVER_MAX_CONNECTIONS; i++) {
 		struct connection *c = &l->connections[i];
-		const bool was_unread = c->is_unread,
-			   was_first = c->state == CONNECTION_WAITING && c->answer.then;
+		const bool was_unread = c->is_unread;
 
 		connection_check(l->state, c, now);
-		/* a request that had come before, or the texts of a second model */
-		l->has_unsent |= c->state == CONNECTION_WAITING &&
-				 (was_unread || (was_first && !c->answer.then));
+		/* a request that had come before */
+		l->has_unsent |= c->state == CONNECTION_WAITING && was_unread;
 		if (l->state->is_ending && c->state == CONNECTION_READING && !c->in.len &&
 		    (c->began > 0 || now > l->end_at - SERVER_END_S + SERVER_FRESH_S))
 			connection_close(l->state, c);

@@ -14,9 +14,10 @@
 
 #define SERVER_MAX_LISTENERS   16
 #define SERVER_MAX_CONNECTIONS 512
-#define SERVER_MAX_BUFFERED    ((size_t)64 << 20) /* bytes of the bodies of all connections */
-#define SERVER_END_S	       30.0		  /* for open requests after SIGTERM */
-#define SERVER_FRESH_S	       1.0 /* … for the first byte of a client that had connected */
+#define SERVER_MAX_BUFFERED                                                                        \
+	((size_t)64 << 20)  /* bytes of the bodies of all connections; again for files */
+#define SERVER_END_S   30.0 /* for open requests after SIGTERM */
+#define SERVER_FRESH_S 1.0  /* … for the first byte of a client that had connected */
 
 /* A message between supervisor and listener. */
 enum server_note_kind {

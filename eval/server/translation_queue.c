@@ -106,7 +106,14 @@ void queue_job_free(struct translation_job *job)
 
 bool queue_job_is_done(const struct translation_job *job)
 {
-	return job->fault || job->n_done == job->n;
+	return job->fault || (job->n_done == job->n && (!job->n || !job->kind.has_second));
+}
+
+double queue_job_share(const struct translation_job *job)
+{
+	const double share = job->n_units ? (double)job->units_done / (double)job->n_units : 0;
+
+	return job->had_second ? (1 + share) / 2 : job->kind.has_second ? share / 2 : share;
 }
 
 /* ---- clients ---- */
@@ -160,6 +167,25 @@ static size_t waiting_chars_of(const struct translation_job *job)
 	return n;
 }
 
+/* ERR_TEMPFAIL: there are enough files, of all clients or of this one. */
+static int check_file_room(const struct translation_queue *q, const struct translation_job *job,
+			   struct err *e)
+{
+	size_t n = 0, bytes = job->texts->n;
+
+	if (q->n_files == QUEUE_MAX_FILES || q->file_bytes + bytes > QUEUE_MAX_BYTES)
+		return err_set(e, ERR_TEMPFAIL, "too many files wait: try again later");
+	for (const struct translation_job *other = q->first; other; other = other->next_job)
+		if (other->kind.document && other->client == job->client) {
+			n++;
+			bytes += other->texts->n;
+		}
+	if (n && (n >= QUEUE_CLIENT_FILES || bytes > QUEUE_CLIENT_BYTES))
+		return err_set(e, ERR_TEMPFAIL,
+			       "%zu files of yours wait: try again when they are translated", n);
+	return 0;
+}
+
 int queue_submit(struct translation_queue *q, struct translation_job *job, double now,
 		 struct err *e)
 {
@@ -167,9 +193,8 @@ int queue_submit(struct translation_queue *q, struct translation_job *job, doubl
 
 	if (q->n_jobs == MAX_CLIENTS || (q->waiting && q->waiting + job->n_chars > q->max_chars))
 		return err_set(e, ERR_TEMPFAIL, "too many texts wait: try again later");
-	if (job->kind.document &&
-	    (q->n_files == QUEUE_MAX_FILES || q->file_bytes + job->texts->n > QUEUE_MAX_BYTES))
-		return err_set(e, ERR_TEMPFAIL, "too many files wait: try again later");
+	if (job->kind.document && check_file_room(q, job, e))
+		return e->code;
 	while (*end)
 		end = &(*end)->next_job;
 	*end = job;
@@ -317,7 +342,7 @@ static void write_flight_text(const struct flight_text *t, struct buf *out)
 	json_open(&w, '{');
 	json_put_int(&w, "id", t->id);
 	json_put_bool(&w, "join", true);
-	if (kind->n_best > 1)
+	if (kind->n_best > 1 && !kind->has_second)
 		json_put_int(&w, "n_best", kind->n_best);
 	if (kind->is_whole)
 		json_put_bool(&w, "whole", true);
@@ -484,7 +509,8 @@ static int take_answer_of(struct translation_queue *q, const struct flight_text 
 		return 0;
 	}
 	job->n_done++;
-	job->n_source_chars += (size_t)json_integer(json_get(answer, "source_chars"), 0);
+	if (!job->had_second)
+		job->n_source_chars += (size_t)json_integer(json_get(answer, "source_chars"), 0);
 	count_queue_text(q, x, answer);
 	return 0;
 }
@@ -500,6 +526,31 @@ static bool take_progress(struct flight_text *t, const struct json *answer, doub
 	return true;
 }
 
+/* All texts have translations of the first model: those become the texts of the second one. */
+static void begin_second_model(struct translation_queue *q, struct translation_job *job)
+{
+	count_file(q, job, false);
+	for (size_t i = 0; i < job->n; i++) {
+		struct queue_text *x = &job->texts[i];
+
+		free(x->text);
+		x->text = x->best[0];
+		x->n = job->kind.document ? x->n_bytes : strlen(x->text);
+		x->n_chars = job->kind.document ? QUEUE_FILE_CHARS : utf8_count(x->text, x->n);
+		x->best[0] = NULL;
+		free_best(x);
+		x->state = TEXT_WAITS;
+		x->n_ended = x->n_alone = 0;
+		q->waiting += x->n_chars;
+	}
+	job->kind.model = job->kind.second;
+	job->kind.has_second = false;
+	job->had_second = true;
+	job->n_done = job->next = 0;
+	job->units_done = job->n_units = 0;
+	count_file(q, job, true);
+}
+
 int queue_take(struct translation_queue *q, struct queue_flight *f, const struct json *answer,
 	       double now, struct err *e)
 {
@@ -510,12 +561,44 @@ int queue_take(struct translation_queue *q, struct queue_flight *f, const struct
 		if (f->texts[i].id == id) {
 			if (take_progress(&f->texts[i], answer, now))
 				return 0;
+			struct translation_job *job = f->texts[i].job;
+			bool has_next;
+
 			rc = take_answer_of(q, &f->texts[i], answer, e);
+			has_next = !job->is_left && !job->fault && job->kind.has_second &&
+				   job->n_done == job->n;
 			q->counts.text_s += now - f->texts[i].sent_at;
 			release_text(q, f, i);
-			return rc;
+			if (has_next)
+				begin_second_model(q, job);
+			return has_next ? 1 : rc;
 		}
 	return err_set(e, ERR_PROTOCOL, "the decoder answered what nobody asked");
+}
+
+/* The newest text of the decoder waits again; its turn comes before that of later requests. */
+static void take_text_back(struct translation_queue *q, struct queue_flight *f)
+{
+	const struct flight_text *t = &f->texts[f->n - 1];
+	struct translation_job *job = t->job;
+	struct queue_text *x = &job->texts[t->index];
+
+	if (job->is_left || job->fault) {
+		x->state = TEXT_DONE;
+	} else {
+		job->served -= (double)x->n_chars + 1;
+		find_client(q, job->client)->served -= (double)x->n_chars + 1;
+		x->state = TEXT_WAITS;
+		job->next = MIN(job->next, t->index);
+		q->waiting += x->n_chars;
+	}
+	release_text(q, f, f->n - 1);
+}
+
+void queue_take_back(struct translation_queue *q, struct queue_flight *f)
+{
+	while (f->n)
+		take_text_back(q, f);
 }
 
 void queue_return(struct translation_queue *q, struct queue_flight *f)
@@ -524,23 +607,12 @@ void queue_return(struct translation_queue *q, struct queue_flight *f)
 
 	while (f->n) {
 		const struct flight_text *t = &f->texts[f->n - 1];
-		struct translation_job *job = t->job;
-		struct queue_text *x = &job->texts[t->index];
+		struct queue_text *x = &t->job->texts[t->index];
 
-		if (job->is_left || job->fault) {
-			x->state = TEXT_DONE;
-		} else if (x->n_ended++, was_alone && ++x->n_alone >= QUEUE_MAX_ALONE) {
-			x->state = TEXT_DONE;
-			fail_job(q, job, "this text ended the decoder");
-		} else {
-			/* its turn comes again, before that of later requests */
-			job->served -= (double)x->n_chars + 1;
-			find_client(q, job->client)->served -= (double)x->n_chars + 1;
-			x->state = TEXT_WAITS;
-			job->next = MIN(job->next, t->index);
-			q->waiting += x->n_chars;
-		}
-		release_text(q, f, f->n - 1);
+		x->n_ended++;
+		if (was_alone && ++x->n_alone >= QUEUE_MAX_ALONE)
+			fail_job(q, t->job, "this text ended the decoder");
+		take_text_back(q, f);
 	}
 }
 

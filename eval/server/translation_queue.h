@@ -34,6 +34,8 @@
 #define QUEUE_FILE_CHARS    1024 /* … this many characters */
 #define QUEUE_MAX_FILES	    64	 /* … of all jobs, and … */
 #define QUEUE_MAX_BYTES	    ((size_t)64 << 20) /* … their bytes */
+#define QUEUE_CLIENT_FILES  16		       /* files of one client, and … */
+#define QUEUE_CLIENT_BYTES  ((size_t)48 << 20) /* … their bytes */
 #define QUEUE_MAX_BEST	    64		       /* translations of a text */
 #define QUEUE_GLOSSARY_NAME 64		       /* bytes, with the NUL */
 #define QUEUE_MAX_ALONE	    2 /* decoders that may end while they have one text alone */
@@ -55,7 +57,10 @@ struct queue_text {
 /* How a job is decoded. */
 struct job_kind {
 	int model; /* number of the model */
-	int n_best;
+	/* the translations are translated again, by way of a third language: number of the second model */
+	bool has_second;
+	int second;
+	int n_best;	      /* of the last model */
 	const char *document; /* borrowed: the job is one file of this kind; NULL: texts */
 	bool is_whole;	      /* texts are not split into sentences */
 	char glossary[QUEUE_GLOSSARY_NAME]; /* "": none */
@@ -74,7 +79,8 @@ struct translation_job {
 	char told[300];		     /* … in the words of the decoder */
 	bool is_refused;	     /* it failed because of what the client sent */
 	bool is_too_large;	     /* … which is too much */
-	int64_t units_done, n_units; /* sentences of a file */
+	int64_t units_done, n_units; /* sentences of a file, for the present model */
+	bool had_second;	     /* the texts are those of the second model */
 	size_t n_source_chars;	     /* of the text in a file that is done */
 	/* private to the queue */
 	struct translation_job *next_job;
@@ -139,8 +145,8 @@ bool queue_send(struct translation_queue *q, struct queue_flight *f, double now,
 /* Appends lines that cancel the texts of clients that have left, and of jobs that have failed. */
 void queue_cancel(struct queue_flight *f, struct buf *out);
 /*
- * Takes an answer of the decoder (NULL: it was no JSON). ERR_PROTOCOL: the decoder could not translate the text, whose job
- * fails; or the answer is for no text, and the decoder cannot be trusted.
+ * Takes an answer of the decoder (NULL: it was no JSON). 1: texts of a job now wait for its second model. ERR_PROTOCOL: the
+ * decoder could not translate the text, whose job fails; or the answer is for no text, and the decoder cannot be trusted.
  */
 int queue_take(struct translation_queue *q, struct queue_flight *f, const struct json *answer,
 	       double now, struct err *e);
@@ -149,6 +155,10 @@ int queue_take(struct translation_queue *q, struct queue_flight *f, const struct
  * find the text that makes the decoder end. The job of a text with which QUEUE_MAX_ALONE decoders ended alone fails.
  */
 void queue_return(struct translation_queue *q, struct queue_flight *f);
+/* The decoder is replaced before it has ended its texts: they wait again. */
+void queue_take_back(struct translation_queue *q, struct queue_flight *f);
+/* How much of a file is translated: 0 to 1. */
+double queue_job_share(const struct translation_job *job);
 
 size_t queue_waiting_chars(const struct translation_queue *q);
 int queue_n_jobs(const struct translation_queue *q);

@@ -76,6 +76,10 @@ ask /translate_file -H 'Content-Type: multipart/form-data' --data-binary @"$tmp/
 holds "refused: no boundary" '^400 .*boundary' "$tmp/status"
 ask /translate_file -F "file=@$tmp/in.html;filename=\"../../etc/a b;c.html\"" -F source=en -F target=de >"$tmp/status"
 same "a name with blanks, quotes and folders" "$(file_path | sed 's/.*\/[0-9a-f]*\.//')" 'a_b_c_de.html'
+ask /translate_file -F "file=@$tmp/in.html;filename=größe.html" -F source=en -F target=de >"$tmp/status"
+same "a name with other letters, in the address" "$(file_path | sed 's/.*\/[0-9a-f]*\.//')" 'gr%C3%B6%C3%9Fe_de.html'
+curl -sS -m 20 -D "$tmp/head" -o "$tmp/got" "http://127.0.0.1:$port$(file_path)"
+holds "... and of the download" "filename=\"gr_e_de.html\"; filename\*=UTF-8''gr%C3%B6%C3%9Fe_de.html" "$tmp/head"
 says "refused: a kind that is not known" 0 '^400 .*file format not supported' ask /translate_file -F "file=@$tmp/in.html;filename=a.pdf" -F source=en -F target=de
 says "refused: no file" 0 '^400 .*missing file' ask /translate_file -F source=en -F target=de
 says "refused: no target" 0 '^400 .*missing target' ask /translate_file -F "file=@$tmp/in.html" -F source=en
@@ -132,7 +136,79 @@ key=$(sed 's/.*document_key":"//; s/".*//' "$tmp/body")
 for _ in $(seq 100); do ask "/v2/document/$id" -d document_key="$key" | grep -q '"error"' && break; sleep 0.1; done
 holds "DeepL: a document that cannot be read" '"status":"error","error_message":".*UTF-8' "$tmp/body"
 says "DeepL: no file" 0 '^400 ."message"' ask /v2/document -F target_lang=DE
+
+# ---- a decoder that is killed or replaced during a document ----
+head -n 400 "$tmp/long.html" >"$tmp/part.html"
+"$wb" translate -q -m "$model" --threads 1 "$tmp/part.html" -o "$tmp/want.html" 2>"$tmp/err"
+decoder() { pgrep -P "$server" -f 'translate --serve' | tail -n 1; }
+for event in KILL HUP; do
+	ask /v2/document -F "file=@$tmp/part.html" -F target_lang=DE >"$tmp/status"
+	id=$(sed 's/.*document_id":"//; s/".*//' "$tmp/body")
+	key=$(sed 's/.*document_key":"//; s/".*//' "$tmp/body")
+	for _ in $(seq 100); do ask "/v2/document/$id" -d document_key="$key" | grep -q '"translating"\|"done"' && break; sleep 0.05; done
+	case $event in
+	KILL) kill -KILL "$(decoder)" ;;
+	HUP) kill -HUP "$server" ;;
+	esac
+	says "SIG$event during a document: a text" 0 '^200 ' ask /translate -d q='A dog.' -d source=en -d target=de
+	for _ in $(seq 600); do ask "/v2/document/$id" -d document_key="$key" | grep -q '"done"\|"error"' && break; sleep 0.1; done
+	curl -sS -m 20 -o "$tmp/got" "http://127.0.0.1:$port/v2/document/$id/result" -d document_key="$key"
+	if cmp "$tmp/got" "$tmp/want.html" >"$tmp/out" 2>&1; then ok "... and the document"; else not_ok "... and the document" "$(cat "$tmp/out" "$tmp/body")"; fi
+done
+
+# ---- archives that are much larger than they look ----
+if command -v python3 >/dev/null && grep -q '"tmx"\|".tmx"' "$tmp/settings"; then
+	cat >"$tmp/bombs.py" <<'END'
+import sys, zipfile
+xml = '<w:document xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"><w:body>%s</w:body></w:document>'
+def write(name, members):
+	with zipfile.ZipFile(sys.argv[1] + "/" + name + ".docx", "w", zipfile.ZIP_DEFLATED) as z:
+		for member, text in members:
+			z.writestr(member, text)
+write("large", [("word/document.xml", xml % (" " * (65 << 20)))])
+write("many", [("word/document.xml", xml % "")] + [("word/header%d.xml" % i, xml % (" " * (30 << 20))) for i in range(5)])
+write("paragraphs", [("word/document.xml", xml % ("<w:p><w:r><w:t>a</w:t></w:r></w:p>" * 200000))])
+write("deep", [("word/document.xml", xml % ("<w:p>" * 1000000))])
+inner = open(sys.argv[1] + "/large.docx", "rb").read()
+write("nested", [("word/document.xml", xml % "<w:p><w:r><w:t>A dog.</w:t></w:r></w:p>"), ("word/embeddings/x.docx", inner)])
+END
+	python3 "$tmp/bombs.py" "$tmp"
+	says "an archive with a large member" 0 '^400 .*more than 64 MiB' upload "$tmp/large.docx"
+	says "an archive whose members are large together" 0 '^400 .*128 MiB together' upload "$tmp/many.docx"
+	says "an archive with many paragraphs" 0 '^413 .*segments' upload "$tmp/paragraphs.docx"
+	says "an archive with deep elements" 0 '^(400|413) ' upload "$tmp/deep.docx"
+	says "an archive within an archive is copied" 0 '^200 ' upload "$tmp/nested.docx"
+	curl -sS -m 20 -o "$tmp/got" "http://127.0.0.1:$port$(file_path)"
+	same "... as it is" "$(python3 -c 'import sys, zipfile; a, b = (zipfile.ZipFile(x).read("word/embeddings/x.docx") for x in sys.argv[1:]); print(a == b)' "$tmp/got" "$tmp/nested.docx")" True
+	same "the decoder has not ended" "$(ask /metrics | grep -c '^werkbank_decoder_deaths_total.* 1$')" 1
+fi
+
+# ---- many uploads that never end ----
+printf 'POST /translate_file HTTP/1.1\r\nHost: localhost\r\nContent-Type: multipart/form-data; boundary=X\r\nContent-Length: 10000000\r\n\r\n--X\r\n' >"$tmp/slow"
+slow=
+for _ in $(seq 64); do
+	"$top/tests/raw_client" "$port" <"$tmp/slow" 2>&1 | sed -n '1s/\r//p' >>"$tmp/slow.status" &
+	slow="$slow $!"
+done
+sleep 1
+says "64 slow uploads: a text" 0 '^200 ' ask /translate -d q='A dog.' -d source=en -d target=de
+says "... a file" 0 '^200 ' upload "$tmp/few.html"
+# shellcheck disable=SC2086 # a list of numbers
+wait $slow
+same "... those that have room are ended as slow" "$(grep -c '408 Request Timeout' "$tmp/slow.status")" 3
+same "... the others are refused" "$(grep -c '503 Service Unavailable' "$tmp/slow.status")" 61
 stop "SIGTERM ends the server"
+
+# ---- a third language ----
+serve de-fr="$model"
+"$wb" translate -q -m "$model" --threads 1 "$tmp/in.html" -o "$tmp/first.html" 2>"$tmp/err"
+"$wb" translate -q -m "$model" --threads 1 "$tmp/first.html" -o "$tmp/want.html" 2>"$tmp/err"
+ask /translate_file -F "file=@$tmp/in.html" -F source=en -F target=fr >"$tmp/status"
+curl -sS -m 20 -o "$tmp/got" "http://127.0.0.1:$port$(file_path)"
+if cmp "$tmp/got" "$tmp/want.html" >"$tmp/out" 2>&1; then ok "a file by way of a third language"; else not_ok "a file by way of a third language" "$(cat "$tmp/out" "$tmp/status")"; fi
+same "... its name" "$(file_path | sed 's/.*\.\(.*\.\)/\1/')" 'in_fr.html'
+says "a file has no language of its own" 0 '^400 .*not detected' ask /translate_file -F "file=@$tmp/in.html" -F source=auto -F target=fr
+stop "SIGTERM ends the server of two models"
 
 # ---- limits ----
 printf 'correct-key\n' >"$tmp/keys"

@@ -8,6 +8,7 @@
 #include "eval/server/form_json.h"
 #include "share/base/base64.h"
 #include "share/base/mem.h"
+#include "share/base/text.h"
 #include "share/base/util.h"
 #include "share/format/json.h"
 #include "tests/test.h"
@@ -65,8 +66,23 @@ static void check_multipart(const char *type, const char *body, const char *json
 #define BETWEEN "\r\n--X\r\n"
 #define END	"\r\n--X--\r\n"
 
+#define FILE_FIELD "Content-Disposition: form-data; name=file; "
+
 TEST(server_multipart)
 {
+	check_multipart(TYPE "X",
+			BEGIN FILE_FIELD "filename*=utf-8''na%C3%AFve%20a.txt\r\n\r\nb" END,
+			"{\"file\":\"naïve a.txt\"}", "b");
+	check_multipart(TYPE "X",
+			BEGIN FILE_FIELD
+			"filename=\"x.txt\"; filename*=UTF-8'de'y.txt\r\n\r\nb" END,
+			"{\"file\":\"y.txt\"}", "b");
+	check_multipart(TYPE "X", BEGIN FILE_FIELD "filename*=plain.txt\r\n\r\nb" END,
+			"{\"file\":\"plain.txt\"}", "b");
+	check_multipart(TYPE "X", BEGIN FILE_FIELD "filename*=iso-8859-1''%e4.txt\r\n\r\nb" END,
+			NULL, NULL);
+	check_multipart(TYPE "X", BEGIN FILE_FIELD "filename*=utf-8''%0.txt\r\n\r\nb" END, NULL,
+			NULL);
 	check_multipart(TYPE "X", BEGIN FIELD "b" END, "{\"a\":\"b\"}", NULL);
 	check_multipart(TYPE "\"X\"; charset=utf-8", BEGIN FIELD "b\r\n--Y\r\n" END,
 			"{\"a\":\"b\\u000d\\n--Y\\u000d\\n\"}", NULL);
@@ -96,17 +112,32 @@ TEST(server_file_names)
 		{ "...\".html", "__de.html" },
 		{ "gr\xC3\xB6\xC3\x9F"
 		  "e.po",
-		  "gr_e_de.po" },
+		  "gr\xC3\xB6\xC3\x9F"
+		  "e_de.po" },
 		{ "a.b.txt", "a.b_de.txt" },
 	};
 	struct err e = { 0 };
+	struct buf out = { 0 };
+	char *name;
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-		char *name = files_name(cases[i][0], "de", &e);
-
+		name = files_name(cases[i][0], "de", &e);
 		check_str(name, cases[i][1]);
 		free(name);
 	}
+	for (int i = 0; i < 60;
+	     i++) /* an ASCII letter, then 60 of two bytes: the limit is within one */
+		buf_add_str(&out, i ? "\xC3\xB6" : "a\xC3\xB6");
+	name = files_name(buf_text(&out), "de", &e);
+	check(utf8_valid(name, strlen(name)) && strlen(name) == 99 + 3);
+	free(name);
+	buf_restart(&out);
+	files_put_name("gr\xC3\xB6\xC3\x9F_e.po", false, &out);
+	check_str(buf_text(&out), "gr__e.po");
+	buf_restart(&out);
+	files_put_name("gr\xC3\xB6.po", true, &out);
+	check_str(buf_text(&out), "gr%C3%B6.po");
+	buf_free(&out);
 }
 
 /* A file waits, is translated, is kept for a while; the oldest one makes room. */
@@ -186,5 +217,135 @@ TEST(server_queue_limits_files)
 	for (size_t i = 0; i < ARRAY_LEN(jobs); i++)
 		queue_leave(q, jobs[i]);
 	check_int(queue_n_jobs(q), 0);
+	queue_free(q);
+}
+
+static struct translation_job *new_file(uint64_t client, size_t n)
+{
+	const struct job_kind kind = { .n_best = 1, .document = "txt" };
+	struct err e = { 0 };
+	struct translation_job *job = queue_job_new(&kind, client, &e);
+	char *bytes = mem_alloc(n, 1, &e);
+
+	check_int(queue_job_add(job, bytes, n, &e), 0);
+	free(bytes);
+	return job;
+}
+
+/* One client may not take all places, but one file of any size. */
+TEST(server_queue_limits_files_of_a_client)
+{
+	struct err e = { 0 };
+	struct translation_queue *q = queue_new(1000000, &e);
+	struct translation_job *jobs[QUEUE_CLIENT_FILES], *job;
+
+	for (size_t i = 0; i < ARRAY_LEN(jobs); i++) {
+		jobs[i] = new_file(1, 1);
+		check_int(queue_submit(q, jobs[i], 0, &e), 0);
+	}
+	job = new_file(1, 1);
+	check_int(queue_submit(q, job, 0, &e), ERR_TEMPFAIL);
+	queue_leave(q, jobs[0]);
+	check_int(queue_submit(q, job, 0, &e), 0);
+	jobs[0] = job;
+	for (size_t i = 0; i < ARRAY_LEN(jobs); i++)
+		queue_leave(q, jobs[i]);
+	jobs[0] = new_file(1, QUEUE_CLIENT_BYTES + 1);
+	check_int(queue_submit(q, jobs[0], 0, &e), 0);
+	job = new_file(1, 1);
+	check_int(queue_submit(q, job, 0, &e), ERR_TEMPFAIL);
+	queue_job_free(job);
+	job = new_file(2, 1);
+	check_int(queue_submit(q, job, 0, &e), 0);
+	queue_leave(q, job);
+	queue_leave(q, jobs[0]);
+	check_int(queue_n_jobs(q), 0);
+	queue_free(q);
+}
+
+/* A client with many results loses its own, not those of others. */
+TEST(server_files_make_room_fairly)
+{
+	static struct server_files f;
+	struct err e = { 0 };
+	struct translation_queue *q = queue_new(1000000, &e);
+	struct server_file *others = NULL;
+
+	for (int i = 0; i < FILES_MAX + 20; i++) {
+		struct translation_job *job = new_file(i ? 2 : 1, 1);
+		struct server_file *file;
+
+		check_int(queue_submit(q, job, i, &e), 0);
+		file = files_add(&f, mem_strdup("a.txt", &e), job, i ? 2 : 1, i, &e);
+		if (!check(file))
+			return;
+		job->fault = "a fault";
+		files_update(&f, q, i, NULL, 0);
+		others = i ? others : file;
+	}
+	check(others && *others->id && others->client == 1);
+	files_free(&f, q);
+	queue_free(q);
+}
+
+/* By way of a third language: the bytes of the first model's file are the file of the second one. */
+TEST(server_queue_file_of_two_models)
+{
+	static const char *const answers[] = {
+		"{\"id\":1,\"bytes\":\"PGI+AGM=\",\"source_chars\":7}",
+		"{\"id\":1,\"done\":1,\"of\":2}", "{\"id\":1,\"bytes\":\"ZA==\",\"source_chars\":9}"
+	};
+	const struct job_kind kind = {
+		.n_best = 1, .document = "txt", .has_second = true, .second = 1
+	};
+	struct queue_flight flights[2] = { { .model = 0 }, { .model = 1 } };
+	struct err e = { 0 };
+	struct translation_queue *q = queue_new(1000000, &e);
+	struct translation_job *job = queue_job_new(&kind, 1, &e);
+	struct buf line = { 0 };
+
+	check_int(queue_job_add(job, "a", 1, &e), 0);
+	check_int(queue_submit(q, job, 0, &e), 0);
+	for (size_t i = 0; i < 3; i++) {
+		struct queue_flight *f = &flights[i > 0];
+		struct json *answer = json_parse(answers[i], strlen(answers[i]), &e);
+
+		buf_clear(&line);
+		check(queue_send(q, f, 1, &line) == (i != 2));
+		if (i == 1)
+			check(strstr(buf_text(&line), "\"bytes\":\"PGI+AGM=\"") != NULL);
+		check_int(queue_take(q, f, answer, 2, &e), i == 0);
+		json_free(answer);
+		check(queue_job_is_done(job) == (i == 2));
+		if (i < 2)
+			check(queue_job_share(job) == (i ? 0.75 : 0.5));
+	}
+	check_str(job->texts->best[0], "d");
+	check_int(job->n_source_chars, 7);
+	check_int(queue_waiting_chars(q), 0);
+	buf_free(&line);
+	queue_leave(q, job);
+	check_int(queue_n_jobs(q), 0);
+	queue_free(q);
+}
+
+/* A decoder that is replaced gives its texts back, and they count for nobody's death. */
+TEST(server_queue_takes_back)
+{
+	struct err e = { 0 };
+	struct translation_queue *q = queue_new(1000000, &e);
+	struct queue_flight f = { .n = 0 };
+	struct translation_job *job = new_file(1, 1);
+	struct buf line = { 0 };
+
+	check_int(queue_submit(q, job, 0, &e), 0);
+	for (int i = 0; i < 5; i++) {
+		check(queue_send(q, &f, i, &line));
+		queue_take_back(q, &f);
+		check(!f.n && !job->fault && !job->texts->n_ended);
+		check_int(queue_waiting_chars(q), QUEUE_FILE_CHARS);
+	}
+	buf_free(&line);
+	queue_leave(q, job);
 	queue_free(q);
 }

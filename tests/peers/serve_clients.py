@@ -54,7 +54,7 @@ def raises(kind, call):
 server, url = start()
 libre = libretranslatepy.LibreTranslateAPI(url + "/")
 check("libretranslatepy: languages", libre.languages() == [{"code": "en", "name": "English", "targets": ["de"]}])
-check("libretranslatepy: detect", libre.detect("dog") == [{"confidence": 0, "language": "en"}])
+check("libretranslatepy: detect", libre.detect("The dog is under the table.")[0]["language"] == "en")
 check("libretranslatepy: translate", [libre.translate(line, "en", "de") for line in lines] == batch)
 
 translator = deepl.Translator("any", server_url=url)

@@ -2,16 +2,19 @@
 """serve_load.py - "werkbank serve" under load: speed of several builds in turn, or hours with faults. Each answer is compared.
 
 	python3 tests/peers/serve_load.py MODEL TEXT BUILD... [--clients 1,8,64] [--seconds 20] [--lines N] [--options "..."]
-	python3 tests/peers/serve_load.py MODEL TEXT BUILD --minutes 15
+	python3 tests/peers/serve_load.py MODEL TEXT BUILD --minutes 15 [--pause 0.5]
 
 A BUILD "ct2:FOLDER" is CTranslate2 with the exported model, behind a minimal server (serve_ct2.py).
 MODEL is a model folder from en to de, TEXT a file of sentences. The first form prints, for each number of clients and each build,
-requests a second and the percentiles of their times. Each client sends a sentence as soon as it has the answer to the one before;
-with --lines N one more client sends documents of N lines all the time, whose requests do not count. The second form kills decoders
-and reloads models at random times, prints the memory of listener and decoder each minute, and fails if memory grows.
+requests and target tokens a second and the percentiles of their times. Each client sends a sentence as soon as it has the answer to the one before;
+with --lines N one more client sends documents of N lines all the time, whose requests do not count. The second form has 16 such clients, with
+a pause before each request, and others that send HTML files, name a glossary, or leave; it kills decoders and reloads models at
+random times, prints the memory of listener and decoder each minute, and fails if memory grows.
 """
 import argparse
 import asyncio
+import collections
+import functools
 import json
 import os
 import random
@@ -19,6 +22,7 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 
 parser = argparse.ArgumentParser()
@@ -29,6 +33,7 @@ parser.add_argument("--clients", default="1,8,64")
 parser.add_argument("--seconds", type=float, default=20)
 parser.add_argument("--lines", type=int, default=0)
 parser.add_argument("--minutes", type=float, default=0)
+parser.add_argument("--pause", type=float, default=0)
 parser.add_argument("--ct2-type", default="float32")
 parser.add_argument("--options", default="--threads 1")
 args = parser.parse_args()
@@ -39,21 +44,27 @@ expected = {}
 failed = []
 
 
+@functools.cache
+def tokens():
+	"""What the service says of itself; tokens of each text; numbers of tokens of each translation."""
+	asked = "".join(json.dumps({"id": i, "text": t}) + "\n" for i, t in enumerate(lines))
+	told = translate(args.builds[0], asked, "--serve").splitlines()
+	answers = [json.loads(a) for a in told[1:]]
+	return json.loads(told[0]), {t: a["source_tokens"] for t, a in zip(lines, answers)}, {t: len(a["tokens"]) for t, a in zip(lines, answers)}
+
+
 def peer_command(folder):
 	"""CTranslate2 with the tokens, the beam and the length penalty of the model: serve_ct2.py."""
-	asked = "".join(json.dumps({"id": i, "text": t}) + "\n" for i, t in enumerate(lines))
-	told = subprocess.run([args.builds[0] + "/werkbank", "translate", "--quiet", "--model", args.model, "--serve", *options], input=asked,
-			      text=True, capture_output=True, check=True).stdout.splitlines()
-	ready = json.loads(told[0])
+	ready, source, _ = tokens()
 	table = folder + "/tokens.json"
 	with open(table, "w", encoding="utf-8") as out:
-		json.dump({t: json.loads(a)["source_tokens"] for t, a in zip(lines, told[1:])}, out)
+		json.dump(source, out)
 	return [sys.executable, os.path.join(os.path.dirname(__file__), "serve_ct2.py"), folder, table, args.ct2_type, str(ready["beam"]),
 		str(ready["alpha"]), "1"]
 
 
-def start(build):
-	command = [build + "/werkbank", "serve", "--listen", "127.0.0.1:0", "--model", "en-de=" + args.model, *options]
+def start(build, *more):
+	command = [build + "/werkbank", "serve", "--listen", "127.0.0.1:0", "--model", "en-de=" + args.model, *options, *more]
 	if build.startswith("ct2:"):
 		command = peer_command(build[4:])
 	server = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
@@ -65,20 +76,29 @@ def start(build):
 	sys.exit("the server did not start")
 
 
-def batch(build):
-	got = subprocess.run([build + "/werkbank", "translate", "--quiet", "--model", args.model, *options], input="\n".join(lines) + "\n",
-			     text=True, capture_output=True, check=True).stdout.split("\n")
-	return dict(zip(lines, got))
+def translate(build, text, *more):
+	return subprocess.run([build + "/werkbank", "translate", "--quiet", "--model", args.model, *options, *more], input=text, text=True,
+			      capture_output=True, check=True).stdout
 
 
-async def ask(connection, text):
-	"""An answer: its status and its JSON."""
+def batch(build, *more):
+	return dict(zip(lines, translate(build, "\n".join(lines) + "\n", *more).split("\n")))
+
+
+async def exchange(connection, line, kind="", body=b""):
+	"""The status of an answer and its body."""
 	read, write = connection
-	body = json.dumps({"q": text, "source": "en", "target": "de"}).encode()
-	write.write(b"POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+	kind = f"Content-Type: {kind}\r\nContent-Length: {len(body)}\r\n" if kind else ""
+	write.write(f"{line} HTTP/1.1\r\nHost: localhost\r\n{kind}\r\n".encode() + body)
 	head = (await read.readuntil(b"\r\n\r\n")).decode()
 	length = int(re.search(r"Content-Length: (\d+)", head).group(1))
-	return int(head.split(" ", 2)[1]), json.loads(await read.readexactly(length))
+	return int(head.split(" ", 2)[1]), await read.readexactly(length)
+
+
+async def ask(connection, text, **more):
+	body = json.dumps({"q": text, "source": "en", "target": "de", **more}).encode()
+	status, answer = await exchange(connection, "POST /translate", "application/json", body)
+	return status, json.loads(answer)
 
 
 def check(text, status, answer):
@@ -91,6 +111,7 @@ async def run_client(port, until, times, n_lines, seed, is_peer=False):
 	draw = random.Random(seed)
 	connection = await asyncio.open_connection("127.0.0.1", port)
 	while time.monotonic() < until:
+		await asyncio.sleep(draw.uniform(0, 2 * args.pause))
 		text = "\n".join(draw.choice(lines) for _ in range(n_lines))
 		began = time.monotonic()
 		status, answer = await ask(connection, text)
@@ -98,7 +119,7 @@ async def run_client(port, until, times, n_lines, seed, is_peer=False):
 			failed.extend([] if status == 200 and answer["translatedText"] else [f"the peer: {status} {answer}"])
 		else:
 			check(text, status, answer)
-		times.append(time.monotonic() - began)
+		times.append((time.monotonic() - began, text))
 	connection[1].close()
 
 
@@ -109,7 +130,7 @@ async def run_load(port, n, seconds, more=(), is_peer=False):
 	if args.lines:
 		clients.append(run_client(port, until, others, args.lines, -1))
 	await asyncio.gather(*clients, *more)
-	return sorted(times), len(others)
+	return sorted(times), len(others), time.monotonic() - (until - seconds)
 
 
 def tree_seconds(pid):
@@ -123,15 +144,16 @@ def tree_seconds(pid):
 
 
 def measure():
-	print("clients  build  requests/s  p50 ms  p95 ms  p99 ms  documents  CPU ms a request")
+	print("clients  build  requests/s  tokens/s  p50 ms  p95 ms  p99 ms  documents  CPU ms a request")
 	for n in [int(x) for x in args.clients.split(",")]:
 		for i, build in enumerate(args.builds):
 			server, port = start(build)
 			used = tree_seconds(server.pid)
-			times, others = asyncio.run(run_load(port, n, args.seconds, is_peer=build.startswith("ct2:")))
-			at = [1000 * times[int(q * (len(times) - 1))] for q in (0.5, 0.95, 0.99)]
+			times, others, seconds = asyncio.run(run_load(port, n, args.seconds, is_peer=build.startswith("ct2:")))
+			at = [1000 * times[int(q * (len(times) - 1))][0] for q in (0.5, 0.95, 0.99)]
 			used = 1000 * (tree_seconds(server.pid) - used) / len(times)
-			print(f"{n:7}  {i + 1:5}  {len(times) / args.seconds:10.1f}  {at[0]:6.1f}  {at[1]:6.1f}  {at[2]:6.1f}  {others:9}  {used:16.1f}", flush=True)
+			n_tokens = sum(tokens()[2][text] for _, text in times)
+			print(f"{n:7}  {i + 1:5}  {len(times) / seconds:10.1f}  {n_tokens / seconds:8.0f}  {at[0]:6.1f}  {at[1]:6.1f}  {at[2]:6.1f}  {others:9}  {used:16.1f}", flush=True)
 			server.terminate()
 			server.wait()
 
@@ -153,7 +175,7 @@ def memory(pid):
 
 
 async def strike(server, until, kills):
-	"""Kills decoders and reloads models; some clients leave in the middle of a request."""
+	"""Kills decoders and reloads models."""
 	draw = random.Random(7)
 	while time.monotonic() < until - 20:
 		await asyncio.sleep(draw.uniform(2, 20))
@@ -167,6 +189,7 @@ async def strike(server, until, kills):
 
 
 async def leave(port, until):
+	"""A client that leaves in the middle of requests."""
 	draw = random.Random(11)
 	while time.monotonic() < until:
 		connection = await asyncio.open_connection("127.0.0.1", port)
@@ -175,7 +198,35 @@ async def leave(port, until):
 		except (asyncio.TimeoutError, asyncio.IncompleteReadError):
 			pass
 		connection[1].transport.abort()
-		await asyncio.sleep(0.1)
+		await asyncio.sleep(0.1 + 4 * args.pause)
+
+
+async def send_files(port, until, pages, answers):
+	"""HTML files one after the other; the page that comes back is that of the batch tool."""
+	connection = await asyncio.open_connection("127.0.0.1", port)
+	for i in range(10**9):
+		if time.monotonic() > until:
+			break
+		page, want = pages[i % len(pages)]
+		form = "".join(f'--X\r\nContent-Disposition: form-data; name="{n}"\r\n\r\n{v}\r\n' for n, v in (("source", "en"), ("target", "de")))
+		form += f'--X\r\nContent-Disposition: form-data; name="file"; filename="a.html"\r\n\r\n{page}\r\n--X--\r\n'
+		status, answer = await exchange(connection, "POST /translate_file", "multipart/form-data; boundary=X", form.encode())
+		url = json.loads(answer).get("translatedFileUrl", "//none/none")
+		status, got = await exchange(connection, "GET /" + url.split("/", 3)[3])
+		failed.extend([] if got.decode() == want else [f"a file: {status} {answer}"])
+		answers.append(1)
+		await asyncio.sleep(10 * args.pause)
+
+
+async def use_glossary(port, until, terms, answers):
+	connection = await asyncio.open_connection("127.0.0.1", port)
+	draw = random.Random(3)
+	while time.monotonic() < until:
+		text = draw.choice(lines)
+		status, answer = await ask(connection, text, glossary="g")
+		failed.extend([] if answer.get("translatedText") == terms[text] else [f"a glossary: {status} {answer} instead of {terms[text]}"])
+		answers.append(1)
+		await asyncio.sleep(2 * args.pause)
 
 
 async def watch(server, until, figures):
@@ -192,15 +243,22 @@ async def watch(server, until, figures):
 
 
 def endure():
-	server, port = start(args.builds[0])
+	with tempfile.NamedTemporaryFile("w", suffix=".tsv", delete=False) as glossary:
+		glossary.write(f"{lines[0].split()[0]}\tDingsbums\n")
+	terms = batch(args.builds[0], "--terms", glossary.name)
+	pages = ["".join(f"<p>{line} <b>{line}</b></p>\n" for line in lines[i:i + 20]) for i in range(0, 100, 20)]
+	pages = [(page, translate(args.builds[0], page, "--document", "html")) for page in pages]
+	server, port = start(args.builds[0], "--glossary", "g=" + glossary.name)
 	until = time.monotonic() + 60 * args.minutes
-	figures, kills = [], []
-	more = [strike(server, until, kills), leave(port, until), watch(server, until, figures)]
+	figures, kills, files, with_terms = [], [], [], []
+	more = [strike(server, until, kills), leave(port, until), watch(server, until, figures), send_files(port, until, pages, files),
+		use_glossary(port, until, terms, with_terms)]
 	args.lines = args.lines or 50
-	times, _ = asyncio.run(run_load(port, 16, 60 * args.minutes, more))
+	times, _, _ = asyncio.run(run_load(port, 16, 60 * args.minutes, more))
 	server.terminate()
 	status = server.wait()
-	print(f"{len(times)} answers, {sum(kills)} decoders killed, {len(kills) - sum(kills)} reloads, status {status}")
+	os.unlink(glossary.name)
+	print(f"{len(times)} answers, {len(files)} files, {len(with_terms)} with a glossary, {sum(kills)} decoders killed, {len(kills) - sum(kills)} reloads, status {status}")
 	third = max(1, len(figures) // 3)
 	grown = max(figures[-third:]) - max(figures[:third])
 	if status or grown > 2000:
@@ -212,6 +270,6 @@ if args.minutes:
 	endure()
 else:
 	measure()
-for line in failed[:5]:
-	print("FAILED", line)
+for line, n in collections.Counter(line.split(" instead of ")[0] for line in failed).most_common(5):
+	print(f"FAILED {n} times: {line}")
 sys.exit(len(failed) > 0)

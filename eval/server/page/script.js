@@ -232,14 +232,16 @@ async function translateFile(file) {
 	form.set("file", file);
 	const mine = running.file = new AbortController();
 	showStatus(`Translating ${file.name} …`);
+	at("status").scrollIntoView({ block: "nearest" }); /* on a phone it is below the screen */
 	try {
 		const answer = await ask("translate_file", form, mine.signal);
-		const name = answer.translatedFileUrl.split("/").pop();
+		const name = decodeURIComponent(answer.translatedFileUrl.split("/").pop());
 
 		at("download").href = "download_file/" + name;
 		at("download").textContent = "Download " + name.replace(/^[^.]*\./, "");
 		at("file-result").hidden = false;
 		showStatus(`${file.name} is translated.`);
+		at("file-result").scrollIntoView({ block: "nearest" });
 	} catch (e) {
 		if (mine === running.file)
 			showError(e.message);
@@ -318,6 +320,7 @@ for (const id of ["source-language", "target-language"])
 at("swap").addEventListener("click", swapLanguages);
 at("copy").addEventListener("click", copyTranslation);
 at("alternatives-button").addEventListener("click", showAlternatives);
+at("file").addEventListener("click", (e) => { e.target.value = ""; }); /* the same file may be chosen again */
 at("file").addEventListener("change", (e) => { if (e.target.files.length) openFile(e.target.files[0]); });
 source.addEventListener("dragover", (e) => { e.preventDefault(); source.classList.add("dropping"); });
 source.addEventListener("dragleave", () => source.classList.remove("dropping"));
