@@ -117,7 +117,10 @@ template <enum wire_format W>
 static __device__ __forceinline__ void wire_decode4(float v[FOUR], const unsigned char *in, int i,
 						    int m)
 {
-	constexpr int per = W == WIRE_2BIT ? 4 : 8, bits = 8 / per, whole = WIRE_BLOCK / per;
+	constexpr int per = W == WIRE_2BIT   ? 4
+			    : W == WIRE_1BIT ? 8
+					     : 1,
+		      bits = 8 / per, whole = WIRE_BLOCK / per;
 	const float low = level_of(in, false), high = level_of(in, true);
 	const int bytes = CEIL_DIV(m, per);
 

@@ -196,6 +196,8 @@ static void reduce_on_gpus(struct comm *c, void *arg)
 		reduce_set_exact(r, how.may_be_exact && round < 1);
 		if (!reduce_round(r, d, x, c->rank, round, &e))
 			return;
+		if (how.may_be_exact)
+			check_err(o->sync(d, &e), 0); /* as at the end of each step */
 	}
 	if (how.shards)
 		check_err(reduce_all_gather(r, x, &e), 0);

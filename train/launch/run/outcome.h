@@ -27,9 +27,9 @@ struct outcome {
 	bool by_file;	     /* the last "stop" obeys the file "control" */
 	int exit;	     /* of the last "stop" */
 	int64_t saves;	     /* checkpoints that all ranks of this job saved together */
-	bool is_orphaned; /* set by the caller: srun died, and it asked the ranks to save and stop */
-	bool is_rescued;  /* a rank of this job saved its last step alone: others were lost */
-	int64_t step;	  /* of the last record with a step; -1: none */
+	bool is_orphaned;    /* set by the caller: srun died, and its ranks were asked to stop */
+	bool is_rescued;     /* a rank of this job saved its last step alone: others were lost */
+	int64_t step;	     /* of the last record with a step; -1: none */
 	double step_s, save_s; /* seconds of the slowest recent step and checkpoint; 0: none */
 	struct mpirun_failure failure; /* set by the caller, for why */
 	struct err unread; /* why the journal cannot be read to its end; code 0: it can */
