@@ -13,7 +13,7 @@ base_libs = libbase.a $(CRYPTO_LIBS) $(SECCOMP_LIBS)
 
 # Packages, and how to get from nothing to a model.
 dist_doc_DATA = README.md NEWS.md SECURITY.md %D%/doc/tutorial.md %D%/doc/your-own-corpus.md %D%/doc/workbench.md %D%/doc/wmt16.md \
-	%D%/doc/many-hosts.md %D%/doc/after-the-run.md %D%/doc/tune.md %D%/doc/install.md %D%/doc/speed.md %D%/doc/speed-diary.md %D%/doc/architectures.md %D%/doc/threads.md %D%/doc/fuzzing.md \
+	%D%/doc/many-hosts.md %D%/doc/launchers.md %D%/doc/after-the-run.md %D%/doc/tune.md %D%/doc/install.md %D%/doc/speed.md %D%/doc/speed-diary.md %D%/doc/architectures.md %D%/doc/threads.md %D%/doc/fuzzing.md \
 	%D%/doc/serving.md %D%/doc/documents.md
 EXTRA_DIST += %D%/packaging/Containerfile %D%/packaging/aarch64.sh %D%/packaging/deb.sh %D%/packaging/sbom.sh \
 	%D%/packaging/debian/changelog %D%/packaging/debian/control %D%/packaging/debian/copyright \

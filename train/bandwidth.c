@@ -138,7 +138,7 @@ static int measure_wires(struct measuring *m, int64_t bytes, struct err *e)
 {
 	int rc = 0;
 
-	for (enum wire_format w = WIRE_BF16; !rc && w <= WIRE_1BIT; w++) {
+	for (enum wire_format w = WIRE_BF16; !rc && w < WIRE_FORMATS; w++) {
 		double seconds = 0;
 		char key[16];
 
@@ -280,7 +280,7 @@ static int measure_beside(struct measuring *m, struct err *e)
 {
 	int rc = 0;
 
-	for (enum wire_format w = WIRE_FP32; !rc && m->c->threads && w <= WIRE_1BIT; w++) {
+	for (enum wire_format w = WIRE_FP32; !rc && m->c->threads && w < WIRE_FORMATS; w++) {
 		struct reduce *r;
 		double alone = 0, numbers[2] = { 0 };
 

@@ -155,8 +155,8 @@ void answer_gpus_used(struct answer *a, const struct evidence *v)
 /* Size of the sent gradients relative to fp32. */
 static double wire_ratio(const struct evidence *v)
 {
-	/* by the option wire: fp32, bf16, 2bit, 1bit */
-	static const double ratios[] = { 1, 0.5, 1.0 / 16, 1.0 / 32 };
+	/* by the option wire: fp32, bf16, 2bit, 1bit, int8 */
+	static const double ratios[] = { 1, 0.5, 1.0 / 16, 1.0 / 32, 0.25 };
 
 	return ratios[MIN((size_t)v->recipe.wire, ARRAY_LEN(ratios) - 1)];
 }
@@ -204,7 +204,7 @@ static const char *network_remedy(enum network_answer cause)
 {
 	switch (cause) {
 	case NETWORK_LINK:
-		return " Gradient compression (wire = bf16, 2bit), more micro_batches a step or "
+		return " Gradient compression (wire = bf16, int8), more micro_batches a step or "
 		       "local_steps send less.";
 	case NETWORK_LATENCY:
 		return " More micro_batches a step or local_steps reduce less often.";

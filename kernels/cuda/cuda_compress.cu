@@ -3,6 +3,7 @@
  *
  *	2bit	each number becomes one of -high, -low, low, high; 1bit: -low or low
  *	low, high: means of |x| below and above WIRE_SPLIT * mean, of each WIRE_BLOCK (512) numbers
+ *	int8	each number becomes a multiple of the block's scale, from -127 to 127
  *	error feedback: v = x + residual is encoded, and residual = v - decoded is kept for the next step
  *
  * Division of work: grid (blocks of 512 numbers, pieces), 128 threads a block, four neighbouring
@@ -27,7 +28,7 @@
 /* Numbers in a byte. */
 template <enum wire_format W> static __device__ __forceinline__ int wire_codes_per_byte()
 {
-	return W == WIRE_2BIT ? 4 : 8;
+	return W == WIRE_2BIT ? 4 : W == WIRE_1BIT ? 8 : 1;
 }
 
 /* Bytes of a whole block. */
@@ -107,6 +108,8 @@ static __device__ __forceinline__ float wire_code_value(int code, float low, flo
 {
 	const float level = W == WIRE_2BIT && code & 1 ? high : low;
 
+	if (W == WIRE_INT8)
+		return (float)(signed char)code * low;
 	return code >> (W == WIRE_2BIT) & 1 ? -level : level;
 }
 
@@ -114,7 +117,10 @@ template <enum wire_format W>
 static __device__ __forceinline__ void wire_decode4(float v[FOUR], const unsigned char *in, int i,
 						    int m)
 {
-	constexpr int per = W == WIRE_2BIT ? 4 : 8, bits = 8 / per, whole = WIRE_BLOCK / per;
+	constexpr int per = W == WIRE_2BIT   ? 4
+			    : W == WIRE_1BIT ? 8
+					     : 1,
+		      bits = 8 / per, whole = WIRE_BLOCK / per;
 	const float low = level_of(in, false), high = level_of(in, true);
 	const int bytes = CEIL_DIV(m, per);
 
@@ -158,6 +164,7 @@ __device__ __forceinline__ void wire_decode4<WIRE_BF16>(float v[FOUR], const uns
 
 /* ---- levels ------------------------------------------------------------------------------- */
 
+/* int8: low is the scale, and split its inverse. */
 struct levels {
 	float low, high, split;
 };
@@ -205,6 +212,33 @@ static __device__ __forceinline__ float wire_round_level(float x)
 	return bf16_low(bf16_round_bits(x));
 }
 
+/* The scale of int8. All threads of the block call it, after a barrier that makes y visible. */
+static __device__ struct levels wire_choose_scale(struct lanes *lanes, const float *y, int m)
+{
+	const int t = (int)threadIdx.x;
+	float most = 0;
+
+	for (int i = t; t < WIRE_LANES && i < m; i += WIRE_LANES)
+		most = fmaxf(most, isfinite(y[i]) ? fabsf(y[i]) : INFINITY);
+	if (t < WIRE_LANES)
+		lanes->sum[t] = most;
+	__syncthreads();
+	if (t == 0) {
+		for (int k = 1; k < WIRE_LANES; k++)
+			most = fmaxf(most, lanes->sum[k]);
+		const float scale = wire_round_level(most / WIRE_INT8_MOST), inverse = 1 / scale;
+		const bool has_scale = isfinite(inverse);
+
+		lanes->levels.low = !isfinite(scale * WIRE_INT8_MOST) ? __uint_as_float(0x7FC00000u)
+				    : has_scale			      ? scale
+								      : 0;
+		lanes->levels.high = isfinite(lanes->levels.low) ? 0 : lanes->levels.low;
+		lanes->levels.split = has_scale ? inverse : 0;
+	}
+	__syncthreads();
+	return lanes->levels;
+}
+
 /* All threads of the block call it, after a barrier that makes y visible. */
 template <enum wire_format W>
 static __device__ struct levels wire_choose_levels(struct lanes *lanes, const float *y, int m)
@@ -237,6 +271,24 @@ static __device__ struct levels wire_choose_levels(struct lanes *lanes, const fl
 
 /* ---- encoding of a block ------------------------------------------------------------------- */
 
+/* The code of v, which becomes the decoded value. */
+template <enum wire_format W>
+static __device__ __forceinline__ int wire_choose_code(float *v, const struct levels &l)
+{
+	const bool far = W == WIRE_2BIT && fabsf(*v) >= l.split, negative = *v < 0;
+	int code = W == WIRE_2BIT ? far | negative << 1 : negative;
+
+	if (W == WIRE_INT8) {
+		const float near = *v * l.split,
+			    above = near >= -WIRE_INT8_MOST ? near
+							    : -WIRE_INT8_MOST; /* also of a NaN */
+
+		code = (int)rintf(above > WIRE_INT8_MOST ? WIRE_INT8_MOST : above);
+	}
+	*v = wire_code_value<W>(code, l.low, l.high);
+	return code;
+}
+
 /* Encode v, the numbers of this thread; v becomes the decoded value. */
 template <enum wire_format W>
 static __device__ void write_block(const struct place &at, float v[FOUR])
@@ -257,16 +309,14 @@ static __device__ void write_block(const struct place &at, float v[FOUR])
 	for (int k = 0; k < FOUR; k++)
 		y[at.i + k] = v[k];
 	__syncthreads();
-	l = wire_choose_levels<W>(lanes, y, at.m);
+	l = W == WIRE_INT8 ? wire_choose_scale(lanes, y, at.m)
+			   : wire_choose_levels<W>(lanes, y, at.m);
 	for (int k = 0; k < FOUR; k++) {
-		const bool far = W == WIRE_2BIT && fabsf(v[k]) >= l.split, negative = v[k] < 0;
-		const float level = far ? l.high : l.low, written = negative ? -level : level;
+		const float was = v[k];
+		const int code = wire_choose_code<W>(&v[k], l);
 
-		lost[k] = v[k] - written;
-		codes[at.i + k] = (unsigned char)(at.i + k >= at.m ? 0
-						  : W == WIRE_2BIT ? far | negative << 1
-								   : negative);
-		v[k] = written;
+		lost[k] = was - v[k];
+		codes[at.i + k] = (unsigned char)(at.i + k < at.m ? code : 0);
 	}
 	if (threadIdx.x < CODE_PADDING)
 		codes[WIRE_BLOCK + threadIdx.x] = 0;
@@ -385,6 +435,9 @@ static __global__ void __launch_bounds__(WIRE_THREADS)
 			break;                                                                     \
 		case WIRE_1BIT:                                                                    \
 			QUEUE_LAUNCH(q, kernel<WIRE_1BIT>, grid, WIRE_THREADS, __VA_ARGS__);       \
+			break;                                                                     \
+		case WIRE_INT8:                                                                    \
+			QUEUE_LAUNCH(q, kernel<WIRE_INT8>, grid, WIRE_THREADS, __VA_ARGS__);       \
 			break;                                                                     \
 		}                                                                                  \
 	} while (0)

@@ -5,8 +5,8 @@
 #ifndef WERKBANK_KERNELS_OPS_WIRE_H
 #define WERKBANK_KERNELS_OPS_WIRE_H
 
-#define WIRE_BLOCK	 512 /* numbers that share one pair of levels */
-#define WIRE_LEVEL_BYTES 4   /* two levels as bf16, before each block */
+#define WIRE_BLOCK	 512 /* numbers that share one pair of levels, or a scale */
+#define WIRE_LEVEL_BYTES 4   /* two levels as bf16, or a scale, before each block */
 #define WIRE_LANES	 16  /* partial sums of a block; fixed, so that all sides round alike */
 
 /*
@@ -15,7 +15,13 @@
  */
 #define WIRE_SPLIT 1.594f
 
-/* In the order of the values of option "wire". */
-enum wire_format { WIRE_FP32, WIRE_BF16, WIRE_2BIT, WIRE_1BIT };
+/*
+ * In the order of the values of option "wire". Checkpoints store the number of a format, so new formats
+ * follow the others. From WIRE_2BIT on, formats use error feedback.
+ */
+enum wire_format { WIRE_FP32, WIRE_BF16, WIRE_2BIT, WIRE_1BIT, WIRE_INT8 };
+#define WIRE_FORMATS 5
+
+#define WIRE_INT8_MOST 127 /* largest code of int8; codes are symmetric */
 
 #endif

@@ -379,7 +379,26 @@ enum lock_state run_lease_state(const char *folder)
 	if (lock != LOCK_FREE || run_lease_read(folder, &l, &ignored) || !l.id[0])
 		return lock;
 	gethostname(here, sizeof(here) - 1);
-	return !strncmp(l.host, here, sizeof(l.host) - 1) || clock_wall_s() - l.renewed > l.term_s
+	return !strncmp(l.host, here, sizeof(l.host) - 1) ||
+			       fabs(clock_wall_s() - l.renewed) > l.term_s
 		       ? LOCK_FREE
 		       : LOCK_HELD;
+}
+
+enum lock_state run_lease_watch_state(const char *folder)
+{
+	const enum lock_state at_once = run_lease_state(folder);
+	struct err ignored;
+	struct run_lease first, now;
+	double end;
+
+	if (at_once != LOCK_FREE || run_lease_read(folder, &first, &ignored) || !first.id[0])
+		return at_once;
+	end = clock_mono_s() + 2 * run_lease_interval_s(&first);
+	while (clock_mono_s() < end && !run_lease_read(folder, &now, &ignored) && now.id[0]) {
+		if (strcmp(now.id, first.id) != 0 || now.renewals != first.renewals)
+			return LOCK_HELD;
+		usleep(POLL_US);
+	}
+	return LOCK_FREE;
 }

@@ -75,8 +75,12 @@ void run_lease_release(const char *folder, const struct run_lease *mine);
 
 /*
  * Is a run being trained, by its lock, or by the lease of another host? LOCK_UNKNOWN as of
- * lock_file_state().
+ * lock_file_state(). One look at once, which needs the clocks: a lease whose renewal is further than its term from
+ * now, in the past or in the future, counts as lost.
  */
 enum lock_state run_lease_state(const char *folder);
+
+/* The same by watching, for up to two renewals of a lease that counts as lost, without any clock of another host. */
+enum lock_state run_lease_watch_state(const char *folder);
 
 #endif

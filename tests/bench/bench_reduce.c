@@ -129,7 +129,7 @@ static int bench(struct comm *c, double mb, double compute_s, double bucket_mb, 
 	}
 	for (size_t i = 0; !rc && i < n; i++)
 		x[i] = (float)((i * 2654435761u) % 1000) * 1e-6f - 5e-4f;
-	for (enum wire_format w = WIRE_FP32; !rc && w <= WIRE_1BIT; w++)
+	for (enum wire_format w = WIRE_FP32; !rc && w < WIRE_FORMATS; w++)
 		rc = bench_wire(c, w, x, n, compute_s, bucket_mb, e);
 	free(x);
 	return rc;

@@ -1,7 +1,9 @@
 #!/bin/sh
-# random_faults.sh [COUNT [SEED [rescue]]] - random faults at random steps of trainings on two or three hosts of a lab (lab.sh).
+# random_faults.sh [COUNT [SEED [MODE [OPTION...]]]] - random faults at random steps of trainings on two or three hosts of a lab (lab.sh).
 # Whoever stops or loses a run trains it again. Each run must finish with the bits of one without a fault on as many hosts,
 # leave no process behind, and name the host of a crash. The same SEED gives the same faults; without one it is the time.
+# "together": as rescue, with options of train that spread the state over the ranks (--shard-optimizer, --ema 0.99, --wire 2bit,
+# ...); so faults in which every rank lives.
 # "private": as rescue, but only h1 has the run's folder; a start collects what ranks of other hosts have saved there.
 # "rescue": without checkpoints, and with faults of the first host, too. Whoever lives must save: at most one step may be made
 # twice. A table shows the steps made twice, and the seconds until the end of the run.
@@ -30,7 +32,13 @@ if [ "$mode" ]; then
 	steps=120 save=100000
 	faults="first rank mpirun mpirun daemon launcher suspended link cable power off0 off2 sshd terminated both"
 fi
-[ "$mode" != private ] || faults="first mpirun rank daemon off0"
+case $mode in
+private) faults="first mpirun rank daemon off0" ;;
+together) faults="mpirun mpirun daemon launcher terminated" ;;
+esac
+[ $# -gt 3 ] || set -- "" "" ""
+shift 3
+options=$*
 WERKBANK_LEASE=6 # seconds: of a host that lost its power
 export WERKBANK_LEASE
 
@@ -38,8 +46,9 @@ export WERKBANK_LEASE
 train() {
 	train_run=$1 train_hosts=$2
 	shift 2
+	# shellcheck disable=SC2086 # options: words
 	wb train "$tmp/tiny.ini" --run "$train_run" --hosts "$train_hosts" --steps $steps --micro-batches 6 --save-every $save --log-every 1 \
-		--late-after 2 --hang-after 6 --deadline 10 --bpe-dropout 0.1 --quiet "$@"
+		--late-after 2 --hang-after 6 --deadline 10 --bpe-dropout 0.1 --quiet $options "$@"
 }
 hosts_of() { if [ "$1" = 2 ]; then echo h1,h2; else echo h1,h2,h3; fi; }
 bits() { cat "$ws/runs/$1/checkpoints/$steps/model.safetensors" "$ws/runs/$1/checkpoints/$steps/optimizer.safetensors" | sha256sum | cut -c 1-16; }

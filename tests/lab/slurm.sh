@@ -21,7 +21,7 @@ trap 'exit 1' INT TERM HUP
 runs_need || exit 77
 slurm_need || exit 77
 
-all="check submit crash mpirun limit long cancel requeue preempt now drain node"
+all="check submit crash rank0 srun batch slurmd mpirun limit long cancel requeue preempt now drain node"
 chosen=${*:-$all}
 steps=10 moment=3 partition='' micro_batches=240
 export WERKBANK_SHARE="$share"
@@ -136,6 +136,49 @@ case_crash() {
 	says "crash: says so" 0 'a rank failed, and another one has saved: ending the other ranks' cat "$ws/runs/crash/console.log"
 	ends 240
 	same "crash: no step is lost" "$(redone)" 0
+}
+
+# saved_all RUN : the run ends, with at most one step made twice although there were no checkpoints
+saved_all() {
+	ends 240
+	twice=$(redone)
+	if [ "$twice" -le 1 ]; then ok "$1: $twice steps made twice"; else not_ok "$1: at most one step twice" "$twice"; fi
+}
+
+case_rank0() {
+	submit rank0 30 --save-every 100000
+	reach $moment 60
+	lab_kill h1 KILL werkbank-train
+	saved_all rank0
+}
+
+case_srun() {
+	submit srun 30 --save-every 100000
+	reach $moment 60
+	lab_kill h1 KILL srun
+	saved_all srun
+}
+
+# The batch node loses its power: the rank on the other node saves, and Slurm queues the job again.
+case_batch() {
+	submit batch 30 --save-every 100000
+	reach $moment 60
+	lab_gone h1
+	queued_again 120
+	lab_boot h1 && lab_sshd h1 off && slurm_node_up h1
+	start_now
+	saved_all batch
+}
+
+# The daemon of a node dies and comes back before Slurm misses it: nothing happens.
+case_slurmd() {
+	submit slurmd 30 --save-every 100000
+	reach $moment 60
+	lab_kill h2 KILL slurmd
+	sleep 4
+	slurm_node_up h2
+	saved_all slurmd
+	same "slurmd: one start" "$(records slurmd start run | wc -l)" 1
 }
 
 case_mpirun() {

@@ -119,12 +119,13 @@ for rate in $rates; do
 	way plain --no-overlap-reduce
 	way overlap --overlap-reduce
 	way bf16 --wire bf16 --overlap-reduce
-	way 2bit --wire 2bit --overlap-reduce
-	way 1bit --wire 1bit --overlap-reduce
+	way 2bit --wire 2bit --wire-warmup 0 --overlap-reduce
+	way int8 --wire int8 --overlap-reduce
+	way 1bit --wire 1bit --wire-warmup 0 --overlap-reduce
 	way micro_batches-8 --micro-batches 8 --overlap-reduce
 	way local-8 --local-steps 8 --overlap-reduce
 	way sharded --shard-optimizer --overlap-reduce
-	[ "$rate" != 100mbit ] || way all --wire 2bit --micro-batches 8 --overlap-reduce
+	[ "$rate" != 100mbit ] || way all --wire 2bit --wire-warmup 0 --micro-batches 8 --overlap-reduce
 done
 awk 'BEGIN { print "[" } {
 	if (NR > 1) print ","

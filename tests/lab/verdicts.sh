@@ -64,7 +64,7 @@ setting "100 Mbit/s" small link 0 0 0 100mbit
 setting "20 Mbit/s" small link 0 0 0 20mbit
 setting "5 Mbit/s" small link 0 0 0 5mbit
 setting "2 Mbit/s" small link 0 0 0 2mbit
-setting "20 Mbit/s, 2bit" wide "link|no|slightly" 0 0 0 20mbit --wire 2bit
+setting "20 Mbit/s, 2bit" wide "link|no|slightly" 0 0 0 20mbit --wire 2bit --wire-warmup 0
 setting "20 Mbit/s, bf16" small link 0 0 0 20mbit --wire bf16
 setting "5 Mbit/s, local-steps 4" small link 0 0 0 5mbit --local-steps 4
 setting "5 ms, 20 Mbit/s" small link 5 0 0 20mbit

@@ -670,7 +670,8 @@ TEST(outcome_rescue_of_the_last_step)
 {
 	struct outcome o;
 	struct err e = { 0 };
-	char *path;
+	char *path, why[160];
+	int status;
 
 	bench_write("j.jsonl", "");
 	path = file_path(&e, "%s/j.jsonl", test_folder());
@@ -687,6 +688,17 @@ TEST(outcome_rescue_of_the_last_step)
 	append_records(path, "{\"v\":1,\"kind\":\"save\",\"t\":3,\"step\":8,\"alone\":true}\n");
 	outcome_update(&o);
 	check(o.is_rescued);
+	/* the ranks stopped on a request: of a user, or of the supervisor that has lost srun */
+	append_records(path, "{\"v\":1,\"kind\":\"stop\",\"t\":4,\"step\":8,\"reason\":\"asked\","
+			     "\"exit\":75}\n");
+	outcome_update(&o);
+	check_int(outcome_classify(&o, 137, false, false, &status, why), OUTCOME_STOPPED);
+	o.is_orphaned = true;
+	check_int(outcome_classify(&o, 137, false, false, &status, why), OUTCOME_RESTART);
+	bench_has(why, "was ended by signal 9 (Killed)");
+	check_int(outcome_classify(&o, 137, true, false, &status, why), OUTCOME_STOPPED);
+	outcome_begin_job(&o);
+	check(!o.is_orphaned);
 	outcome_close(&o);
 	free(path);
 }

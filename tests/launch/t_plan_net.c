@@ -96,6 +96,8 @@ TEST(plan_net_ways)
 	check_near(planned(&job, &way).sent_bytes, 100e6 * 132 / 2048, 1);
 	way.wire = PLAN_1BIT;
 	check_near(planned(&job, &way).sent_bytes, 100e6 * 68 / 2048, 1);
+	way.wire = PLAN_INT8;
+	check_near(planned(&job, &way).sent_bytes, 100e6 * 516 / 2048, 1);
 	way.wire = PLAN_FP32;
 	way.local_steps = 4; /* weights and moments, every fourth step */
 	check_near(planned(&job, &way).exposed_s, 0.75, NEAR);

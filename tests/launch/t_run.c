@@ -1,4 +1,5 @@
 /* t_run.c - the folder of a run, and the commands for a live run, which a child process plays */
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -65,16 +66,34 @@ TEST(rundir_lock_and_state)
 	rundir_close(&d);
 }
 
+#define LEASE_FORM                                                                                 \
+	"werkbank lease 1\nid 00000000000000aa\nhost %s\nboot %s\npid 77\nattempt 3\nterm %.3f\n"  \
+	"started %.3f\nrenewed %-30.3f\nrenewals %-9d\n"
+
 /* The lease of another host: its name and the seconds since its last renewal. */
 static void write_foreign_lease(const char *host, const char *boot, double age, double term)
 {
 	char text[400];
+	double at = clock_wall_s() - age;
 
-	snprintf(text, sizeof(text),
-		 "werkbank lease 1\nid 00000000000000aa\nhost %s\nboot %s\npid 77\nattempt 3\n"
-		 "term %.3f\nstarted %.3f\nrenewed %.3f\nrenewals 5\n",
-		 host, boot, term, clock_wall_s() - age, clock_wall_s() - age);
+	snprintf(text, sizeof(text), LEASE_FORM, host, boot, term, at, at, 5);
 	bench_write("runs/l/lease", text);
+}
+
+/* Renew it in place as its holder does, while the clock of the holder jumps by weeks. */
+static void renew_with_bad_clock(const char *folder, int n, double term)
+{
+	struct err e;
+	char text[400], *path = file_path(&e, "%s/lease", folder);
+	double now = clock_wall_s();
+	int fd = path ? open(path, O_WRONLY | O_CLOEXEC) : -1;
+	int len = snprintf(text, sizeof(text), LEASE_FORM, "elsewhere", "1", term, now,
+			   now + (n % 2 ? 1e6 : -1e6), n + 6);
+
+	if (fd < 0 || pwrite(fd, text, (size_t)len, 0) != len)
+		_exit(1);
+	close(fd);
+	free(path);
 }
 
 /* rundir_open() of the run l, in a folder whose lock nobody holds. */
@@ -153,22 +172,25 @@ TEST(rundir_lease_renewed_elsewhere)
 {
 	struct rundir d;
 	struct err e = { 0 };
-	struct run_lease theirs;
 	char *folder = file_path(&e, "%s/runs/l", test_folder());
 	pid_t child;
 
 	bench_write("runs/l/x", "");
+	/* the clock of the holder, or of this host, is wrong: neither held for ever, nor lost while it is renewed */
+	write_foreign_lease("elsewhere", "1", -1e6, 2);
+	check_int(run_lease_state(folder), LOCK_FREE);
+	check_int(run_lease_watch_state(folder), LOCK_FREE);
 	write_foreign_lease("elsewhere", "1", 0, 30);
 	check_int(run_lease_state(folder), LOCK_HELD);
-	check_int(run_lease_read(folder, &theirs, &e), 0);
 	child = fork();
 	if (!child) {
 		for (int i = 0; i < 100; i++) {
 			usleep(100000);
-			run_lease_renew(folder, &theirs, &e);
+			renew_with_bad_clock(folder, i, 30);
 		}
 		_exit(0);
 	}
+	check_int(run_lease_watch_state(folder), LOCK_HELD);
 	check_err(open_leased(&d, &e), ERR_TEMPFAIL);
 	test_kill(child, SIGKILL);
 	waitpid(child, NULL, 0);

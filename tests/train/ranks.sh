@@ -42,6 +42,7 @@ save_every = 20
 log_every = 1
 threads = 1
 bucket_mb = 0.02
+wire_warmup = 8
 telemetry_every = 0
 END
 if ! "$wb" prep -q -C "$w" "$tmp/tiny.ini" >"$tmp/log" 2>&1; then

@@ -29,9 +29,12 @@ static void fill_row(struct telemetry_row *row, const char *host, int local_rank
 	row->steps = 4;
 	row->local_rank = local_rank;
 	row->local_size = 2;
-	row->mean = (struct step_times){
-		.compute = compute, .step = 1.5, .exposed = 0.5, .wait = 0.4, .sent_bytes = 1000
-	};
+	row->mean = (struct step_times){ .compute = compute,
+					 .step = 1.5,
+					 .exposed = 0.5,
+					 .wait = 0.4,
+					 .sent_bytes = 1000,
+					 .wire_ratio = 1 };
 	host_report_clear(&row->report);
 }
 
@@ -66,13 +69,11 @@ static const char *field(const char *path, const char *kind, const char *with, c
 
 TEST(telemetry_records)
 {
-	struct telemetry_options how = { .every_s = 1e-9,
-					 .network = "lo",
-					 .workspace = test_folder(),
-					 .gradient_bytes = 1e6,
-					 .wire_ratio = 1 };
-	struct step_times times[2] = { { 0.1, 1.0, 0.2, 0.1, 0.05, 1.4, 0, 1e6 },
-				       { 0.3, 1.2, 0.4, 0.3, 0.15, 2.2, 0, 2e6 } };
+	struct telemetry_options how = {
+		.every_s = 1e-9, .network = "lo", .workspace = test_folder(), .gradient_bytes = 1e6
+	};
+	struct step_times times[2] = { { 0.1, 1.0, 0.2, 0.1, 0.05, 1.4, 0, 1e6, 1 },
+				       { 0.3, 1.2, 0.4, 0.3, 0.15, 2.2, 0, 2e6, 1 } };
 	struct telemetry_row rows[4];
 	struct err e = { 0 };
 	struct comm c;
@@ -125,7 +126,7 @@ TEST(telemetry_records)
 /* The longest record of a host fits into a line. */
 TEST(telemetry_many_gpus)
 {
-	struct telemetry_options how = { .every_s = 1e-9, .gradient_bytes = 1e6, .wire_ratio = 1 };
+	struct telemetry_options how = { .every_s = 1e-9, .gradient_bytes = 1e6 };
 	static struct telemetry_row rows[3];
 	struct err e = { 0 };
 	struct journal *j;

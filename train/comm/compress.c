@@ -1,14 +1,15 @@
 /*
  * compress.c - the number formats in which gradients are sent; see compress.h
  *
- * 2bit and 1bit, block by block: y = x + error feedback; choose the levels from y; replace each y by
- * its level; keep the difference as the next error feedback. Why a level is a mean: of all numbers, the
- * mean of the |y| in a class has the least squared distance from them. Signs are kept, so the
- * decoded block never points away from y.
+ * 2bit, 1bit and int8, block by block: y = x + error feedback; choose the levels (int8: the scale) from
+ * y; replace each y by its level; keep the difference as the next error feedback. Why a level is a mean:
+ * of all numbers, the mean of the |y| in a class has the least squared distance from them. Signs are kept,
+ * so the decoded block never points away from y.
  *
- * The receiver must decode the same bits as the sender subtracts from its error feedback. So levels are
- * rounded to bf16 before they are used, and sums have a fixed order: LANES partial sums, whatever
- * the width of the machine's vectors. kernels/cuda/cuda_compress.cu computes the same bits.
+ * The receiver must decode the same bits as the sender subtracts from its error feedback. So levels and
+ * scales are rounded to bf16 before they are used, and sums have a fixed order: LANES partial sums, whatever
+ * the width of the machine's vectors. A code of int8 times its scale has 15 bits, so the product is exact,
+ * also where a compiler fuses it with the next addition. kernels/cuda/cuda_compress.cu computes the same bits.
  *
  * Codes are packed q apart, not next to each other: byte j holds the numbers j, j + q, j + 2q, …, so
  * packing and unpacking are loops over whole vectors without shuffles.
@@ -16,6 +17,7 @@
 #include "train/comm/compress.h"
 
 #include <assert.h>
+#include <float.h>
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
@@ -27,28 +29,29 @@
 
 /* The compiler turns these loops into vector code, but only at -O3. */
 #if defined(__GNUC__) && !defined(__clang__)
-#define VECTORS __attribute__((optimize("O3", "no-trapping-math")))
+#define VECTORS __attribute__((optimize("O3", "no-trapping-math", "no-math-errno")))
 #else
 #define VECTORS
 #endif
 
 const char *compress_name(enum wire_format w)
 {
-	static const char *const names[] = { "fp32", "bf16", "2bit", "1bit" };
+	static const char *const names[] = { "fp32", "bf16", "2bit", "1bit", "int8" };
 
+	_Static_assert(ARRAY_LEN(names) == WIRE_FORMATS, "each format has a name");
 	assert((size_t)w < ARRAY_LEN(names));
 	return names[w];
 }
 
 bool compress_feeds_back(enum wire_format w)
 {
-	return w == WIRE_2BIT || w == WIRE_1BIT;
+	return w >= WIRE_2BIT;
 }
 
-/* Numbers in a byte of codes; w is 2bit or 1bit. */
+/* Numbers in a byte of codes; w feeds back. */
 static size_t codes_per_byte(enum wire_format w)
 {
-	return w == WIRE_2BIT ? 4 : 8;
+	return w == WIRE_2BIT ? 4 : w == WIRE_1BIT ? 8 : 1;
 }
 
 size_t compress_bytes(enum wire_format w, size_t n)
@@ -112,9 +115,12 @@ VECTORS static void decode_bf16(float *restrict x, const unsigned char *restrict
 
 /* ---- blocks of levels -------------------------------------------------- */
 
+/* int8: low is the scale, and split its inverse. */
 struct levels {
 	float low, high, split;
 };
+
+static const struct levels NO_LEVELS = { NAN, NAN, 0 };
 
 static void put_levels(unsigned char *out, struct levels l)
 {
@@ -158,6 +164,33 @@ VECTORS static float sum_above_split(const float *y, size_t m, float split, floa
 	return sum;
 }
 
+/* Of int8: the largest |y| gets the largest code. A block of numbers that are too small gets scale 0. */
+VECTORS static struct levels compress_choose_scale(const float *y, size_t m)
+{
+	float lanes[LANES] = { 0 }, most = 0;
+	struct levels l = { 0 };
+	bool is_finite;
+	size_t i = 0;
+
+	for (; i + LANES <= m; i += LANES)
+		for (size_t k = 0; k < LANES; k++) {
+			float a = fabsf(y[i + k]);
+
+			a = a <= FLT_MAX ? a : INFINITY; /* a NaN, too */
+			lanes[k] = a > lanes[k] ? a : lanes[k];
+		}
+	for (; i < m; i++)
+		most = fmaxf(most, isfinite(y[i]) ? fabsf(y[i]) : INFINITY);
+	for (size_t k = 0; k < LANES; k++)
+		most = fmaxf(most, lanes[k]);
+	l.low = compress_from_bf16(compress_to_bf16(most / WIRE_INT8_MOST));
+	is_finite = isfinite(l.low * WIRE_INT8_MOST);
+	l.split = 1 / l.low;
+	if (!isfinite(l.split))
+		l.low = l.split = 0;
+	return is_finite ? l : NO_LEVELS;
+}
+
 /* The levels of a block, rounded to bf16 as get_levels() will read them. */
 static struct levels compress_choose_levels(enum wire_format w, const float *y, size_t m)
 {
@@ -172,7 +205,7 @@ static struct levels compress_choose_levels(enum wire_format w, const float *y, 
 	}
 	l.low = compress_from_bf16(compress_to_bf16(l.low));
 	l.high = compress_from_bf16(compress_to_bf16(l.high));
-	return isfinite(sum) && n == (float)m ? l : (struct levels){ NAN, NAN, 0 };
+	return isfinite(sum) && n == (float)m ? l : NO_LEVELS;
 }
 
 /* codes[i]: 1 at or above the split, 2 negative; lost[i] = y[i] - its decoded value */
@@ -200,6 +233,20 @@ VECTORS static void choose_codes_1bit(unsigned char *restrict codes, float *rest
 	}
 }
 
+/* codes[i]: -127 .. 127, in two's complement */
+VECTORS static void choose_codes_int8(unsigned char *restrict codes, float *restrict lost,
+				      const float *restrict y, struct levels l, size_t m)
+{
+	for (size_t i = 0; i < m; i++) {
+		float v = y[i] * l.split;
+		float above = v >= -WIRE_INT8_MOST ? v : -WIRE_INT8_MOST; /* also of a NaN */
+		int code = (int)lrintf(above > WIRE_INT8_MOST ? WIRE_INT8_MOST : above);
+
+		codes[i] = (unsigned char)code;
+		lost[i] = y[i] - (float)code * l.low;
+	}
+}
+
 /* out (q) = codes (q * 8 / bits) of `bits` bits each; see compress.h for their order. */
 VECTORS static void compress_pack_codes(unsigned char *restrict out,
 					const unsigned char *restrict codes, size_t q, size_t bits)
@@ -221,8 +268,10 @@ static void compress_encode_block(enum wire_format w, unsigned char *out, const 
 	assert(m >= 1 && m <= COMPRESS_BLOCK);
 	for (size_t i = 0; i < m; i++)
 		y[i] = error_feedback ? x[i] + error_feedback[i] : x[i];
-	l = compress_choose_levels(w, y, m);
-	if (w == WIRE_2BIT)
+	l = w == WIRE_INT8 ? compress_choose_scale(y, m) : compress_choose_levels(w, y, m);
+	if (w == WIRE_INT8)
+		choose_codes_int8(codes, lost, y, l, m);
+	else if (w == WIRE_2BIT)
 		choose_codes_2bit(codes, lost, y, l, m);
 	else
 		choose_codes_1bit(codes, lost, y, l, m);
@@ -262,13 +311,25 @@ VECTORS static void decode_1bit(float *restrict x, const unsigned char *restrict
 	}
 }
 
+VECTORS static void decode_int8(float *restrict x, const unsigned char *restrict in,
+				struct levels l, size_t m, bool add)
+{
+	for (size_t i = 0; i < m; i++) {
+		float v = (float)(signed char)in[i] * l.low;
+
+		x[i] = add ? x[i] + v : v;
+	}
+}
+
 static void decode_blocks(enum wire_format w, float *x, const unsigned char *in, size_t n, bool add)
 {
 	for (size_t at = 0; at < n; at += COMPRESS_BLOCK) {
 		const size_t m = MIN((size_t)COMPRESS_BLOCK, n - at);
 		const size_t q = (m + codes_per_byte(w) - 1) / codes_per_byte(w);
 
-		if (w == WIRE_2BIT)
+		if (w == WIRE_INT8)
+			decode_int8(x + at, in + LEVEL_BYTES, get_levels(in), m, add);
+		else if (w == WIRE_2BIT)
 			decode_2bit(x + at, in + LEVEL_BYTES, get_levels(in), m, q, add);
 		else
 			decode_1bit(x + at, in + LEVEL_BYTES, get_levels(in), m, q, add);

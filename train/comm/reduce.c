@@ -19,6 +19,15 @@ void reduce_free(struct reduce *r)
 		r->kind->free(r);
 }
 
+void reduce_set_exact(struct reduce *r, bool is_exact)
+{
+	const enum wire_format w = is_exact ? WIRE_FP32 : r->how.wire;
+
+	assert(r->how.may_be_exact || w == r->how.wire);
+	if (w != r->wire)
+		r->kind->set_wire(r, w);
+}
+
 void reduce_begin(struct reduce *r, float *x)
 {
 	r->kind->begin(r, x);

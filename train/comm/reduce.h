@@ -16,7 +16,7 @@
  * while the backward pass computes the rest. Only the transfers that are unfinished after the
  * backward pass cost time.
  *
- * Error feedback. With 2bit and 1bit, a rank stores the rounding errors of what it sends and adds
+ * Error feedback. With 2bit, 1bit and int8, a rank stores the rounding errors of what it sends and adds
  * them to the next gradient. A rank sends its contributions to the pieces of other ranks, and the
  * sums of its own pieces. The two sets of ranges do not overlap, so one array of the length of the
  * gradients holds all errors of a rank. The array is part of a checkpoint.
@@ -51,6 +51,7 @@
 struct reduce_options {
 	struct buckets buckets; /* of the arrays; buckets.ranks is the size of the comm */
 	enum wire_format wire;
+	bool may_be_exact; /* the caller will use reduce_set_exact() */
 	/* no all-gather: only the own pieces become sums, the rest of the array is undefined */
 	bool shards;
 	bool thread; /* use a thread if the comm allows it */
@@ -68,6 +69,11 @@ void reduce_free(struct reduce *r); /* may be NULL */
 /* Upper bound of the bytes that reduce_open() allocates on one rank, in the arrays' memory. */
 size_t reduce_memory(const struct reduce_options *how);
 
+/*
+ * Between two reductions, on all ranks: the next ones use fp32 instead of how->wire, or how->wire again.
+ * The error feedback is kept meanwhile.
+ */
+void reduce_set_exact(struct reduce *r, bool is_exact);
 /* Begin a reduction of x (buckets.floats), in place; x is borrowed until *done. */
 void reduce_begin(struct reduce *r, float *x);
 /* x[from ..] is final. from falls from call to call; the last call is with 0. */

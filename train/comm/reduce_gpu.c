@@ -3,7 +3,7 @@
  *
  * How a bucket is summed depends on the wire format:
  *
- *	2bit, 1bit	the ranks exchange pieces and the GPU adds them up, as reduce_host.c does:
+ *	2bit, 1bit, int8 the ranks exchange pieces and the GPU adds them up, as reduce_host.c does:
  *			the same bits as there
  *	bf16		the same, except with several ranks on each of several hosts. There the
  *			exchange between all ranks would send each host's data over its network link
@@ -30,7 +30,7 @@ struct gpu_reduce {
 	struct reduce base;
 	struct cuda_queue *queue; /* owned */
 	bool summed_by_nccl;
-	size_t stride; /* bytes of the largest piece, encoded, rounded up to ALIGN */
+	size_t stride; /* bytes of the largest piece, encoded in base.wire, rounded up to ALIGN */
 	/*
 	 * Buffers on the GPU. memory is owned; the other pointers lie in it: out and in
 	 * (ranks * stride), sum (stride), and stage (ranks * largest piece), which overlaps them.
@@ -55,8 +55,7 @@ static int gpu_exchange_pieces(struct gpu_reduce *r, size_t bucket, bool sums, s
 	const struct reduce *base = &r->base;
 	const struct buckets *b = &base->how.buckets;
 	const int ranks = base->comm->size;
-	const size_t own =
-		compress_bytes(base->how.wire, buckets_piece(b, bucket, base->comm->rank).n);
+	const size_t own = compress_bytes(base->wire, buckets_piece(b, bucket, base->comm->rank).n);
 	const struct comm_exchange x = {
 		.to = (const void *const *)r->pointers,
 		.to_bytes = r->bytes,
@@ -65,7 +64,7 @@ static int gpu_exchange_pieces(struct gpu_reduce *r, size_t bucket, bool sums, s
 	};
 
 	for (int j = 0; j < ranks; j++) {
-		const size_t theirs = compress_bytes(base->how.wire, buckets_piece(b, bucket, j).n);
+		const size_t theirs = compress_bytes(base->wire, buckets_piece(b, bucket, j).n);
 
 		r->pointers[j] = sums ? r->sum : r->out + (size_t)j * r->stride;
 		r->pointers[ranks + j] = r->in + (size_t)j * r->stride;
@@ -90,15 +89,15 @@ static int sum_by_exchange(struct gpu_reduce *r, size_t bucket, struct err *e)
 		.own_piece = r->base.comm->rank,
 	};
 
-	cuda_wire_encode(r->queue, how->wire, r->out, &p);
+	cuda_wire_encode(r->queue, r->base.wire, r->out, &p);
 	if (gpu_exchange_pieces(r, bucket, false, e))
 		return e->code;
-	cuda_wire_sum(r->queue, how->wire, how->shards ? NULL : r->sum, &p, r->in);
+	cuda_wire_sum(r->queue, r->base.wire, how->shards ? NULL : r->sum, &p, r->in);
 	if (how->shards)
 		return 0;
 	if (gpu_exchange_pieces(r, bucket, true, e))
 		return e->code;
-	cuda_wire_decode(r->queue, how->wire, &p, r->in);
+	cuda_wire_decode(r->queue, r->base.wire, &p, r->in);
 	return 0;
 }
 
@@ -119,7 +118,7 @@ static struct wire_pieces one_piece(float *x, size_t n)
 static int all_reduce_bucket(struct gpu_reduce *r, struct range whole, struct err *e)
 {
 	const struct wire_pieces p = one_piece(r->x + whole.at, whole.n);
-	const enum wire_format w = r->base.how.wire;
+	const enum wire_format w = r->base.wire;
 	void *stream = cuda_queue_stream(r->queue);
 
 	if (w == WIRE_FP32)
@@ -138,20 +137,20 @@ static int reduce_scatter_bucket(struct gpu_reduce *r, size_t bucket, struct err
 	const struct range whole = buckets_at(&how->buckets, bucket);
 	const struct range own = buckets_piece(&how->buckets, bucket, r->base.comm->rank);
 	const size_t ranks = how->buckets.ranks, each = buckets_piece_floats(&how->buckets, bucket);
-	const size_t size = compress_bytes(how->wire, 1);
+	const size_t size = compress_bytes(r->base.wire, 1);
 	const struct wire_pieces from = one_piece(r->x + whole.at, whole.n),
 				 to = one_piece(r->x + own.at, own.n);
 
-	if (how->wire == WIRE_FP32 && whole.n == ranks * each)
-		return gpus_reduce_scatter(r->base.comm->gpus, r->x + whole.at, each, how->wire,
+	if (r->base.wire == WIRE_FP32 && whole.n == ranks * each)
+		return gpus_reduce_scatter(r->base.comm->gpus, r->x + whole.at, each, r->base.wire,
 					   cuda_queue_stream(r->queue), e);
-	cuda_wire_encode(r->queue, how->wire, r->stage, &from);
+	cuda_wire_encode(r->queue, r->base.wire, r->stage, &from);
 	cuda_queue_zero(r->queue, (char *)r->stage + whole.n * size,
 			(ranks * each - whole.n) * size);
-	if (gpus_reduce_scatter(r->base.comm->gpus, r->stage, each, how->wire,
+	if (gpus_reduce_scatter(r->base.comm->gpus, r->stage, each, r->base.wire,
 				cuda_queue_stream(r->queue), e))
 		return e->code;
-	cuda_wire_decode(r->queue, how->wire, &to,
+	cuda_wire_decode(r->queue, r->base.wire, &to,
 			 (char *)r->stage + (size_t)r->base.comm->rank * each * size);
 	return 0;
 }
@@ -169,7 +168,7 @@ static int sum_by_nccl(struct gpu_reduce *r, size_t bucket, struct err *e)
 {
 	const struct reduce_options *how = &r->base.how;
 
-	r->base.sent += ring_bytes(&r->base, bucket, how->wire, how->shards ? 1 : 2);
+	r->base.sent += ring_bytes(&r->base, bucket, r->base.wire, how->shards ? 1 : 2);
 	return how->shards ? reduce_scatter_bucket(r, bucket, e)
 			   : all_reduce_bucket(r, buckets_at(&how->buckets, bucket), e);
 }
@@ -315,11 +314,40 @@ static size_t gpu_largest_piece(const struct buckets *b)
 	return buckets_piece_floats(b, b->count - 1);
 }
 
+static bool is_summed_by_nccl(const struct comm *comm, enum wire_format w)
+{
+	return w == WIRE_FP32 || (w == WIRE_BF16 && gpus_share_host_links(comm->gpus));
+}
+
+/* Bytes of a piece in the buffers of an exchange. */
+static size_t gpu_stride(const struct reduce *base, enum wire_format w)
+{
+	return is_summed_by_nccl(base->comm, w)
+		       ? 0
+		       : gpu_reduce_round_up(
+				 compress_bytes(w, gpu_largest_piece(&base->how.buckets)));
+}
+
+/* What NCCL sums needs stage only, which is large enough for each format. */
+static void gpu_set_wire(struct reduce *base, enum wire_format w)
+{
+	struct gpu_reduce *r = (struct gpu_reduce *)base;
+	const size_t ranks = base->how.buckets.ranks;
+
+	base->wire = w;
+	r->summed_by_nccl = is_summed_by_nccl(base->comm, w);
+	r->stride = gpu_stride(base, w);
+	r->out = r->memory;
+	r->in = r->out + ranks * r->stride;
+	r->sum = r->in + ranks * r->stride;
+	r->stage = (float *)(void *)r->memory;
+}
+
 static int gpu_reduce_alloc(struct gpu_reduce *r, struct err *e)
 {
 	const struct reduce_options *how = &r->base.how;
 	const size_t ranks = how->buckets.ranks, largest = gpu_largest_piece(&how->buckets);
-	const size_t exchanged = (2 * ranks + 1) * r->stride;
+	const size_t exchanged = (2 * ranks + 1) * gpu_stride(&r->base, how->wire);
 	const size_t staged = ranks * largest * sizeof(float);
 
 	r->memory = how->ops->alloc(how->dev, MAX(MAX(exchanged, staged), (size_t)1), e);
@@ -328,10 +356,7 @@ static int gpu_reduce_alloc(struct gpu_reduce *r, struct err *e)
 	r->bytes = mem_alloc(2 * ranks, sizeof(*r->bytes), e);
 	if (!r->memory || !r->rows || !r->pointers || !r->bytes)
 		return e->code;
-	r->out = r->memory;
-	r->in = r->out + ranks * r->stride;
-	r->sum = r->in + ranks * r->stride;
-	r->stage = (float *)(void *)r->memory;
+	gpu_set_wire(&r->base, how->wire);
 	if (!compress_feeds_back(how->wire))
 		return 0;
 	r->base.error_feedback = how->ops->alloc(how->dev, how->buckets.floats * sizeof(float), e);
@@ -358,11 +383,6 @@ static struct reduce *gpu_open(struct comm *comm, const struct reduce_options *h
 	if (!r)
 		return NULL;
 	r->base = (struct reduce){ .kind = &reduce_on_gpu, .comm = comm, .how = *how };
-	r->summed_by_nccl = how->wire == WIRE_FP32 ||
-			    (how->wire == WIRE_BF16 && gpus_share_host_links(comm->gpus));
-	if (!r->summed_by_nccl)
-		r->stride = gpu_reduce_round_up(
-			compress_bytes(how->wire, gpu_largest_piece(&how->buckets)));
 	r->queue = how->ops->open_queue(how->dev, e);
 	if (!r->queue || gpu_reduce_alloc(r, e)) {
 		gpu_free(&r->base);
@@ -376,6 +396,7 @@ static struct reduce *gpu_open(struct comm *comm, const struct reduce_options *h
 const struct reduce_kind reduce_on_gpu = {
 	.open = gpu_open,
 	.free = gpu_free,
+	.set_wire = gpu_set_wire,
 	.begin = gpu_begin,
 	.ready = gpu_ready,
 	.poll = gpu_poll,

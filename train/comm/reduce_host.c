@@ -32,7 +32,7 @@ enum { CHANNEL_SCATTER, CHANNEL_GATHER };
 /*
  * Buffers of a bucket under way, in host_reduce.memory. out (ranks * piece_bytes): encoded
  * contributions; in (ranks * piece_bytes): received pieces; sum (piece_bytes): the encoded own
- * sum. fp32 is sent from the array itself: out and sum are NULL.
+ * sum. fp32 is sent from the array itself: out and sum are NULL then.
  */
 struct bucket_slot {
 	struct comm_request *request;
@@ -41,7 +41,7 @@ struct bucket_slot {
 
 struct host_reduce {
 	struct reduce base;
-	size_t piece_bytes;		 /* of the largest piece, encoded */
+	size_t piece_bytes;		 /* of the largest piece, encoded in base.wire */
 	unsigned char *memory;		 /* owned: of all slots */
 	struct bucket_slot slots[DEPTH]; /* bucket i is in slot i mod DEPTH */
 	void **message_pointers;	 /* (2 ranks) owned: arrays to and from of an exchange */
@@ -95,7 +95,7 @@ static int host_exchange_pieces(struct host_reduce *r, int channel, struct comm_
 
 static int begin_scatter(struct host_reduce *r, struct bucket_slot *s, size_t bucket, struct err *e)
 {
-	const enum wire_format w = r->base.how.wire;
+	const enum wire_format w = r->base.wire;
 	const struct range own = buckets_piece(&r->base.how.buckets, bucket, r->base.comm->rank);
 
 	for (int j = 0; j < r->base.comm->size; j++) {
@@ -117,7 +117,7 @@ static int begin_scatter(struct host_reduce *r, struct bucket_slot *s, size_t bu
 /* Own piece of x = its sum over ranks, as the other ranks will decode it. */
 static void sum_own(struct host_reduce *r, struct bucket_slot *s, size_t bucket)
 {
-	const enum wire_format w = r->base.how.wire;
+	const enum wire_format w = r->base.wire;
 	const struct range own = buckets_piece(&r->base.how.buckets, bucket, r->base.comm->rank);
 	float sum[CHUNK];
 
@@ -145,7 +145,7 @@ static void sum_own(struct host_reduce *r, struct bucket_slot *s, size_t bucket)
 
 static int begin_gather(struct host_reduce *r, struct bucket_slot *s, size_t bucket, struct err *e)
 {
-	const enum wire_format w = r->base.how.wire;
+	const enum wire_format w = r->base.wire;
 	const struct range own = buckets_piece(&r->base.how.buckets, bucket, r->base.comm->rank);
 
 	for (int j = 0; j < r->base.comm->size; j++) {
@@ -166,7 +166,7 @@ static void decode_other_sums(struct host_reduce *r, struct bucket_slot *s, size
 		const struct range p = buckets_piece(&r->base.how.buckets, bucket, j);
 
 		if (j != r->base.comm->rank)
-			compress_decode(r->base.how.wire, r->x + p.at,
+			compress_decode(r->base.wire, r->x + p.at,
 					s->in + (size_t)j * r->piece_bytes, p.n);
 	}
 }
@@ -280,12 +280,19 @@ static void *host_reduce_thread(void *arg)
 
 /* ---- open and free ------------------------------------------------------ */
 
-static size_t slot_bytes(const struct reduce_options *how)
+static size_t slot_bytes_of(const struct reduce_options *how, enum wire_format w)
 {
-	const size_t piece = compress_bytes(how->wire, buckets_largest_piece(&how->buckets));
+	const size_t piece = compress_bytes(w, buckets_largest_piece(&how->buckets));
 
 	/* no overflow: the array itself is in memory, and this is a small multiple of a part */
-	return piece * (how->wire == WIRE_FP32 ? how->buckets.ranks : 2 * how->buckets.ranks + 1);
+	return piece * (w == WIRE_FP32 ? how->buckets.ranks : 2 * how->buckets.ranks + 1);
+}
+
+/* Each format that is used must fit. */
+static size_t slot_bytes(const struct reduce_options *how)
+{
+	return MAX(slot_bytes_of(how, how->wire),
+		   how->may_be_exact ? slot_bytes_of(how, WIRE_FP32) : 0);
 }
 
 size_t reduce_memory(const struct reduce_options *how)
@@ -300,13 +307,30 @@ static int host_reduce_start_thread(struct host_reduce *r, struct err *e)
 	return r->threaded ? 0 : e->code;
 }
 
+static void host_set_wire(struct reduce *base, enum wire_format w)
+{
+	struct host_reduce *r = (struct host_reduce *)base;
+	const struct reduce_options *how = &base->how;
+	const size_t ranks = how->buckets.ranks, each = slot_bytes(how);
+
+	assert(!r->active);
+	base->wire = w;
+	r->piece_bytes = compress_bytes(w, buckets_largest_piece(&how->buckets));
+	for (size_t i = 0; i < DEPTH; i++) {
+		struct bucket_slot *s = &r->slots[i];
+
+		s->in = r->memory + i * each;
+		s->out = w == WIRE_FP32 ? NULL : s->in + ranks * r->piece_bytes;
+		s->sum = w == WIRE_FP32 ? NULL : s->out + ranks * r->piece_bytes;
+	}
+}
+
 static int host_reduce_alloc(struct host_reduce *r, struct err *e)
 {
 	const struct reduce_options *how = &r->base.how;
 	const size_t ranks = how->buckets.ranks, each = slot_bytes(how);
 	const bool feeds_back = compress_feeds_back(how->wire);
 
-	r->piece_bytes = compress_bytes(how->wire, buckets_largest_piece(&how->buckets));
 	r->message_pointers = mem_alloc(2 * ranks, sizeof(*r->message_pointers), e);
 	r->message_bytes = mem_alloc(2 * ranks, sizeof(*r->message_bytes), e);
 	r->memory = mem_alloc_aligned(DEPTH, each, e);
@@ -315,15 +339,7 @@ static int host_reduce_alloc(struct host_reduce *r, struct err *e)
 	if (!r->message_pointers || !r->message_bytes || !r->memory ||
 	    (feeds_back && !r->base.error_feedback))
 		return e->code;
-	for (size_t i = 0; i < DEPTH; i++) {
-		struct bucket_slot *s = &r->slots[i];
-
-		s->in = r->memory + i * each;
-		if (how->wire != WIRE_FP32) {
-			s->out = s->in + ranks * r->piece_bytes;
-			s->sum = s->out + ranks * r->piece_bytes;
-		}
-	}
+	host_set_wire(&r->base, how->wire);
 	return 0;
 }
 
@@ -446,6 +462,7 @@ static int host_all_gather(struct reduce *base, float *x, struct err *e)
 const struct reduce_kind reduce_on_host = {
 	.open = host_open,
 	.free = host_free,
+	.set_wire = host_set_wire,
 	.begin = host_begin,
 	.ready = host_ready,
 	.poll = host_poll,

@@ -17,6 +17,7 @@ struct reduce {
 	const struct reduce_kind *kind;
 	struct comm *comm; /* borrowed */
 	struct reduce_options how;
+	enum wire_format wire;	    /* of the next reductions: how.wire or fp32 */
 	float *error_feedback;	    /* (floats) owned by the kind; NULL: no error feedback */
 	double sent, busy, exposed; /* bytes, seconds, seconds since they were last collected */
 };
@@ -25,6 +26,7 @@ struct reduce {
 struct reduce_kind {
 	struct reduce *(*open)(struct comm *comm, const struct reduce_options *how, struct err *e);
 	void (*free)(struct reduce *r);
+	void (*set_wire)(struct reduce *r, enum wire_format w); /* sets wire, and buffers for it */
 	void (*begin)(struct reduce *r, float *x);
 	void (*ready)(struct reduce *r, size_t from);
 	int (*poll)(struct reduce *r, bool *done, struct err *e);

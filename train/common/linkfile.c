@@ -57,12 +57,13 @@ int linkfile_read(struct link_speed *s, const char *workspace, struct err *e)
 
 /* ---- the curve --------------------------------------------------------- */
 
-static const char *const WIRES[LINK_WIRES] = { "fp32", "bf16", "2bit", "1bit" };
+static const char *const WIRES[LINK_WIRES] = { "fp32", "bf16", "2bit", "1bit", "int8" };
 
 /* Points must ascend; others are skipped. */
 static void parse_points(struct link_curve *c, const struct json *all)
 {
-	static const char *const keys[LINK_WIRES] = { "seconds", "bf16_s", "2bit_s", "1bit_s" };
+	static const char *const keys[LINK_WIRES] = { "seconds", "bf16_s", "2bit_s", "1bit_s",
+						      "int8_s" };
 	double before = 0;
 
 	for (size_t i = 0; i < json_len(all) && c->n < LINK_POINTS; i++) {

@@ -5,7 +5,7 @@
  *	  "link_bytes_s": one direction of the slowest link, payload, as measured,
  *	  "latency_s": one way, of a small message,
  *	  "allreduce": [{ "bytes", "seconds", "algbw_bytes_s", "busbw_bytes_s",
- *		"bf16_s", "2bit_s", "1bit_s" }, …], smallest first: seconds of a reduction of
+ *		"bf16_s", "2bit_s", "1bit_s", "int8_s" }, …], smallest first: seconds of a reduction of
  *		this number of bytes of fp32 over all these hosts, one rank each, sent as fp32 and (if
  *		measured) in the other formats,
  *	  "beside": [{ "wire", "bytes", "seconds", "lost_s" }, …]: the same while all cores
@@ -30,7 +30,7 @@ struct link_speed {
 	char network[64];
 };
 
-#define LINK_WIRES  4  /* formats on the wire, in the order of the option "wire" */
+#define LINK_WIRES  5  /* formats on the wire, in the order of the option "wire" */
 #define LINK_POINTS 16 /* sizes in a curve */
 
 /* Measured times of reductions; an unknown number is NAN. */

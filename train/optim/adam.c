@@ -280,15 +280,16 @@ double adam_grad_norm(struct adam *a)
 static struct adam_step adam_make_step(const struct adam *a, const struct adam_update *how)
 {
 	const double t = (double)(how->step + 1);
+	const bool is_held = a->held_after > 0 && how->step >= a->held_after;
 
 	assert(how->step >= 0);
 	return (struct adam_step){
 		.rate = (float)how->rate,
 		.beta1 = (float)a->beta1,
-		.beta2 = (float)a->beta2,
+		.beta2 = is_held ? 1 : (float)a->beta2,
 		.epsilon = (float)a->epsilon,
 		.correction1 = (float)-expm1(t * log(a->beta1)),
-		.correction2 = (float)-expm1(t * log(a->beta2)),
+		.correction2 = (float)-expm1((is_held ? (double)a->held_after : t) * log(a->beta2)),
 		.decay = (float)(how->rate * a->weight_decay),
 		.grad_scale = how->scale,
 		.tokens = how->tokens ? &model_tally(a->model)->target : NULL,

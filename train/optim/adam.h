@@ -43,6 +43,11 @@ struct adam {
 	size_t n_parts;
 	size_t floats; /* of all parts */
 	double beta1, beta2, epsilon;
+	/*
+	 * Steps after which the second moments stay as they are; 0: never. The owner sets it, for gradients whose
+	 * squares are mostly the noise of compression (Tang et al. 2021, "1-bit Adam"). Not of a factored optimizer.
+	 */
+	int64_t held_after;
 };
 
 /* Moments of the whole model, all 0. After a failure there is nothing to close. */

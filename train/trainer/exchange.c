@@ -9,6 +9,22 @@
 #include "train/comm/comm_nccl.h"
 #include "train/model/arena.h"
 
+int64_t exchange_exact_steps(const struct conf *c)
+{
+	if (c->wire == WIRE_FP32)
+		return 0;
+	return c->wire_warmup >= 0			      ? c->wire_warmup
+	       : c->wire == WIRE_2BIT || c->wire == WIRE_1BIT ? c->warmup
+							      : 0;
+}
+
+int64_t exchange_held_after(const struct conf *c)
+{
+	const bool is_noisy = (c->wire == WIRE_2BIT || c->wire == WIRE_1BIT) && c->local_steps == 1;
+
+	return is_noisy ? exchange_exact_steps(c) : 0;
+}
+
 int exchange_plan(struct exchange *x, const struct conf *c, const struct model_shape *shape,
 		  struct comm *comm, struct err *e)
 {
@@ -23,6 +39,7 @@ int exchange_plan(struct exchange *x, const struct conf *c, const struct model_s
 	x->options = (struct reduce_options){
 		.buckets = buckets_make((size_t)floats, c->bucket_mb, comm->size),
 		.wire = (enum wire_format)c->wire,
+		.may_be_exact = exchange_exact_steps(c) > 0,
 		.shards = c->shard_optimizer && comm->size > 1,
 		.thread = c->overlap_reduce,
 	};

@@ -36,6 +36,13 @@ struct exchange {
  */
 int exchange_plan(struct exchange *x, const struct conf *c, const struct model_shape *shape,
 		  struct comm *comm, struct err *e);
+/*
+ * The first steps of a run, whose reductions use fp32. Adam's second moments must be those of gradients without
+ * the noise of compression (Tang et al. 2021, "1-bit Adam"), so 2bit and 1bit begin after the warm-up of the rate.
+ */
+int64_t exchange_exact_steps(const struct conf *c);
+/* The step from which Adam holds its second moments, as 1-bit Adam does: the end of the exact steps; 0: it never does. */
+int64_t exchange_held_after(const struct conf *c);
 /* Collective. Tries NCCL between GPUs; without it, records get an event that says why. */
 int exchange_open(struct exchange *x, struct model *model, struct run_records *records,
 		  struct err *e);

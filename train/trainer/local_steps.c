@@ -20,8 +20,9 @@ struct reduce_options local_steps_moment_options(const struct reduce_options *we
 {
 	struct reduce_options how = *weights;
 
-	/* not 2bit or 1bit: their levels would change second moments to 0, and Adam divides by them */
+	/* no levels or scales: they would change small second moments to 0, and Adam divides by them */
 	how.wire = weights->wire == WIRE_FP32 ? WIRE_FP32 : WIRE_BF16;
+	how.may_be_exact = false;
 	return how;
 }
 

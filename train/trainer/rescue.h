@@ -44,7 +44,7 @@
  * changes. In particular progress.saved_step stays, because it must be the same on all ranks.
  *
  * It is impossible if a rank does not have the whole state in host memory: with
- * shard_optimizer and ema each rank has a part of it, error feedback (2bit, 1bit) belongs to each
+ * shard_optimizer and ema each rank has a part of it, error feedback (int8, 2bit, 1bit) belongs to each
  * rank, with local steps ranks differ, and a GPU may be in the middle of the update. Then the run
  * resumes from the last checkpoint. So the measured
  * algorithms of a GPU's products (product_choices.h) are never newer than the checkpoint here.

@@ -148,6 +148,7 @@ static int open_model(struct trainer *t, struct err *e)
 	    exchange_open(&t->exchange, t->model, &t->records, e) || shard_optimizer(t, e) ||
 	    batch_alloc(&t->batch, sentences, tokens, e))
 		return e->code;
+	t->adam.held_after = t->exchange.reduce ? exchange_held_after(c) : 0;
 	t->batch.without_source_end = shape->source_end == ARCH_NO;
 	t->rate_schedule = schedule_from_conf(c, shape->d_model);
 	return 0;
@@ -233,15 +234,9 @@ static int measure_link(struct trainer *t, struct err *e)
 static int open_telemetry(struct trainer *t, struct err *e)
 {
 	const struct reduce_options *how = &t->exchange.options;
-	const struct reduce_options moments = local_steps_moment_options(how);
-	double ratio = compress_ratio(how->wire);
 
 	if (measure_link(t, e))
 		return e->code;
-	if (how->shards)
-		ratio = (ratio + 1) / 2; /* the all-gather sends weights as fp32 */
-	if (t->local_steps)
-		ratio += 2 * compress_ratio(moments.wire);
 	t->telemetry = telemetry_open(
 		&(struct telemetry_options){
 			.every_s = t->conf->telemetry_every,
@@ -249,7 +244,6 @@ static int open_telemetry(struct trainer *t, struct err *e)
 			.workspace = t->workspace,
 			.gradient_bytes = (double)model_floats(t->model) * sizeof(float),
 			.local_steps = t->local_steps ? t->conf->local_steps : 1,
-			.wire_ratio = ratio,
 			.buckets = (double)how->buckets.count,
 			.link = t->link,
 		},

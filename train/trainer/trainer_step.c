@@ -442,6 +442,31 @@ static int end_local_step(struct trainer *t, double sums[N_SUMS], struct err *e)
 	return local_steps_end_step(t->local_steps, t->state.step, sums, &t->last_step.times, e);
 }
 
+/* Bytes that reductions send for a byte of fp32. */
+static double find_wire_ratio(const struct trainer *t, bool is_exact)
+{
+	const struct reduce_options *how = &t->exchange.options;
+	const struct reduce_options moments = local_steps_moment_options(how);
+	const double ratio = is_exact ? 1 : compress_ratio(how->wire);
+
+	if (t->local_steps)
+		return ratio + 2 * compress_ratio(moments.wire);
+	return how->shards ? (ratio + 1) / 2 : ratio; /* the all-gather sends weights as fp32 */
+}
+
+/* Choose the number format of this step, and begin to reduce unless it is a local step. */
+static void begin_exchange(struct trainer *t)
+{
+	const bool is_exact = t->state.step < exchange_exact_steps(t->conf);
+
+	if (!t->exchange.reduce)
+		return;
+	reduce_set_exact(t->exchange.reduce, is_exact);
+	t->last_step.times.wire_ratio = find_wire_ratio(t, is_exact);
+	if (reduces_gradients(t))
+		reduce_begin(t->exchange.reduce, exchange_gradients(&t->exchange));
+}
+
 int trainer_step(struct trainer *t, struct err *e)
 {
 	const struct ops *o = model_get_ops(t->model);
@@ -454,8 +479,7 @@ int trainer_step(struct trainer *t, struct err *e)
 	if (t->profile)
 		profile_pause(t->profile, false);
 	o->zero(model_get_dev(t->model), grads, (size_t)model_floats(t->model) * sizeof(float));
-	if (reduces_gradients(t))
-		reduce_begin(t->exchange.reduce, exchange_gradients(&t->exchange));
+	begin_exchange(t);
 	t->last_step.is_cut = false;
 	rescue_allow(t->rescue, true, t->stopping.step_ms);
 	if (run_micro_batches(t, t->state.loader_position, sums, e) ||

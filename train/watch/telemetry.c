@@ -223,6 +223,7 @@ void telemetry_step(struct telemetry *t, const struct step_times *times)
 	sum->step += times->step;
 	sum->transfer += times->transfer;
 	sum->sent_bytes += times->sent_bytes;
+	sum->wire_ratio += times->wire_ratio;
 	t->steps++;
 }
 
@@ -251,6 +252,7 @@ static void telemetry_fill_row(struct telemetry *t)
 			.step = t->sum.step / n,
 			.transfer = t->sum.transfer / n,
 			.sent_bytes = t->sum.sent_bytes / n,
+			.wire_ratio = t->sum.wire_ratio / n,
 		};
 	t->sum = (struct step_times){ 0 };
 	t->steps = 0;

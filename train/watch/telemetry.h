@@ -33,6 +33,7 @@ struct step_times {
 	double step;	   /* the whole step */
 	double transfer;   /* reductions under way, hidden by the backward pass or not */
 	double sent_bytes; /* payload sent to other ranks, after compression */
+	double wire_ratio; /* sent bytes for a byte of fp32: 1, 0.5, 1/4, 1/16, 1/32 */
 };
 
 struct telemetry_options {
@@ -41,7 +42,6 @@ struct telemetry_options {
 	const char *workspace;	  /* borrowed: the free space of its file system is reported */
 	double gradient_bytes;	  /* of one reduction, as fp32; predictions start from it */
 	int64_t local_steps;	  /* steps between two reductions; 0, 1: each step reduces */
-	double wire_ratio;	  /* sent bytes for a byte of fp32: 1, 0.5, 1/16, 1/32 */
 	double buckets;		  /* of one reduction; 0: unknown */
 	struct link_measure link; /* the network between the hosts at the start */
 };

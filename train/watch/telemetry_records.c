@@ -102,7 +102,7 @@ static double reductions_per_step(const struct telemetry_rows *r,
 				  const struct telemetry_options *how)
 {
 	const struct telemetry_row *first = telemetry_row(r, 0);
-	double full = network_bytes_sent(how->gradient_bytes * how->wire_ratio, r->n);
+	double full = network_bytes_sent(how->gradient_bytes * first->mean.wire_ratio, r->n);
 	double steps = (double)first->steps;
 
 	if (how->local_steps <= 1 || !first->steps || !(full > 0))
@@ -127,7 +127,7 @@ static void find_network_evidence(const struct telemetry_rows *r,
 		.exposed_s = first->mean.exposed,
 		.wait_s = first->mean.wait,
 		.gradient_bytes = how->gradient_bytes,
-		.wire_ratio = how->wire_ratio,
+		.wire_ratio = first->mean.wire_ratio,
 		.reductions = reductions_per_step(r, how),
 		.observed_bytes = NAN,
 		.link_bytes_s = has_start ? how->link.bytes_s : NAN,

@@ -29,6 +29,7 @@ static const struct {
 	[PLAN_BF16] = { "bf16", 1 / 2.0, 0.6e-9 },
 	[PLAN_2BIT] = { "2bit", 132 / 2048.0, 1.2e-9 },
 	[PLAN_1BIT] = { "1bit", 68 / 2048.0, 0.4e-9 },
+	[PLAN_INT8] = { "int8", 516 / 2048.0, 1.1e-9 },
 };
 
 const char *plan_wire_name(enum plan_wire w)
@@ -368,8 +369,9 @@ double plan_advise_setup(const struct plan_job *job, const struct plan_setup *wa
 		enum plan_wire wire;
 		int64_t micro_batches_factor, local_steps;
 	} changes[] = {
-		{ PLAN_FP32, 1, 1 }, { PLAN_BF16, 1, 1 }, { PLAN_BF16, 2, 1 }, { PLAN_BF16, 4, 1 },
-		{ PLAN_2BIT, 1, 1 }, { PLAN_2BIT, 4, 1 }, { PLAN_1BIT, 4, 1 }, { PLAN_FP32, 1, 16 },
+		{ PLAN_FP32, 1, 1 }, { PLAN_BF16, 1, 1 }, { PLAN_BF16, 2, 1 },
+		{ PLAN_BF16, 4, 1 }, { PLAN_INT8, 4, 1 }, { PLAN_2BIT, 1, 1 },
+		{ PLAN_2BIT, 4, 1 }, { PLAN_1BIT, 4, 1 }, { PLAN_FP32, 1, 16 },
 	};
 	struct plan_step s;
 	double before = micro_batches_per_s(job, way, &s), best = before;
@@ -383,7 +385,8 @@ double plan_advise_setup(const struct plan_job *job, const struct plan_setup *wa
 		double x;
 
 		w.overlap = true;
-		w.wire = MAX(way->wire, changes[i].wire);
+		if (WIRES[changes[i].wire].ratio < WIRES[way->wire].ratio)
+			w.wire = changes[i].wire;
 		w.micro_batches =
 			MAX(MIN(micro_batches * changes[i].micro_batches_factor, MOST_MICROS),
 			    micro_batches);

@@ -49,7 +49,7 @@
 #include "train/common/linkfile.h"
 
 /* In the order of the values of --wire and of LINK_WIRES (linkfile.h). */
-enum plan_wire { PLAN_FP32, PLAN_BF16, PLAN_2BIT, PLAN_1BIT, PLAN_N_WIRES };
+enum plan_wire { PLAN_FP32, PLAN_BF16, PLAN_2BIT, PLAN_1BIT, PLAN_INT8, PLAN_N_WIRES };
 
 /* Algorithms of an all-reduce; Werkbank uses PLAN_DIRECT. */
 enum plan_allreduce { PLAN_DIRECT, PLAN_RING, PLAN_TREE, PLAN_N_ALLREDUCES };

@@ -62,7 +62,9 @@
 
 #define BACKOFF_S	5.0
 #define BACKOFF_MAX_S	300.0
-#define MPIRUN_LINGER_S 30.0  /* limit from the record "stop" to the end of the job */
+#define MPIRUN_LINGER_S 30.0 /* limit from the record "stop" to the end of the job */
+#define ORPHAN_S	40.0 /* for ranks without srun to save */
+#define ORPHAN_LOOK_S	0.2
 #define MPIRUN_KILL_S	8.0   /* the same after a failure, without the time to kill ranks */
 #define BEGIN_NOTICE_S	60.0  /* without a record "start": print a notice */
 #define BEGIN_S		600.0 /* without it: a hang; $WERKBANK_BEGIN: another number */
@@ -431,6 +433,27 @@ static enum supervise_request supervisor_tick(void *context)
 	return request;
 }
 
+/*
+ * srun was killed, but its ranks live on, as children of Slurm's daemons: ask them to save and stop, and wait for it. A
+ * request that they have not read must not stop the next attempt.
+ */
+static void save_orphans_of_srun(struct attempt_loop *l, int status)
+{
+	const double end = clock_mono_s() + ORPHAN_S;
+	struct outcome *o = &l->job_outcome;
+
+	if (!l->sup.is_srun || status <= 128 || l->sup.is_asked || o->failure.is_known ||
+	    !o->has_begun || o->reason[0])
+		return;
+	supervise_log(&l->sup, "srun has died: asking its ranks to save");
+	o->is_orphaned = true;
+	run_handle_repeat_stop(l->a->dir->path);
+	while (!o->reason[0] && clock_mono_s() < end && supervise_pause(&l->sup, ORPHAN_LOOK_S))
+		outcome_update(o);
+	if (!l->sup.is_asked)
+		control_read_requests(l->a->dir->path);
+}
+
 /* ---- one attempt ---- */
 
 static int start_attempt(struct attempt_loop *l, int *status, struct err *e)
@@ -465,6 +488,8 @@ static int start_attempt(struct attempt_loop *l, int *status, struct err *e)
 	l->sup.rescue_s = l->sup.mpirun ? 2 * seconds_to_kill(l->job_outcome.save_s) : 0;
 	rc = supervise_run_job(&l->sup, c.all, status, e);
 	outcome_update(&l->job_outcome);
+	if (!rc)
+		save_orphans_of_srun(l, *status);
 	/* the cgroup of this process is that of the ranks that mpirun starts on this host */
 	if (kills >= 0 && end_cause_memory_kills("") > kills)
 		l->job_outcome.failure.is_out_of_memory = true;

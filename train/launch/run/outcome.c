@@ -60,6 +60,7 @@ void outcome_begin_job(struct outcome *o)
 	o->signalled = -1;
 	o->by_file = false;
 	o->saves = 0;
+	o->is_orphaned = false;
 	o->is_rescued = false;
 	o->failure = (struct mpirun_failure){ .rank = -1 };
 }
@@ -204,7 +205,8 @@ static enum outcome_verdict classify_end(const struct outcome *o, int status, bo
 
 	if (!strcmp(reason, "finished"))
 		return OUTCOME_FINISHED;
-	if (!strcmp(reason, "asked") && o->signalled >= 0 && !asked && o->failure.is_host_lost) {
+	if (!strcmp(reason, "asked") && !asked &&
+	    (o->is_orphaned || (o->signalled >= 0 && o->failure.is_host_lost))) {
 		describe_crash(&o->failure, status, why); /* the SIGTERM was mpirun's */
 		return OUTCOME_RESTART;
 	}

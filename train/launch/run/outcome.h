@@ -27,6 +27,7 @@ struct outcome {
 	bool by_file;	     /* the last "stop" obeys the file "control" */
 	int exit;	     /* of the last "stop" */
 	int64_t saves;	     /* checkpoints that all ranks of this job saved together */
+	bool is_orphaned;    /* set by the caller: srun died, and its ranks were asked to stop */
 	bool is_rescued;     /* a rank of this job saved its last step alone: others were lost */
 	int64_t step;	     /* of the last record with a step; -1: none */
 	double step_s, save_s; /* seconds of the slowest recent step and checkpoint; 0: none */

@@ -45,6 +45,18 @@ static struct json *read_state_json(const char *folder)
 	return root;
 }
 
+struct run_size run_handle_former_size(const char *folder)
+{
+	struct json *state = read_state_json(folder);
+	const struct run_size size = {
+		.ranks = json_integer(json_get(state, "ranks"), 0),
+		.hosts = (int64_t)json_len(json_get(state, "hosts")),
+	};
+
+	json_free(state);
+	return size;
+}
+
 /* Was the state written on this host, since its last boot? */
 static bool is_state_local(const struct json *state)
 {
@@ -172,6 +184,8 @@ int run_handle_find(struct run_handle *l, const struct conf *c, bool must_live, 
 	if (!file_exists(l->folder))
 		return workspace_unknown_run(l->workspace, l->name, e);
 	run_handle_refresh(l);
+	if (must_live && !l->alive && name)
+		l->alive = run_lease_watch_state(l->folder) != LOCK_FREE;
 	if (must_live && !l->alive && !name)
 		return err_set(e, ERR_NOINPUT, "no run in the workspace %s is being trained",
 			       l->workspace);

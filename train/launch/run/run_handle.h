@@ -34,6 +34,12 @@ void run_handle_close(struct run_handle *l);
 
 void run_handle_refresh(struct run_handle *l);
 
+/* Of the last attempt of the run in this folder; ranks 0: unknown, hosts 0: only this one. */
+struct run_size {
+	int64_t ranks, hosts;
+};
+struct run_size run_handle_former_size(const char *folder);
+
 /* Exit status of an ended run: 0, 75 (saved) or another (failed); ERR_UNAVAILABLE < 0: lost. */
 int run_handle_exit_status(const struct run_handle *l, struct err *e);
 

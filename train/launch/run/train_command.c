@@ -259,7 +259,6 @@ static int read_training_hosts(struct training *t, struct err *e)
 	const struct hosts_env env = hosts_env_get();
 	struct conf *c = t->conf;
 	struct attempts *a = &t->attempts;
-	bool given = strcmp(conf_origin(c, "ranks"), "default") != 0;
 	int rc = c->hosts ? hosts_read(&t->hosts, c->hosts, &env, e) : 0;
 
 	if (!rc && !hosts_are_local(&t->hosts))
@@ -277,11 +276,33 @@ static int read_training_hosts(struct training *t, struct err *e)
 		.launcher = t->launcher,
 		.hosts = t->hosts.n ? &t->hosts : NULL,
 		.network = t->network[0] ? t->network : NULL,
-		.ranks = given || !c->hosts ? c->ranks : 0,
+		.ranks = conf_is_given(c, "ranks") || !c->hosts ? c->ranks : 0,
 		.is_unchecked = true,
 	};
 	a->oversubscribed = is_oversubscribed(t);
 	return 0;
+}
+
+/*
+ * A resumed run keeps its number of ranks, like its options, unless --ranks or --hosts says otherwise. Of a run
+ * over several hosts only the user knows which of them are there.
+ */
+static void keep_former_ranks(struct training *t)
+{
+	const struct conf *c = t->conf;
+	const struct run_size was = run_handle_former_size(t->dir.path);
+
+	if (c->hosts || conf_is_given(c, "ranks") || was.ranks <= 1)
+		return;
+	if (was.hosts <= 1)
+		t->attempts.ranks = was.ranks;
+	else if (!c->quiet)
+		fprintf(stderr,
+			"werkbank train: %s had %lld ranks on %lld hosts, and goes on with one "
+			"rank on this "
+			"host: give --hosts to use several\n",
+			t->run, (long long)was.ranks, (long long)was.hosts);
+	t->attempts.oversubscribed = is_oversubscribed(t);
 }
 
 static int check_micro_batches(const struct training *t, struct err *e)
@@ -543,6 +564,8 @@ static int start_training(struct training *t, int *status, struct err *e)
 		rc = preflight_check(t, e);
 	if (!rc)
 		rc = rundir_open(&t->dir, t->workspace, t->run, e);
+	if (!rc && exists)
+		keep_former_ranks(t);
 	if (!rc && exists)
 		rc = preflight_check(t, e);
 	if (!rc)
