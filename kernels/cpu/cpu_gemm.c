@@ -20,7 +20,7 @@
  *
  * Threads: all threads together pack the smaller operand whole. Then each takes blocks of panels of
  * the larger operand, packs a block into scratch of its own and computes its tiles; with many threads
- * several threads share a block (choose_parts()). One thread computes each sum, in the order of k, so bits depend neither on threads nor on blocks.
+ * several threads share a block (choose_gemm_parts()). One thread computes each sum, in the order of k, so bits depend neither on threads nor on blocks.
  *
  * A unit is one float; with AVX-512 BF16, a pair of bf16 that are neighbours along k. Machines
  * without bf16 instructions round to bf16 while packing and then multiply floats.
@@ -146,7 +146,7 @@ struct product {
 	int64_t pitch;		  /* units from one packed row of a to the next, if a_by_row */
 	int64_t a_panel, b_panel; /* floats of a packed panel */
 	int64_t block_panels;	  /* panels of a block of the larger operand */
-	int64_t n_splits;	  /* shares of the smaller operand: see choose_parts() */
+	int64_t n_splits;	  /* shares of the smaller operand: see choose_gemm_parts() */
 	float *whole, *blocks;	  /* packed: the smaller operand; one block for each thread */
 };
 
@@ -477,7 +477,7 @@ static void choose_panels(struct product *p)
  * the smaller one (n_whole). Chosen is the least time of the thread that has most parts, in times of
  * a tile: packing a panel costs about two, reading a panel of the smaller operand for another block a third.
  */
-static void choose_parts(struct product *p, int64_t n_panels, int64_t n_whole, int threads)
+static void choose_gemm_parts(struct product *p, int64_t n_panels, int64_t n_whole, int threads)
 {
 	double least = INFINITY;
 
@@ -505,7 +505,8 @@ static bool gemm_reserve_scratch(struct dev *d, struct product *p, bool b_whole)
 	int64_t a_panels = CEIL_DIV(p->out.rows, p->n_rows),
 		b_panels = CEIL_DIV(p->out.cols, p->n_cols);
 
-	choose_parts(p, b_whole ? a_panels : b_panels, b_whole ? b_panels : a_panels, d->threads);
+	choose_gemm_parts(p, b_whole ? a_panels : b_panels, b_whole ? b_panels : a_panels,
+			  d->threads);
 	p->whole = cpu_scratch(d, CPU_SCRATCH_A, (size_t)(b_whole ? b_panels : a_panels),
 			       (size_t)(b_whole ? p->b_panel : p->a_panel) * sizeof(float));
 	p->blocks = cpu_scratch(d, CPU_SCRATCH_B, (size_t)(d->threads * p->block_panels),

@@ -280,11 +280,11 @@ if command -v mpirun >/dev/null && "$sim-train" --version | grep -q 'with MPI'; 
 	two shards
 	near gpu shards 2e-4 6
 	form whole shards 6
-	recipe held backend=cuda shard_optimizer=yes wire=2bit
+	recipe held backend=cuda shard_optimizer=yes wire=2bit wire_warmup=1
 	two held
-	recipe again backend=cuda shard_optimizer=yes wire=2bit steps=3
+	recipe again backend=cuda shard_optimizer=yes wire=2bit wire_warmup=1 steps=3
 	two again
-	recipe again backend=cuda shard_optimizer=yes wire=2bit
+	recipe again backend=cuda shard_optimizer=yes wire=2bit wire_warmup=1
 	two again
 	same "shards, 2bit: resumed to the bit" "$(weights again 6)" "$(weights held 6)"
 	# what NCCL sums of two ranks and what hosts do have the same bits, however it goes
@@ -300,13 +300,13 @@ if command -v mpirun >/dev/null && "$sim-train" --version | grep -q 'with MPI'; 
 		same "$run: to the bit" "$(weights "$run" 2)" "$(weights "$run.hosts" 2)"
 	}
 	both exact wire=fp32
-	both after wire=2bit overlap_reduce=no
-	both bits wire=1bit shard_optimizer=yes
-	both apart wire=2bit local_steps=2 ema=0.9
+	both after wire=2bit wire_warmup=0 overlap_reduce=no
+	both bits wire=1bit wire_warmup=0 shard_optimizer=yes
+	both apart wire=2bit wire_warmup=0 local_steps=2 ema=0.9
 	recipe owned backend=cuda steps=2 shard_optimizer=yes
 	two owned
 	same "shards: the plain optimizer's weights" "$(weights owned 2)" "$(weights exact 2)"
-	recipe overlapped backend=cuda steps=2 wire=2bit
+	recipe overlapped backend=cuda steps=2 wire=2bit wire_warmup=0
 	two overlapped
 	same "overlap changes nothing" "$(weights overlapped 2)" "$(weights after 2)"
 	recipe local backend=cuda local_steps=3 ema=0.9

@@ -62,7 +62,7 @@ strikes starter2 2 25 mpirun 0
 if [ "$how" = long ]; then
 	strikes last2 2 25 rank1 1
 	# no rank has all of this state, but all live when mpirun dies
-	for option in "--shard-optimizer" "--ema 0.99" "--wire 2bit"; do
+	for option in "--shard-optimizer" "--ema 0.99" "--wire 2bit --wire-warmup 5"; do
 		calm=calm-${option##*-}
 		calm=${calm%% *}
 		# shellcheck disable=SC2086 # words
