@@ -20,7 +20,8 @@
  *
  * Threads: all threads together pack the smaller operand whole. Then each takes blocks of panels of
  * the larger operand, packs a block into scratch of its own and computes its tiles; with many threads
- * several threads share a block (choose_gemm_parts()). One thread computes each sum, in the order of k, so bits depend neither on threads nor on blocks.
+ * several threads share a block (choose_gemm_parts()). One thread computes each sum, in the order of k,
+ * so bits depend neither on threads nor on blocks.
  *
  * A unit is one float; with AVX-512 BF16, a pair of bf16 that are neighbours along k. Machines
  * without bf16 instructions round to bf16 while packing and then multiply floats.
@@ -337,7 +338,7 @@ static void one_tile(const struct product *p, const float *packed, const float *
 		buffered_tile(p, &panels, row, col, pass);
 }
 
-/* What a thread computes at a time: a block of panels of the larger operand, times some panels of the smaller one. */
+/* What a thread computes at a time: a block of the larger operand, times some panels of the smaller one. */
 struct gemm_part {
 	int64_t first, last;		 /* panels of the larger operand */
 	int64_t whole_first, whole_last; /* panels of the smaller one */
@@ -473,15 +474,16 @@ static void choose_panels(struct product *p)
 }
 
 /*
- * How the tiles are cut into parts: block_panels panels of the larger operand (n_panels) times one of n_splits shares of
- * the smaller one (n_whole). Chosen is the least time of the thread that has most parts, in times of
- * a tile: packing a panel costs about two, reading a panel of the smaller operand for another block a third.
+ * Cut the tiles into parts: block_panels panels of the larger operand (n_panels), times one of n_splits
+ * shares of the smaller one (n_whole). The thread with most parts shall take the least time. The unit of
+ * time is a tile: packing a panel takes about two, reading a panel of the smaller operand again a third.
  */
 static void choose_gemm_parts(struct product *p, int64_t n_panels, int64_t n_whole, int threads)
 {
+	const int64_t most_splits = threads == 1 ? 1 : MIN(MAX_SPLITS, n_whole);
 	double least = INFINITY;
 
-	for (int64_t splits = 1; splits <= MIN(MAX_SPLITS, n_whole); splits++)
+	for (int64_t splits = 1; splits <= most_splits; splits++)
 		for (int64_t panels = MIN(BLOCK_PANELS, n_panels); panels >= 1; panels--) {
 			const int64_t parts = CEIL_DIV(n_panels, panels) * splits;
 			const double share = (double)n_whole / (double)splits;
