@@ -88,6 +88,8 @@ void libre_detect(struct server_state *s, struct api_call *call, struct api_answ
 		api_refuse(a, 400, "Invalid request: missing q parameter");
 		return;
 	}
+	if (!api_check_texts(q, "q", a))
+		return;
 	n = api_detect(s, q, NULL, found);
 	a->status = 200;
 	json_open(&w, '[');

@@ -71,6 +71,18 @@ static bool is_listed_word(const char *list, const char *word, size_t n_word)
 	return false;
 }
 
+/* Is the rest of host from at nothing, or a colon and a port? The address of a translated file repeats it. */
+static bool is_port(const struct http_text *host, const char *at)
+{
+	const char *end = host->text + host->n;
+
+	if (at < end && *at++ != ':')
+		return false;
+	while (at < end && *at >= '0' && *at <= '9')
+		at++;
+	return at == end;
+}
+
 /*
  * May the server have this name? A web page of another site can let its own name lead to 127.0.0.1 and then read answers,
  * as if this server were that site. So a server without keys has only names that no other site can have.
@@ -83,7 +95,7 @@ static bool is_own_name(const struct server_state *s, const struct http_text *ho
 	unsigned char number[sizeof(struct in6_addr)];
 	char name[256];
 
-	if (n >= sizeof(name))
+	if (n >= sizeof(name) || !is_port(host, end ? end + is_ipv6 : host->text + host->n))
 		return false;
 	snprintf(name, sizeof(name), "%.*s", (int)n, host->text + is_ipv6);
 	return !strcasecmp(name, "localhost") ||
@@ -290,28 +302,37 @@ bool api_read_int(const struct json *body, const char *name, int64_t *value)
 	return *value != INT64_MIN;
 }
 
-/* Adds the text or texts; false: a is a refusal. */
-static bool add_texts(const struct json *texts, const char *name, bool is_whole,
-		      struct api_answer *a, struct err *e)
+bool api_check_texts(const struct json *texts, const char *name, struct api_answer *a)
 {
-	const char *one = json_text(texts, NULL);
-
-	if (one)
-		return !layout_add(&a->layout, a->job, one, is_whole, e);
+	if (json_text(texts, NULL))
+		return true;
 	if (!json_is_array(texts) || json_is_null(texts) || json_len(texts) > API_MAX_TEXTS) {
 		api_refuse(a, 400, "%s must be a text or a list of at most %d texts", name,
 			   API_MAX_TEXTS);
 		return false;
 	}
-	a->is_list = true;
-	for (const struct json *c = json_first(texts); c; c = json_next(texts, c)) {
+	for (const struct json *c = json_first(texts); c; c = json_next(texts, c))
 		if (!json_text(c, NULL)) {
 			api_refuse(a, 400, "%s must be a list of texts", name);
 			return false;
 		}
+	return true;
+}
+
+/* Adds the text or texts; false: a is a refusal, or e says why. */
+static bool add_texts(const struct json *texts, const char *name, bool is_whole,
+		      struct api_answer *a, struct err *e)
+{
+	const char *one = json_text(texts, NULL);
+
+	if (!api_check_texts(texts, name, a))
+		return false;
+	if (one)
+		return !layout_add(&a->layout, a->job, one, is_whole, e);
+	a->is_list = true;
+	for (const struct json *c = json_first(texts); c; c = json_next(texts, c))
 		if (layout_add(&a->layout, a->job, json_text(c, NULL), is_whole, e))
 			return false;
-	}
 	return true;
 }
 

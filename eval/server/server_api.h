@@ -152,6 +152,8 @@ bool api_has_direction(const struct server_state *s, const char *source, const c
 bool api_choose_glossary(const char *name, struct job_kind *kind, struct api_answer *a);
 /* Sets the models of kind to those of a. */
 void api_set_models(const struct api_answer *a, struct job_kind *kind);
+/* Is it a text or a list of texts? False: a is a refusal, which calls it `name`. */
+bool api_check_texts(const struct json *texts, const char *name, struct api_answer *a);
 /*
  * Makes the job of a request: `texts` is a string or a list of strings, called `name` in errors. The models of `kind` are set
  * here.

@@ -79,6 +79,9 @@ says "source auto" 0 '^200 \{"detectedLanguage":\{"confidence":(100|[5-9][0-9]),
 says "... a text in no such language" 0 '^200 \{"detectedLanguage":\{"confidence":0,"language":"en"\},' ask /translate -d "q=Der Hund ist unter dem Tisch." -d source=auto -d target=de
 says "alternatives" 0 '^200 \{"alternatives":\[".*\],"translatedText":' ask /translate --data-urlencode "q=$first" -d source=en -d target=de -d alternatives=3
 says "detect" 0 '^200 \[\{"confidence":(100|[5-9][0-9]),"language":"en"\},\{"confidence":[0-9],"language":"de"\}\]' ask /detect -d "q=The dog sleeps under the table."
+for q in 5 '{"a":1}' '["a",5]'; do
+	says "detect: no text: $q" 0 '^400 \{"error":"q must be a ' ask /detect -H "$json" -d "{\"q\":$q}"
+done
 says "detect: the other language" 0 '^200 \[\{"confidence":(100|[5-9][0-9]),"language":"de"\}' ask /detect -d "q=Der Hund ist unter dem Tisch."
 says "settings" 0 '"charLimit":20000.*"keyRequired":false' ask /frontend/settings
 same "a regional code" "$(ask /translate --data-urlencode "q=$first" -d source=en-GB -d target=DE | unslash)" "200 {\"translatedText\":\"$(quoted "$one" | unslash)\"}"
@@ -104,6 +107,9 @@ says "refused: another path" 0 '^404 ' ask /../etc/passwd --path-as-is
 says "refused: suggestions" 0 '^403 .*does not offer' ask /suggest -d a=b
 says "refused: a name of another server" 0 '^403 .*--host-names' ask /languages -H 'Host: evil.example:80'
 says "refused: its page" 0 '^403 ' ask / -H 'Host: evil.example'
+for host in "127.0.0.1:1\"><x" "[::1]x" "localhost:1:2"; do
+	says "refused: no port: $host" 0 '^403 ' ask /languages -H "Host: $host"
+done
 says "numbers are no names" 0 '^200 ' ask /languages -H 'Host: [::1]:7'
 says "no CORS by default" 0 '' curl -sS -m 20 -D - -o "$tmp/body" -H 'Origin: http://evil' "http://127.0.0.1:$port/languages"
 same "... no field" "$(grep -c 'Access-Control' "$tmp/out")" 0

@@ -273,7 +273,7 @@ TEST(hosts_command_sync)
 
 #define MEASURED                                                                                   \
 	"{\"hosts\":[\"x\",\"y\"],\"allreduce\":[{\"bytes\":1000000,\"seconds\":0.002,"            \
-	"\"algbw_bytes_s\":5e8,\"busbw_bytes_s\":5e8,\"bf16_s\":0.001}],"                          \
+	"\"algbw_bytes_s\":5e8,\"busbw_bytes_s\":5e8,\"bf16_s\":0.001,\"int8_s\":0.0015}],"        \
 	"\"beside\":[{\"wire\":\"fp32\",\"bytes\":1000000,\"seconds\":0.004,\"lost_s\":0.001}],"   \
 	"\"pairs\":[{\"from\":0,\"to\":1,\"latency_s\":2e-5,\"bytes_s\":1e9},"                     \
 	"{\"from\":1,\"to\":0,\"latency_s\":3e-5,\"bytes_s\":8e8}]}"
@@ -289,12 +289,14 @@ TEST(hosts_command_bandwidth)
 				     "exit; }\necho '" MEASURED "'\n");
 	check_int(hosts_command(&out, "bandwidth localhost:2"), 0);
 	bench_has(out, "all-reduce over 2 ranks\n");
-	bench_has(out, "     1000000      2.000       500.0       500.0      1.000          -");
+	bench_has(out, "     1000000      2.000       500.0       500.0      1.000          -      "
+		       "    -      1.500\n");
 	bench_has(out, "1000000 bytes as fp32 while all cores compute: 4.000 ms, which delays the "
 		       "computation by 1.000 ms\n");
 	bench_has(out, "x                     y                             20.0        1000.0\n");
 	bench_has(out, "slowest link: 800.0 MB/s = 6400 Mbit/s of payload in one direction\n");
 	check_int(hosts_command(&out, "bandwidth localhost:2 --json"), 0);
+	bench_has(out, "\"bf16_s\":0.001,\"2bit_s\":null,\"1bit_s\":null,\"int8_s\":0.0015}");
 	bench_has(out, "\"link_bytes_s\":8e+08,\"latency_s\":3e-05,");
 	bench_has(out, "\"pairs\":[{\"from\":\"x\",\"to\":\"y\",");
 	/* this host alone has memory, not a network: nothing is stored */

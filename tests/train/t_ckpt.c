@@ -161,6 +161,7 @@ static float moments[2][FLOATS];
 static struct ckpt_state some_state(int64_t step)
 {
 	struct ckpt_state s = { .step = step,
+				.held_steps = step / 2,
 				.loader_position = 77,
 				.seed = 5,
 				.seconds = 12.25,
@@ -209,6 +210,7 @@ TEST(ckpt_reads_as_written)
 	if (check(folder)) {
 		check_err(ckpt_read_state(folder, true, &s, &e), 0);
 		check_int(s.step, 40);
+		check_int(s.held_steps, 20);
 		check_int(s.loader_position, 77);
 		check_int(s.seed, 5);
 		check_near(s.seconds, 12.25, 0);

@@ -173,39 +173,44 @@ static float smaller(int64_t i)
 }
 
 /*
- * Equal gradients have exact factors. First update: each weight moves by the rate. A second gradient of a
- * tenth: V = (b + (1 - b) / 100) g^2 with b = 1 - 2^-0.8, and U = 0.1 g / sqrt(V). The root mean square of
- * U, 0.1522, is below 1: nothing is clipped. Ten times the gradient: U would be 1.3, and is clipped to 1.
+ * While Adam holds its second moments it divides by those of then, whatever the gradient. Their bias is that of
+ * the updates that changed them, also where a resumed run holds them later, or no longer.
  */
-/* After held_after steps Adam divides by the second moments of then, whatever the gradient. */
 TEST(adam_holds_second_moments)
 {
 	struct adam a;
 	struct model *m = open_both(&a, "cpu", OPTIMIZER_adam, 0);
-	const double beta1 = 0.9, beta2 = 0.98, g[] = { 1, 2, -30 };
-	double first = 0, second = 0, w;
+	const double beta1 = 0.9, beta2 = 0.98, g[] = { 1, 2, -30, 4, 1, -2, 3 };
+	const int64_t held_after[] = { 2, 2, 2, 2, 0, 0, 1 };
+	double first = 0, second = 0, n = 0, w;
 
 	if (!check(m))
 		return;
-	a.held_after = 2;
 	w = model_param_arena(m)[5];
-	for (int step = 0; step < 3; step++) {
-		const double t = step + 1, held = step < 2 ? t : 2;
-
+	for (int step = 0; step < 7; step++) {
+		a.held_after = held_after[step];
 		for (int64_t i = 0; i < model_floats(m); i++)
 			model_grad_arena(m)[i] = (float)g[step];
 		adam_apply(&a, step, 0.01, 1);
 		first = beta1 * first + (1 - beta1) * g[step];
-		if (step < 2)
+		if (!a.held_after || step < a.held_after) {
 			second = beta2 * second + (1 - beta2) * g[step] * g[step];
-		w -= 0.01 * first / (1 - pow(beta1, t)) / sqrt(second / (1 - pow(beta2, held)));
+			n++;
+		}
+		w -= 0.01 * first / (1 - pow(beta1, step + 1)) / sqrt(second / (1 - pow(beta2, n)));
 		check_near(model_param_arena(m)[5], w, 1e-5);
 		check_near(a.second[5], second, 1e-6);
 	}
+	check_int(a.held_steps, 3);
 	adam_close(&a);
 	model_free(m);
 }
 
+/*
+ * Equal gradients have exact factors. First update: each weight moves by the rate. A second gradient of a
+ * tenth: V = (b + (1 - b) / 100) g^2 with b = 1 - 2^-0.8, and U = 0.1 g / sqrt(V). The root mean square of
+ * U, 0.1522, is below 1: nothing is clipped. Ten times the gradient: U would be 1.3, and is clipped to 1.
+ */
 TEST(adafactor_first_updates)
 {
 	struct adam a;

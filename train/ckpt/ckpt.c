@@ -270,6 +270,8 @@ static int ckpt_parse_state(const struct json *root, const char *path, struct ck
 		.best_bleu = json_number(json_get(root, "best_bleu"), -1),
 		.best_step = ckpt_get_integer(root, "best_step", -1, INT64_MAX, &bad),
 	};
+	if (json_get(root, "held_steps"))
+		s->held_steps = ckpt_get_integer(root, "held_steps", 0, s->step - 1, &bad);
 	ckpt_parse_cooldown(root, s, &bad);
 	if (bad)
 		return err_set(e, ERR_DATA,

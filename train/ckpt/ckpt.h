@@ -8,7 +8,7 @@
  *		optimizer.safetensors       the same names with .m and .v: Adam's moments; of Adafactor
  *		                            only .v, in the form of adafactor.h
  *		error_feedback.safetensors  the same names with .r0, .r1 …: error feedback of each
- *		                            rank (compress.h); only with 2bit or 1bit compression.
+ *		                            rank (compress.h); only with int8, 2bit or 1bit.
  *		                            Its former name residual.safetensors is read, too
  *		state.json                  step, loader position, seed, shape, vocabulary hash,
  *		                            best BLEU, seconds trained, number format of products
@@ -41,6 +41,7 @@
 /* The contents of state.json; plain data, which ranks send to each other. */
 struct ckpt_state {
 	int64_t step;
+	int64_t held_steps; /* of adam.h; below step, or 0 */
 	uint64_t loader_position;
 	uint64_t seed;
 	double seconds;	     /* training time so far, evaluation included */

@@ -167,6 +167,8 @@ static int ckpt_write_state(const struct saving *s, struct err *e)
 		json_put_int(&w, "cooldown_to", state->cooldown.to);
 		json_put_real(&w, "cooldown_factor", state->cooldown.factor);
 	}
+	if (state->held_steps > 0)
+		json_put_int(&w, "held_steps", state->held_steps);
 	if (state->schedule_end > 0)
 		json_put_int(&w, "schedule_end", state->schedule_end);
 	if (state->cooldown.to > 0 || state->schedule_end > 0)

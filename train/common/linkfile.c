@@ -57,13 +57,12 @@ int linkfile_read(struct link_speed *s, const char *workspace, struct err *e)
 
 /* ---- the curve --------------------------------------------------------- */
 
-static const char *const WIRES[LINK_WIRES] = { "fp32", "bf16", "2bit", "1bit", "int8" };
+const char *const LINK_WIRE_NAMES[LINK_WIRES] = { "fp32", "bf16", "2bit", "1bit", "int8" };
+const char *const LINK_KEYS[LINK_WIRES] = { "seconds", "bf16_s", "2bit_s", "1bit_s", "int8_s" };
 
 /* Points must ascend; others are skipped. */
 static void parse_points(struct link_curve *c, const struct json *all)
 {
-	static const char *const keys[LINK_WIRES] = { "seconds", "bf16_s", "2bit_s", "1bit_s",
-						      "int8_s" };
 	double before = 0;
 
 	for (size_t i = 0; i < json_len(all) && c->n < LINK_POINTS; i++) {
@@ -74,7 +73,7 @@ static void parse_points(struct link_curve *c, const struct json *all)
 			continue;
 		before = c->points[c->n].bytes = bytes;
 		for (int w = 0; w < LINK_WIRES; w++)
-			c->points[c->n].seconds[w] = positive_or_nan(json_get(o, keys[w]));
+			c->points[c->n].seconds[w] = positive_or_nan(json_get(o, LINK_KEYS[w]));
 		c->n++;
 	}
 }
@@ -86,7 +85,7 @@ static void parse_beside(struct link_curve *c, const struct json *all)
 		const char *wire = json_text(json_get(o, "wire"), "");
 
 		for (int w = 0; w < LINK_WIRES; w++)
-			if (!strcmp(wire, WIRES[w])) {
+			if (!strcmp(wire, LINK_WIRE_NAMES[w])) {
 				double lost = json_number(json_get(o, "lost_s"), NAN);
 
 				c->beside[w].bytes = positive_or_nan(json_get(o, "bytes"));

@@ -33,6 +33,9 @@ struct link_speed {
 #define LINK_WIRES  5  /* formats on the wire, in the order of the option "wire" */
 #define LINK_POINTS 16 /* sizes in a curve */
 
+/* Of each format: the value of "wire", and the key of the seconds of a reduction. */
+extern const char *const LINK_WIRE_NAMES[LINK_WIRES], *const LINK_KEYS[LINK_WIRES];
+
 /* Measured times of reductions; an unknown number is NAN. */
 struct link_curve {
 	int64_t hosts;

@@ -277,10 +277,15 @@ double adam_grad_norm(struct adam *a)
 	return sqrt(sum);
 }
 
+static bool adam_holds_second(const struct adam *a, int64_t step)
+{
+	return !a->factored && a->held_after > 0 && step >= a->held_after;
+}
+
 static struct adam_step adam_make_step(const struct adam *a, const struct adam_update *how)
 {
 	const double t = (double)(how->step + 1);
-	const bool is_held = a->held_after > 0 && how->step >= a->held_after;
+	const bool is_held = adam_holds_second(a, how->step);
 
 	assert(how->step >= 0);
 	return (struct adam_step){
@@ -289,7 +294,8 @@ static struct adam_step adam_make_step(const struct adam *a, const struct adam_u
 		.beta2 = is_held ? 1 : (float)a->beta2,
 		.epsilon = (float)a->epsilon,
 		.correction1 = (float)-expm1(t * log(a->beta1)),
-		.correction2 = (float)-expm1((is_held ? (double)a->held_after : t) * log(a->beta2)),
+		.correction2 =
+			(float)-expm1((t - (double)(a->held_steps + is_held)) * log(a->beta2)),
 		.decay = (float)(how->rate * a->weight_decay),
 		.grad_scale = how->scale,
 		.tokens = how->tokens ? &model_tally(a->model)->target : NULL,
@@ -355,6 +361,7 @@ static void adam_apply_step(struct adam *a, const struct adam_step *how,
 		adam_apply_factored(a, how, update->step, update->rate);
 	else
 		adam_apply_parts(a, *how);
+	a->held_steps += adam_holds_second(a, update->step);
 }
 
 void adam_apply(struct adam *a, int64_t step, double rate, double scale)

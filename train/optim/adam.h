@@ -48,6 +48,8 @@ struct adam {
 	 * squares are mostly the noise of compression (Tang et al. 2021, "1-bit Adam"). Not of a factored optimizer.
 	 */
 	int64_t held_after;
+	/* Updates that held them; the owner restores it. held_after may differ in each part of a resumed run. */
+	int64_t held_steps;
 };
 
 /* Moments of the whole model, all 0. After a failure there is nothing to close. */

@@ -1,7 +1,7 @@
 /*
  * rank_arrays.h - the arrays of a checkpoint that are distributed over ranks.
  *
- * With a sharded optimizer each rank has its parts of both moments, and with 2bit or 1bit its own
+ * With a sharded optimizer each rank has its parts of both moments, and with int8, 2bit or 1bit its own
  * error feedback. A checkpoint holds all of them: the first rank receives them one after the other
  * and writes each before the next one; when the run resumes, it sends them back.
  */

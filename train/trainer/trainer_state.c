@@ -229,6 +229,7 @@ int trainer_load_state(struct trainer *t, struct err *e)
 		 t->is_bf16 ? "bf16" : "fp32");
 	snprintf(t->state.optimizer, sizeof(t->state.optimizer), "%s",
 		 optimizer_name(t->adam.kind));
+	t->adam.held_steps = t->state.held_steps;
 	t->state.feedback_wire = (int32_t)t->exchange.options.wire;
 	t->state.feedback_bucket = (int64_t)t->exchange.options.buckets.each;
 	t->in_sync = true;

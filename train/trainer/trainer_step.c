@@ -492,6 +492,7 @@ int trainer_step(struct trainer *t, struct err *e)
 	if (update_weights(t, sums, e))
 		return e->code;
 	t->state.step++;
+	t->state.held_steps = t->adam.held_steps;
 	t->state.loader_position += (uint64_t)t->conf->micro_batches;
 	if (t->local_steps && end_local_step(t, sums, e))
 		return e->code;

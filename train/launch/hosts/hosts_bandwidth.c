@@ -179,9 +179,8 @@ static void put_numbers(struct json_writer *w, const struct json *o, const char 
 
 static void write_bandwidth_lists(const struct link_test *t, struct json_writer *w)
 {
-	static const char *const reduce_keys[] = { "bytes",	    "seconds", "algbw_bytes_s",
-						   "busbw_bytes_s", "bf16_s",  "2bit_s",
-						   "1bit_s",	    NULL };
+	static const char *const reduce_keys[] = { "bytes", "seconds", "algbw_bytes_s",
+						   "busbw_bytes_s", NULL };
 	static const char *const beside_keys[] = { "bytes", "seconds", "lost_s", NULL };
 	static const char *const pair_keys[] = { "latency_s", "bytes_s", NULL };
 	const struct json *reduces = json_get(t->measured, "allreduce"),
@@ -192,6 +191,9 @@ static void write_bandwidth_lists(const struct link_test *t, struct json_writer 
 	for (size_t i = 0; i < json_len(reduces); i++) {
 		json_open(w, '{');
 		put_numbers(w, json_at(reduces, i), reduce_keys);
+		for (int wire = 1; wire < LINK_WIRES; wire++) /* fp32 has the key "seconds" */
+			put_numbers(w, json_at(reduces, i),
+				    (const char *[]){ LINK_KEYS[wire], NULL });
 		json_close(w, '}');
 	}
 	json_close(w, ']');
@@ -251,9 +253,12 @@ static void print_allreduces(const struct link_test *t)
 	const struct json *all = json_get(t->measured, "allreduce");
 	const struct json *beside = json_get(t->measured, "beside");
 
-	printf("all-reduce over %lld rank%s\n%12s  %9s  %10s  %10s  %9s  %9s  %9s\n",
+	printf("all-reduce over %lld rank%s\n%12s  %9s  %10s  %10s",
 	       (long long)hosts_total_slots(&t->hosts), text_plural(hosts_total_slots(&t->hosts)),
-	       "bytes", "ms", "algbw MB/s", "busbw MB/s", "bf16 ms", "2bit ms", "1bit ms");
+	       "bytes", "ms", "algbw MB/s", "busbw MB/s");
+	for (int wire = 1; wire < LINK_WIRES; wire++)
+		printf("  %6s ms", LINK_WIRE_NAMES[wire]);
+	putchar('\n');
 	for (size_t i = 0; i < json_len(all); i++) {
 		const struct json *o = json_at(all, i);
 
@@ -261,9 +266,8 @@ static void print_allreduces(const struct link_test *t)
 		print_ms(o, "seconds");
 		printf("  %10.1f  %10.1f", json_number(json_get(o, "algbw_bytes_s"), NAN) / 1e6,
 		       json_number(json_get(o, "busbw_bytes_s"), NAN) / 1e6);
-		print_ms(o, "bf16_s");
-		print_ms(o, "2bit_s");
-		print_ms(o, "1bit_s");
+		for (int wire = 1; wire < LINK_WIRES; wire++)
+			print_ms(o, LINK_KEYS[wire]);
 		putchar('\n');
 	}
 	for (size_t i = 0; i < json_len(beside); i++) {
