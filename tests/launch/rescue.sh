@@ -17,7 +17,7 @@ if ! command -v mpirun >/dev/null 2>&1 || ! "$top/werkbank-train" --version | gr
 fi
 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM
-steps=200
+steps=600
 says "the corpus" 0 '' "$wb" prep -C "$w" -q "$tmp/tiny.ini"
 
 trains() {
