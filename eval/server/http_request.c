@@ -140,6 +140,21 @@ static int read_once(struct http_text *to, const struct http_text *value)
 	return 0;
 }
 
+static bool is_host_letter(char c)
+{
+	return (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z') ||
+	       (c && strchr(".-_:[]", c));
+}
+
+/* A name or address, and a port. Other characters are refused: answers repeat the host in addresses of files. */
+static int read_host(const struct http_text *value, struct http_request *r)
+{
+	for (size_t i = 0; i < value->n; i++)
+		if (!is_host_letter(value->text[i]))
+			return 400;
+	return read_once(&r->host, value);
+}
+
 /* What the fields of a request have said that struct http_request does not keep. */
 struct field_facts {
 	bool closes, has_coding;
@@ -152,7 +167,7 @@ static int use_field(const struct http_text *name, const struct http_text *value
 	if (http_text_is_word(name, "content-length"))
 		return read_length(value, r);
 	if (http_text_is_word(name, "host"))
-		return read_once(&r->host, value);
+		return read_host(value, r);
 	if (http_text_is_word(name, "content-type"))
 		return read_once(&r->content_type, value);
 	if (http_text_is_word(name, "authorization"))

@@ -50,6 +50,8 @@ static const struct {
 	{ "POST / HTTP/1.1\r\n" HOST "X: a\r\n b\r\nContent-Length: 3\r\n\r\n", 400 },
 	{ "GET / HTTP/1.1\n" HOST "\r\n", 400 },
 	{ "GET / HTTP/1.1\r\nHost: a\n\r\n", 400 },
+	{ "GET / HTTP/1.1\r\nHost: a\"b\r\n\r\n", 400 },
+	{ "GET / HTTP/1.1\r\nHost: [::1]:80\r\n\r\n", 200 },
 	{ "GET / HTTP/1.1\r\n" HOST "\n", 400 },
 	{ "GET / HTTP/1.1\r\n" HOST "X: a\rb\r\n\r\n", 400 },
 	{ "GET / HTTP/1.1\r\n" HOST "X: \001\r\n\r\n", 400 },
