@@ -35,6 +35,7 @@ def dataclass(cls=None, **options):
     return wrap if cls is None else wrap(cls)
 
 
+dataclass.__kwdefaults__ = original.__kwdefaults__        # torch looks for kw_only in them
 dataclasses.dataclass = dataclass
 import logging
 
