@@ -24,8 +24,9 @@ failures = 0
 
 def say(what, good, all_):
     global failures
-    failures += good < all_
-    print("%-60s %d of %d%s" % (what, good, all_, "   FAILED" if good < all_ else ""), flush=True)
+    failed = good < all_ or not all_  # nothing compared is no success
+    failures += failed
+    print("%-60s %d of %d%s" % (what, good, all_, "   FAILED" if failed else ""), flush=True)
 
 
 def import_model(build, folder, to, options=()):
