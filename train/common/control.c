@@ -13,7 +13,7 @@
 
 #include "share/base/file.h"
 
-#define WRITE_TRIES    100
+#define WRITE_TRIES    500 /* a reader may be suspended between its lock and its end */
 #define WRITE_PAUSE_US 10000
 
 static void parse_requests(FILE *f, struct control *c)
