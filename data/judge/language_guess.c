@@ -28,8 +28,8 @@
 struct language_guess {
 	struct word_marks marks; /* owned: only frequent words */
 	struct scripts *scripts; /* owned */
-	uint64_t letters[LAST_LETTER - FIRST_LETTER +
-			 1]; /* bits: rows with a word that has the letter */
+	/* of each letter: bits of the rows with a word that has it */
+	uint64_t letters[LAST_LETTER - FIRST_LETTER + 1];
 };
 
 static bool is_extended_letter(uint32_t c)
@@ -94,7 +94,7 @@ static struct guessed_language guess_of_code(const char *code)
 					  scripts_of_language(base), 0 };
 }
 
-/* The languages that were asked for, all others with a list of words, and one without anything. */
+/* The asked languages, all others of language_words.def, and one without words that fits every script. */
 static size_t list_guesses(const char *const *codes, size_t n_codes, struct guessed_language *all)
 {
 	uint64_t asked = 0;

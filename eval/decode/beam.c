@@ -14,7 +14,7 @@
  * each live hypothesis), so at least beam hypotheses stay alive. Greedy search (beam 1) looks at
  * one and ends with the first </s>.
  *
- * The rules of other programs (beam_rules) keep beam finished hypotheses, whatever n_best is: transformers
+ * The rules of other programs (beam_rules) keep `beam` finished hypotheses, not n_best: transformers
  * (GenerationMixin._beam_search, early_stopping false), fairseq (SequenceGenerator), OpenNMT-py (BeamSearch, ratio 0).
  */
 #include "eval/decode/beam_internal.h"

@@ -14,8 +14,8 @@
 #include "share/base/util.h"
 
 #define READ_BYTES ((size_t)65536)
-#define SLOWEST_FILE                                                                               \
-	65536 /* bytes a second of a body above HTTP_MAX_BODY, after CONNECTION_BODY_S */
+/* Bytes a second: slower bodies above HTTP_MAX_BODY end after CONNECTION_BODY_S. */
+#define SLOWEST_FILE 65536
 
 void connection_begin(struct connection *c, int fd, uint64_t client, double now)
 {

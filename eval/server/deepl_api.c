@@ -81,7 +81,8 @@ bool deepl_choose_models(const struct server_state *s, const struct api_call *ca
 	const char *target = json_text(json_get(call->body, "target_lang"), "");
 	const char *source = json_text(json_get(call->body, "source_lang"), "");
 	struct detected_language found[API_MAX_DETECTED];
-	const size_t n = *target ? api_detect(s, texts, target, found) : 0;
+	/* with source_lang only the number of languages counts */
+	const size_t n = *target ? api_detect(s, *source ? NULL : texts, target, found) : 0;
 
 	if (n > 1 && !*source && !texts) {
 		api_refuse(a, 400,
