@@ -40,7 +40,7 @@ struct segment {
 	size_t lead, trail;   /* bytes of white space at the ends of `text`, written as they are */
 	char *text;	      /* owned: the segment, if it is not the bytes from … to - 1; NULL */
 	struct markup markup; /* its plain text is m.text */
-	bool is_line; /* one line of a message; it stays as it is if only other lines were translated */
+	bool is_line;	      /* one line of a message; it may stay untranslated beside others */
 	struct buf translation; /* with mark-up; empty: the bytes stay as they are */
 };
 
