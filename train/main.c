@@ -325,7 +325,7 @@ static int print_memory(struct conf *c, struct err *e)
 	if (conf_load_named_recipe(c, c->arguments[0], e))
 		return e->code;
 	conf_apply_size(c);
-	if (trainer_forecast_memory(c, (int)c->ranks, &bytes, &parameters, e))
+	if (trainer_forecast_memory(c, (int)MAX(c->ranks, 1), &bytes, &parameters, e))
 		return e->code;
 	printf("%.0f\n%.0f\n", bytes, parameters);
 	return file_flush_stdout(e);

@@ -111,6 +111,36 @@ VEC_INLINE vec vec_multiply_add(vec sum, vec x, vec y)
 #endif
 }
 
+#if defined(__AVX2__) && !defined(__AVX512F__)
+/* All ones in the first n of 8 lanes. */
+VEC_INLINE __m256i vec_first_lanes(int64_t n)
+{
+	static const int32_t lanes[16] = { -1, -1, -1, -1, -1, -1, -1, -1 };
+
+	return _mm256_loadu_si256((const __m256i *)(const void *)(lanes + 8 - n));
+}
+
+/* The first n < 8 halves at p, the others 0. Eight single loads into a vector would go through memory. */
+VEC_INLINE __m128i vec_load_first_halves(const uint16_t *p, int64_t n)
+{
+	uint64_t words[2] = { 0, 0 }, *last = &words[n >= 4];
+	uint32_t pair;
+
+	if (n & 4) {
+		memcpy(&words[0], p, 8);
+		p += 4;
+	}
+	if (n & 2) {
+		memcpy(&pair, p, 4);
+		*last = pair;
+		p += 2;
+	}
+	if (n & 1)
+		*last |= (uint64_t)*p << (n & 2 ? 32 : 0);
+	return _mm_set_epi64x((int64_t)words[1], (int64_t)words[0]);
+}
+#endif
+
 /* Load min(n, VEC_LANES) floats, n > 0; the remaining lanes are `other`. */
 VEC_INLINE vec vec_load_part(const float *p, int64_t n, float other)
 {
@@ -120,6 +150,10 @@ VEC_INLINE vec vec_load_part(const float *p, int64_t n, float other)
 		return vec_load(p);
 #if defined(__AVX512F__)
 	x = (vec)_mm512_mask_loadu_ps((__m512)x, (__mmask16)((1u << n) - 1), p);
+#elif defined(__AVX2__)
+	const __m256i mask = vec_first_lanes(n);
+
+	x = (vec)_mm256_blendv_ps((__m256)x, _mm256_maskload_ps(p, mask), (__m256)mask);
 #else
 	for (int64_t i = 0; i < n; i++)
 		x[i] = p[i];
@@ -135,6 +169,22 @@ VEC_INLINE void vec_store_part(float *p, vec x, int64_t n)
 	}
 #if defined(__AVX512F__)
 	_mm512_mask_storeu_ps(p, (__mmask16)((1u << n) - 1), (__m512)x);
+#elif defined(__AVX2__)
+	/* a store with a mask takes many cycles on AMD's processors */
+	__m128 low = _mm256_castps256_ps128((__m256)x);
+
+	if (n & 4) {
+		_mm_storeu_ps(p, low);
+		low = _mm256_extractf128_ps((__m256)x, 1);
+		p += 4;
+	}
+	if (n & 2) {
+		_mm_storel_pi((__m64 *)(void *)p, low);
+		low = _mm_movehl_ps(low, low);
+		p += 2;
+	}
+	if (n & 1)
+		_mm_store_ss(p, low);
 #else
 	for (int64_t i = 0; i < n; i++)
 		p[i] = x[i];
@@ -153,6 +203,11 @@ VEC_INLINE vec vec_load_halves_part(const uint16_t *p, int64_t n, float other)
 	__m512i halves = _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(mask, p));
 
 	x = (vec)_mm512_mask_slli_epi32((__m512i)x, mask, halves, 16);
+#elif defined(__AVX2__) && !defined(__AVX512F__)
+	const __m256i words = _mm256_cvtepu16_epi32(vec_load_first_halves(p, n));
+
+	x = (vec)_mm256_blendv_ps((__m256)x, (__m256)_mm256_slli_epi32(words, 16),
+				  (__m256)vec_first_lanes(n));
 #else
 	vec_int bits = (vec_int)x;
 
@@ -172,6 +227,11 @@ VEC_INLINE void vec_store_halves_part(uint16_t *p, vec x, int64_t n)
 #if defined(__AVX512BW__) && defined(__AVX512VL__)
 	_mm512_mask_cvtepi32_storeu_epi16(p, (__mmask16)((1u << n) - 1),
 					  _mm512_srli_epi32((__m512i)vec_round_bits(x), 16));
+#elif defined(__AVX2__) && !defined(__AVX512F__)
+	uint16_t halves[VEC_LANES];
+
+	vec_store_halves(halves, x);
+	memcpy(p, halves, (size_t)n * sizeof(*p));
 #else
 	vec_int bits = vec_round_bits(x);
 
@@ -201,7 +261,11 @@ VEC_INLINE void vec_put(void *row, int64_t i, vec x, int64_t n, const bool half)
 /* In each lane: a if yes is all ones, b if yes is 0. */
 VEC_INLINE vec vec_choose(vec_int yes, vec a, vec b)
 {
+#if defined(__AVX2__) && !defined(__AVX512F__)
+	return (vec)_mm256_blendv_ps((__m256)b, (__m256)a, (__m256)yes);
+#else
 	return (vec)((yes & (vec_int)a) | (~yes & (vec_int)b));
+#endif
 }
 
 VEC_INLINE vec vec_max(vec a, vec b)
@@ -241,6 +305,12 @@ VEC_INLINE float vec_sum(vec x)
 {
 #if defined(__AVX512F__)
 	return _mm512_reduce_add_ps((__m512)x);
+#elif defined(__AVX2__)
+	__m128 four =
+		_mm_add_ps(_mm256_castps256_ps128((__m256)x), _mm256_extractf128_ps((__m256)x, 1));
+	__m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
+
+	return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
 #else
 	float lane[VEC_LANES];
 
@@ -256,6 +326,12 @@ VEC_INLINE float vec_largest(vec x)
 {
 #if defined(__AVX512F__)
 	return _mm512_reduce_max_ps((__m512)x);
+#elif defined(__AVX2__)
+	__m128 four =
+		_mm_max_ps(_mm256_castps256_ps128((__m256)x), _mm256_extractf128_ps((__m256)x, 1));
+	__m128 two = _mm_max_ps(four, _mm_movehl_ps(four, four));
+
+	return _mm_cvtss_f32(_mm_max_ss(two, _mm_movehdup_ps(two)));
 #else
 	float lane[VEC_LANES];
 

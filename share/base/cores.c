@@ -1,4 +1,4 @@
-/* cores.c - see cores.h; cgroups: cgroups(7), Documentation/admin-guide/cgroup-v2.rst */
+/* cores.c - see cores.h; cgroups: cgroups(7), Documentation/admin-guide/cgroup-v2.rst; nodes: numa(7) */
 #include "share/base/cores.h"
 
 #include <assert.h>
@@ -129,11 +129,17 @@ double cores_cgroup_limit(const char *proc, const char *sys)
 }
 
 /* $WERKBANK_PROC_ROOT and $WERKBANK_SYS_ROOT: for tests, as in host_file.h. */
+static const char *system_root(const char *variable, const char *usual)
+{
+	const char *root = getenv(variable);
+
+	return root && *root ? root : usual;
+}
+
 static double own_cgroup_limit(void)
 {
-	const char *proc = getenv("WERKBANK_PROC_ROOT"), *sys = getenv("WERKBANK_SYS_ROOT");
-
-	return cores_cgroup_limit(proc && *proc ? proc : "/proc", sys && *sys ? sys : "/sys");
+	return cores_cgroup_limit(system_root("WERKBANK_PROC_ROOT", "/proc"),
+				  system_root("WERKBANK_SYS_ROOT", "/sys"));
 }
 
 /* ---- counts ---- */
@@ -163,4 +169,84 @@ int cores_share(const int64_t users[CORES_MAX], int processes)
 			share += 1.0 / (double)MAX(users[i], 1);
 	share = smaller_limit(share, own_cgroup_limit() / processes);
 	return (int)MAX(share + ROUNDING, 1.0);
+}
+
+/* ---- NUMA nodes ---- */
+
+#define NODES_MAX 1024
+
+/* node_of[i] = node for each core of a list such as "0-3,8"; other cores keep theirs. */
+static void read_core_list(const char *list, int16_t node_of[CORES_MAX], int16_t node)
+{
+	while (*list >= '0' && *list <= '9') {
+		char *end;
+		long first = strtol(list, &end, 10), last = first;
+
+		if (*end == '-')
+			last = strtol(end + 1, &end, 10);
+		for (long i = first; i <= last && i < CORES_MAX; i++)
+			node_of[i] = node;
+		list = end + (*end == ',');
+	}
+}
+
+/*
+ * node_of[i] = the number, from 0, of the node of core i; -1: this process may not use core i, or its node is not known.
+ * Nodes without such cores are not counted. Returns the number of nodes.
+ */
+static int read_nodes(int16_t node_of[CORES_MAX])
+{
+	const char *sys = system_root("WERKBANK_SYS_ROOT", "/sys");
+	int64_t own[CORES_MAX];
+	int16_t number[NODES_MAX];
+	int n = 0;
+
+	memset(node_of, -1, CORES_MAX * sizeof(*node_of));
+	memset(number, -1, sizeof(number));
+	for (int16_t node = 0; node < NODES_MAX; node++) {
+		char path[PATH_BYTES], list[PATH_BYTES];
+
+		snprintf(path, sizeof(path), "%s/devices/system/node/node%d/cpulist", sys, node);
+		if (file_first_line(path, list, sizeof(list)))
+			read_core_list(list, node_of, node);
+	}
+	cores_mask(own);
+	for (int i = 0; i < CORES_MAX; i++) {
+		if (!own[i])
+			node_of[i] = -1;
+		if (node_of[i] < 0)
+			continue;
+		if (number[node_of[i]] < 0)
+			number[node_of[i]] = (int16_t)n++;
+		node_of[i] = number[node_of[i]];
+	}
+	return n;
+}
+
+int cores_node_count(void)
+{
+	int16_t node_of[CORES_MAX];
+
+	return MAX(read_nodes(node_of), 1);
+}
+
+int cores_bind_nodes(int process, int processes)
+{
+	int16_t node_of[CORES_MAX];
+	cpu_set_t set[CORES_MAX / CPU_SETSIZE] = { 0 };
+	const int nodes = read_nodes(node_of), each = MAX(nodes / processes, 1);
+	const int first = (int)((int64_t)process * nodes / processes);
+	double share = 0;
+
+	assert(process >= 0 && process < processes);
+	if (nodes < 2 || (processes % nodes != 0 && nodes % processes != 0))
+		return 0;
+	for (int i = 0; i < CORES_MAX; i++) {
+		if (node_of[i] < first || node_of[i] >= first + each)
+			continue;
+		CPU_SET_S(i, sizeof(set), set);
+		share += 1;
+	}
+	share = smaller_limit(share / MAX(processes / nodes, 1), own_cgroup_limit() / processes);
+	return sched_setaffinity(0, sizeof(set), set) ? 0 : (int)MAX(share + ROUNDING, 1.0);
 }

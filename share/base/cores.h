@@ -32,4 +32,18 @@ void cores_mask(int64_t users[CORES_MAX]);
  */
 int cores_share(const int64_t users[CORES_MAX], int processes);
 
+/*
+ * NUMA nodes of this host with cores that this process may use. At least 1, also where the kernel names no nodes.
+ * Read from nodeN/cpulist in /sys/devices/system/node; tests set $WERKBANK_SYS_ROOT.
+ */
+int cores_node_count(void);
+
+/*
+ * Bind this thread, and the threads that it creates later, to the cores of its process's share of the NUMA nodes: of 4
+ * processes on 2 nodes, processes 0 and 1 get the first node; of 2 processes on 4 nodes each gets two. Memory that a
+ * bound thread touches first is in its own node. Returns the cores for each process; 0: not bound, because there is one
+ * node, because processes and nodes cannot be divided evenly, or because the kernel refused.
+ */
+int cores_bind_nodes(int process, int processes);
+
 #endif

@@ -152,3 +152,46 @@ TEST(cores_shares)
 		users[i] *= 2;
 	check_int(cores_share(users, 2), MAX(1, n / 2));
 }
+
+/* ---- NUMA nodes ---- */
+
+TEST(cores_one_node)
+{
+	use_fake_trees(); /* no nodes at all */
+	check_int(cores_node_count(), 1);
+	check_int(cores_bind_nodes(0, 1), 0);
+	fake("sys/devices/system/node/node0/cpulist", "0-4095\n");
+	check_int(cores_node_count(), 1);
+	check_int(cores_bind_nodes(1, 2), 0);
+	fake("sys/devices/system/node/node0/cpulist", "x-\n"); /* no list */
+	check_int(cores_node_count(), 1);
+}
+
+/* The first core of this process alone is node 4, its other cores are node 7; node 5 has none of them. */
+TEST(cores_two_nodes)
+{
+	char list[100];
+	const int first = first_core(), n = cores_count();
+	int64_t users[CORES_MAX];
+
+	if (first < 0 || n < 2) {
+		test_skip("needs two cores");
+		return;
+	}
+	use_fake_trees();
+	snprintf(list, sizeof(list), "%d\n", first);
+	fake("sys/devices/system/node/node4/cpulist", list);
+	snprintf(list, sizeof(list), "%d-%d,4095\n", first + 1, CORES_MAX - 2);
+	fake("sys/devices/system/node/node7/cpulist", list);
+	fake("sys/devices/system/node/node5/cpulist", "\n");
+	check_int(cores_node_count(), 2);
+	check_int(cores_bind_nodes(2, 3), 0); /* two nodes and three processes */
+	cores_mask(users);
+	check_int(users[first], 1);
+	check_int(cores_bind_nodes(0, 1), n); /* one process has both nodes */
+	check_int(cores_bind_nodes(3, 4), MAX((n - 1) / 2, 1));
+	cores_mask(users);
+	check_int(users[first], 0);
+	check_int(cores_count(), n - 1);
+	check_int(cores_node_count(), 1); /* that this process may still use */
+}

@@ -8,8 +8,10 @@
 #include <immintrin.h>
 #endif
 
+#include "kernels/cpu/cpu.h"
 #include "kernels/cpu/cpu_team.h"
 #include "kernels/cpu/cpu_tiles.h"
+#include "kernels/ops/cpu_level.h"
 #include "share/base/clock.h"
 #include "share/base/flow.h"
 #include "share/base/mem.h"
@@ -68,6 +70,22 @@ static float plain_fp32(float x)
 #define SUM_256(i) x += _mm256_cvtss_f32(s##i);
 LOOP(avx2_fp32, "avx2,fma", __m256, TWELVE, BEGIN_256, _mm256_set1_ps(x), STEP_256, SUM_256)
 
+/* Without VNNI bytes are multiplied as words: 16 products and their sums by two instructions. */
+#define BEGIN_WORDS(i) __m256i s##i = _mm256_setzero_si256();
+#define STEP_WORDS(i)                                                                              \
+	{                                                                                          \
+		__m256i pairs;                                                                     \
+                                                                                                   \
+		KEEP(y) /* else the product would be computed once */                              \
+		pairs = _mm256_madd_epi16(y, y);                                                   \
+		KEEP(pairs)                                                                        \
+		s##i = _mm256_add_epi32(s##i, pairs);                                              \
+		KEEP(s##i)                                                                         \
+	}
+#define SUM_WORDS(i) x += (float)_mm256_cvtsi256_si32(s##i);
+LOOP(avx2_words, "avx2", __m256i, TWELVE, BEGIN_WORDS, _mm256_set1_epi16((short)x), STEP_WORDS,
+     SUM_WORDS)
+
 #define BEGIN_512(i) __m512 s##i = _mm512_setzero_ps();
 #define STEP_512(i)                                                                                \
 	s##i = _mm512_fmadd_ps(y, y, s##i);                                                        \
@@ -124,23 +142,28 @@ TILE_LOOP(amx_bf16, _tile_dpbf16ps)
 TILE_LOOP(amx_int8, _tile_dpbssd)
 #endif
 
-/* The widest unit of each kind on this machine; run NULL: none. */
+/* The widest unit of each kind that the kernels may use here; run NULL: none. */
 static void find_units(struct unit *fp32, struct unit *bf16, struct unit *int8)
 {
+	const enum cpu_level level = ops_cpu_level();
+
 	*fp32 = (struct unit){ "scalar", plain_fp32, 12 * 2 };
 	*bf16 = *int8 = (struct unit){ 0 };
 #if defined(__x86_64__)
-	if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+	if (level >= CPU_LEVEL_AVX2) {
 		*fp32 = (struct unit){ "AVX2", avx2_fp32, 12 * 16 };
-	if (__builtin_cpu_supports("avx512f"))
+		if (!cpu_has_avx_vnni())
+			*int8 = (struct unit){ "words", avx2_words, 12 * 32 };
+	}
+	if (level >= CPU_LEVEL_AVX512)
 		*fp32 = (struct unit){ "AVX-512", avx512_fp32, 16 * 32 };
-	if (__builtin_cpu_supports("avx512bf16"))
+	if (level >= CPU_LEVEL_BF16)
 		*bf16 = (struct unit){ "bf16", avx512_bf16, 16 * 64 };
-	if (__builtin_cpu_supports("avx512vnni"))
+	if (level >= CPU_LEVEL_AVX512 && __builtin_cpu_supports("avx512vnni"))
 		*int8 = (struct unit){ "VNNI", avx512_int8, 16 * 128 };
 #endif
 #if CPU_COMPILES_TILES
-	if (cpu_can_use_tiles()) {
+	if (level >= CPU_LEVEL_AMX && cpu_can_use_tiles()) {
 		*bf16 = (struct unit){ "AMX", amx_bf16, TILE_ROUND };
 		*int8 = (struct unit){ "AMX", amx_int8, 2 * TILE_ROUND };
 	}

@@ -362,6 +362,9 @@ static int mpi_find_local_rank(struct comm *c, struct err *e)
 	if (rc)
 		return mpi_set_error(c, rc, "divide the cores of its host", e);
 	c->cores = cores_share(users, c->local_size);
+	c->shares_cores = true;
+	for (int i = 0; i < CORES_MAX; i++)
+		c->shares_cores &= !users[i] || users[i] == c->local_size;
 	return 0;
 }
 

@@ -10,6 +10,7 @@
 #include "data/source/corpus.h"
 #include "kernels/op_cost.h"
 #include "share/base/clock.h"
+#include "share/base/cores.h"
 #include "share/base/file.h"
 #include "share/base/hash.h"
 #include "share/base/mem.h"
@@ -109,12 +110,22 @@ static void set_vocabularies(struct model_shape *shape, const struct vocabs *v)
 	shape->real_source_vocabulary = vocabs_own_real_source(v);
 }
 
+/* Several ranks on a host with several NUMA nodes: each computes in its own node, in memory of this node. */
+static void bind_to_nodes(struct trainer *t)
+{
+	const int cores = t->comm->shares_cores && t->comm->local_size > 1
+				  ? cores_bind_nodes(t->comm->local_rank, t->comm->local_size)
+				  : 0;
+
+	if (cores > 0)
+		t->comm->cores = cores;
+}
+
 static int open_model(struct trainer *t, struct err *e)
 {
 	const struct conf *c = t->conf;
 	const struct ops *ops = product_backend(c, e);
 	struct dev_options options = {
-		.threads = trainer_threads(t),
 		.device = t->gpu,
 		.graphs = c->cuda_graphs && c->layer_drop == 0,
 		.bf16 = t->is_bf16,
@@ -131,6 +142,9 @@ static int open_model(struct trainer *t, struct err *e)
 		ops = t->profile ? profile_ops(t->profile) : NULL;
 	}
 	size.ops = ops;
+	if (ops && strcmp(ops->name, "cuda") != 0)
+		bind_to_nodes(t);
+	options.threads = trainer_threads(t);
 	set_vocabularies(shape, &t->vocabs);
 	if (!ops || optimizer_check_backend(c, ops, e) || check_passes_differ(c, e) ||
 	    model_shape_from_conf(shape, c, e) || check_sentence_positions(shape, c, e) ||

@@ -41,6 +41,8 @@ int probe_answer_request(const struct json *request, struct buf *out, struct err
 
 int probe_write_facts(const struct json *request, struct json_writer *w, struct err *e);
 void probe_write_machine(struct json_writer *w); /* cores, memory, GPUs, limits */
+int64_t
+probe_gpu_count(void); /* that the driver lists; it does not list a GPU that fell off the bus */
 /* Interfaces and a free TCP port; peers: names to resolve and to look up routes to, NULL: none. */
 void probe_write_network(const struct json *peers, struct json_writer *w);
 int probe_test_connections(const struct json *request, struct json_writer *w, struct err *e);

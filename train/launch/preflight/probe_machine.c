@@ -28,11 +28,9 @@ static void put_memory_facts(struct json_writer *w)
 		fclose(f);
 }
 
-/* Count the GPUs that the driver lists; it does not list a GPU that fell off the bus. */
-static void put_gpu_facts(struct json_writer *w)
+int64_t probe_gpu_count(void)
 {
 	glob_t found = { 0 };
-	char driver[200];
 	size_t n = 0;
 
 	if (!glob("/proc/driver/nvidia/gpus/*", 0, NULL, &found))
@@ -41,7 +39,14 @@ static void put_gpu_facts(struct json_writer *w)
 	if (!n && !glob("/dev/nvidia[0-9]*", 0, NULL, &found))
 		n = found.gl_pathc;
 	globfree(&found);
-	json_put_int(w, "gpus", (int64_t)n);
+	return (int64_t)n;
+}
+
+static void put_gpu_facts(struct json_writer *w)
+{
+	char driver[200];
+
+	json_put_int(w, "gpus", probe_gpu_count());
 	if (file_first_line("/proc/driver/nvidia/version", driver, sizeof(driver)))
 		json_put_str(w, "gpu_driver", driver);
 }

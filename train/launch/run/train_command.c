@@ -16,6 +16,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "config.h"
 #include "share/base/cores.h"
 #include "share/base/file.h"
 #include "share/base/mem.h"
@@ -26,6 +27,7 @@
 #include "train/common/leftover.h"
 #include "train/common/start_from.h"
 #include "train/launch/preflight/preflight.h"
+#include "train/launch/preflight/probe.h"
 #include "train/launch/remote/launcher.h"
 #include "train/launch/run/attempts.h"
 #include "train/launch/run/console_follow.h"
@@ -254,6 +256,22 @@ static bool is_oversubscribed(const struct training *t)
 	return most > cores_count();
 }
 
+/* The ranks that --ranks asks for; 0: as many as the hosts have slots. */
+static int64_t count_asked_ranks(const struct conf *c)
+{
+	int64_t gpus = 0;
+
+	if (c->hosts)
+		return conf_is_given(c, "ranks") ? c->ranks : 0;
+	if (c->ranks > 0)
+		return c->ranks;
+#ifdef HAVE_CUDA
+	if (c->backend == BACKEND_AUTO || c->backend == BACKEND_CUDA)
+		gpus = probe_gpu_count();
+#endif
+	return gpus > 0 ? gpus : cores_node_count();
+}
+
 static int read_training_hosts(struct training *t, struct err *e)
 {
 	const struct hosts_env env = hosts_env_get();
@@ -276,7 +294,7 @@ static int read_training_hosts(struct training *t, struct err *e)
 		.launcher = t->launcher,
 		.hosts = t->hosts.n ? &t->hosts : NULL,
 		.network = t->network[0] ? t->network : NULL,
-		.ranks = conf_is_given(c, "ranks") || !c->hosts ? c->ranks : 0,
+		.ranks = count_asked_ranks(c),
 		.is_unchecked = true,
 	};
 	a->oversubscribed = is_oversubscribed(t);
