@@ -107,6 +107,25 @@ if command -v mpirun >/dev/null 2>&1 && "$top/werkbank-train" --version | grep -
 	holds "kill -9 of their supervisor" is_over m
 	nobody_left "two ranks without their supervisor"
 
+	# the first of our cores plays a NUMA node, the others another one
+	first=$(sed -n 's/^Cpus_allowed_list:[[:blank:]]*\([0-9]*\).*/\1/p' /proc/self/status)
+	mkdir -p "$tmp/sys/devices/system/node/node0" "$tmp/sys/devices/system/node/node1"
+	echo "$first" >"$tmp/sys/devices/system/node/node0/cpulist"
+	echo "$((first + 1))-4000" >"$tmp/sys/devices/system/node/node1/cpulist"
+	if [ "$(nproc)" -ge 2 ]; then
+		WERKBANK_SYS_ROOT=$tmp/sys
+		export WERKBANK_SYS_ROOT
+		says "a rank for each node" 0 '' train nodes --ranks 0 --detach
+		unset WERKBANK_SYS_ROOT
+		holds "they train" is_at nodes 5
+		same "two nodes, two ranks, each in its own" "$(ours "$ranks" | while read -r p; do
+			sed -n "s/^Cpus_allowed_list:[[:blank:]]*$first\$/first/p; s/^Cpus_allowed_list:.*/a node/p" "/proc/$p/status"
+		done | sort | tr '\n' ' ')" "a node first "
+		says "they stop" 0 '' "$wb" stop -C "$w" nodes
+	else
+		skip "a rank for each node" "one core"
+	fi
+
 	fake_hosts
 	says "--show" 0 "^mpirun -n 2 .*--hostfile '?$w/runs/s/hosts'? .*plm_(rsh|ssh)_agent '[^']*werkbank-launch _ssh --ssh=ssh%20-i%20k [^ ]*/runs/s/hosts'.*werkbank-train _rank -C '?$w'? --run s\$" \
 		train s --hosts nodea,nodeb --ssh 'ssh -i k' --show
