@@ -45,10 +45,10 @@ struct comm {
 	int rank, size;		    /* of this process; ranks of the job */
 	int local_rank, local_size; /* among the ranks on this host */
 	int cores;		    /* of this host, for this rank: see cores_share() */
-	bool shares_cores; /* all ranks of this host may use the same cores: nobody has bound them */
-	bool threads;	   /* any thread may call, several at the same time */
-	void *state;	   /* owned by the implementation */
-	struct gpus *gpus; /* owned, see comm_nccl.h; NULL: no GPU-to-GPU communication */
+	bool shares_cores;	    /* by all ranks of this host: nobody has bound them */
+	bool threads;		    /* any thread may call, several at the same time */
+	void *state;		    /* owned by the implementation */
+	struct gpus *gpus;	    /* owned, see comm_nccl.h; NULL: no GPU-to-GPU communication */
 	const struct reduce_kind *gpu_reduce; /* with gpus: how arrays on GPUs are summed */
 	/*
 	 * x (n) = its sum over ranks, in place, with the same bits on all ranks. Don't call
