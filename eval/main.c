@@ -22,7 +22,7 @@
 
 static int translate_command(struct conf *c, struct err *e)
 {
-	if (c->serve && c->document)
+	if (c->serve && (c->document || c->list_sentences || c->post_edited))
 		return err_set(e, ERR_USAGE,
 			       "--serve answers requests, which hold lines: leave out --document, "
 			       "or translate the document without --serve");

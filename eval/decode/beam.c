@@ -190,7 +190,7 @@ static int32_t search_continuations(struct beam *b, const struct beam_scores *fo
 	return n;
 }
 
-/* Appends the first token, or the next one of the prefix, to the only live hypothesis. */
+/* Appends the first token, or the next one of the prefix, to the only live hypothesis; </s> in a prefix ends it. */
 static int32_t force_prefix_token(struct beam *b, const struct beam_scores *found,
 				  struct beam_next *next)
 {
@@ -201,7 +201,10 @@ static int32_t force_prefix_token(struct beam *b, const struct beam_scores *foun
 	const float value = is_first ? 0 : found->all[token];
 
 	assert(b->n_live == 1);
-
+	if (!is_first && token == TOKEN_END) {
+		beam_finish(b, &b->live[0], b->live[0].log_prob + (double)value);
+		return 0;
+	}
 	*next = (struct beam_next){ .live = b->live[0], .token = token, .value = value };
 	next->live.log_prob += (double)value;
 	if (!is_first)

@@ -92,7 +92,7 @@ struct decode_phrase {
  */
 struct decode_constraint {
 	uint64_t number;       /* of the sentence; selects its random numbers */
-	const int32_t *prefix; /* (n_prefix) borrowed */
+	const int32_t *prefix; /* (n_prefix) borrowed; with </s> at its end it is the whole translation */
 	int32_t n_prefix;
 	const struct decode_phrase *phrases; /* (n_phrases) borrowed */
 	int32_t n_phrases;		     /* up to DECODE_MAX_PHRASES */

@@ -573,6 +573,12 @@ int engine_constrain_line(struct engine *g, const struct engine_line *line,
 	if (line->n_prefix && pipeline_encode_part(g->pipeline, SIDE_TARGET, line->prefix,
 						   line->n_prefix, prefix, &n, &cap, e))
 		return e->code;
+	if (line->is_whole && n >= (size_t)g->capacity) /* its end has no alignment */
+		n = (size_t)g->capacity - 1;
+	if (line->is_whole && mem_grow(prefix, &cap, n + 1, sizeof(**prefix), e))
+		return e->code;
+	if (line->is_whole)
+		(*prefix)[n++] = TOKEN_END;
 	if (n > (size_t)g->capacity)
 		return err_set(e, ERR_DATA, "a prefix of %zu tokens is too long: at most %d", n,
 			       g->capacity);
@@ -591,7 +597,7 @@ static int make_constraints(struct engine *g, const struct decode_options *o,
 	bool is_needed = o->sample; /* sampling needs the numbers of the lines */
 
 	for (size_t i = 0; i < n && !is_needed; i++)
-		is_needed = lines[i].n_prefix > 0 || lines[i].n_phrases > 0;
+		is_needed = lines[i].n_prefix > 0 || lines[i].is_whole || lines[i].n_phrases > 0;
 	if (!is_needed)
 		return 0;
 	w->all = mem_alloc(n, sizeof(*w->all), e);

@@ -88,6 +88,7 @@ struct engine_line {
 	size_t n;
 	const char *prefix; /* (n_prefix) borrowed: the translation begins with it; NULL: none */
 	size_t n_prefix;
+	bool is_whole;	 /* the prefix is the whole translation, which only gets its alignment */
 	const char *tag; /* (n_tag) borrowed: the model reads it before the text; NULL: none */
 	size_t n_tag;
 	const struct decode_phrase *phrases; /* (n_phrases) borrowed: the translation has them */

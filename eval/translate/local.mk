@@ -3,7 +3,7 @@
 # May use: data/text, data/subword, data/sentencepiece, data/pipeline, train/model, train/ckpt, eval/decode, eval/document, eval/metrics, share.
 libeval_a_SOURCES += \
 	%D%/constraint_options.c %D%/constraint_options.h \
-	%D%/engine.c %D%/engine.h %D%/mbr.c %D%/mbr.h \
+	%D%/document_sentences.c %D%/document_sentences.h %D%/engine.c %D%/engine.h %D%/mbr.c %D%/mbr.h \
 	%D%/passages.c %D%/passages.h %D%/segment_reader.c %D%/segment_reader.h %D%/serve.c %D%/serve.h \
 	%D%/serve_stream.c %D%/serve_stream.h \
 	%D%/suggest.c %D%/suggest.h %D%/terms.c %D%/translate.c %D%/translate.h \

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "data/pipeline/pipeline.h"
+#include "eval/translate/document_sentences.h"
 #include "eval/translate/word_spans.h"
 #include "share/base/file.h"
 #include "share/base/mem.h"
@@ -24,7 +25,7 @@ int document_format_wanted(const struct conf *c, const struct docfile_format **f
 	if (c->document) {
 		*format = docfile_find_format(c->document);
 		assert(*format); /* the parser knows the names, too */
-	} else if (c->output && strcmp(path, "-")) {
+	} else if ((c->output || c->list_sentences || c->post_edited) && strcmp(path, "-")) {
 		*format = docfile_format_of(path);
 		if (*format == &docfile_txt) /* lines, as ever */
 			*format = NULL;
@@ -39,6 +40,11 @@ int document_format_wanted(const struct conf *c, const struct docfile_format **f
 				"translate it as one\n",
 				path, looks->name);
 	}
+	if (!*format && (c->list_sentences || c->post_edited))
+		return err_set(e, ERR_USAGE,
+			       "--list-sentences and --post-edited are for documents, and %s is "
+			       "translated by lines: name the kind with --document, txt for a text",
+			       path);
 	if (*format && (c->n_best > 1 || c->scores || c->alignments || c->prefix || c->markup))
 		return err_set(e, ERR_USAGE,
 			       "a document has no place for --n-best, --scores, --alignments, "
@@ -59,6 +65,11 @@ void document_list_lines(const struct docfile *d, size_t from, size_t n, struct 
 		};
 }
 
+static bool is_blank_text(const char *text)
+{
+	return !text[strspn(text, " \t\n\r")];
+}
+
 int document_take_results(const struct engine *g, struct docfile *d, size_t from, size_t n,
 			  const struct passage_result *results, struct err *e)
 {
@@ -66,6 +77,7 @@ int document_take_results(const struct engine *g, struct docfile *d, size_t from
 		struct segment *s = &d->segments[from + i];
 
 		if (results[i].joined.result.n > 0 &&
+		    !is_blank_text(results[i].joined.texts[0]) &&
 		    segment_write(g, &s->markup, &results[i].joined, 0, &s->translation, e))
 			return e->code;
 	}
@@ -167,7 +179,40 @@ static void tell_units(const struct docfile *d)
 				    "words");
 }
 
-int document_translate(struct passages *p, const struct engine *g,
+/* Translates the document, or puts the translations of --post-edited into it. */
+static int fill_document(struct passages *p, struct engine *g, const struct decode_options *o,
+			 struct terms *terms, struct docfile *d, struct lines *edited,
+			 int64_t *n_cut, struct err *e)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < d->n && !rc; i += BATCH_SEGMENTS) {
+		const size_t n = MIN(d->n - i, (size_t)BATCH_SEGMENTS);
+
+		if (d->n > BATCH_SEGMENTS && !g->conf->quiet)
+			fprintf(stderr, DOCUMENT_PROGRESS "\n", i, d->n);
+		rc = edited ? document_put_sentences(p, g, o, d, i, n, edited, e)
+			    : translate_segments(p, g, o, terms, d, i, n, n_cut, e);
+	}
+	return rc || !edited ? rc : document_end_sentences(edited, e);
+}
+
+/* The same with the file of --post-edited. */
+static int fill_post_edited(struct passages *p, struct engine *g, const struct decode_options *o,
+			    struct docfile *d, struct err *e)
+{
+	struct lines edited;
+	int rc;
+
+	if (lines_open(&edited, g->conf->post_edited, e))
+		return e->code;
+	edited.drops_mark = true;
+	rc = fill_document(p, g, o, NULL, d, &edited, NULL, e);
+	lines_close(&edited);
+	return rc;
+}
+
+int document_translate(struct passages *p, struct engine *g,
 		       const struct decode_options *options, struct terms *terms,
 		       const struct docfile_format *format, const char *path, FILE *out,
 		       struct err *e)
@@ -178,12 +223,15 @@ int document_translate(struct passages *p, const struct engine *g,
 	int rc = open_document(&d, g, format, path, e);
 
 	o.alignments = true;
-	for (size_t i = 0; i < d.n && !rc; i += BATCH_SEGMENTS) {
-		if (d.n > BATCH_SEGMENTS && !g->conf->quiet)
-			fprintf(stderr, DOCUMENT_PROGRESS "\n", i, d.n);
-		rc = translate_segments(p, g, &o, terms, &d, i,
-					MIN(d.n - i, (size_t)BATCH_SEGMENTS), &n_cut, e);
+	if (!rc && g->conf->list_sentences) {
+		rc = document_list_sentences(p, &d, 0, d.n, out, e);
+		docfile_close(&d);
+		return rc;
 	}
+	if (!rc && g->conf->post_edited)
+		rc = fill_post_edited(p, g, &o, &d, e);
+	else if (!rc)
+		rc = fill_document(p, g, &o, terms, &d, NULL, &n_cut, e);
 	if (n_cut && !g->conf->quiet)
 		fprintf(stderr,
 			"werkbank: warning: %lld segments have a sentence that is too long and is "

@@ -15,8 +15,11 @@
 int document_format_wanted(const struct conf *c, const struct docfile_format **format,
 			   struct err *e);
 
-/* Translates the file at path (NULL: standard input) into out. The caller checks the stream. */
-int document_translate(struct passages *p, const struct engine *g, const struct decode_options *o,
+/*
+ * Translates the file at path (NULL: standard input) into out, as --list-sentences and --post-edited say. The caller checks
+ * the stream.
+ */
+int document_translate(struct passages *p, struct engine *g, const struct decode_options *o,
 		       struct terms *terms, const struct docfile_format *format, const char *path,
 		       FILE *out, struct err *e);
 
@@ -25,7 +28,7 @@ int document_translate(struct passages *p, const struct engine *g, const struct 
 /* The segments from … from + n - 1 as lines, which borrow them. */
 void document_list_lines(const struct docfile *d, size_t from, size_t n, struct terms *terms,
 			 struct passage_line *lines);
-/* Puts the translations of these lines, which have alignments, into the segments. */
+/* Puts the translations of these lines, which have alignments, into the segments; blank ones leave their segment as it is. */
 int document_take_results(const struct engine *g, struct docfile *d, size_t from, size_t n,
 			  const struct passage_result *results, struct err *e);
 

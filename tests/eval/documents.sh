@@ -58,6 +58,30 @@ same "standard input and output" "$(cat "$tmp/out2.html")" "$(cat "$tmp/out.html
 translate "$tmp/in.srt" >"$tmp/as-lines"
 same "without --output a file is lines" "$(wc -l <"$tmp/as-lines")" "$(wc -l <"$tmp/in.srt")"
 
+# translations that a person has checked: those of the model give the words of the model's document, in every kind
+words() { tr -cs '[:alnum:]' '\n' <"$1" | sort; }
+for kind in html md xlf tmx po srt; do
+	translate --list-sentences "$tmp/in.$kind" >"$tmp/sentences"
+	translate --one-a-line "$tmp/sentences" | paste "$tmp/sentences" - >"$tmp/edited"
+	translate --post-edited "$tmp/edited" "$tmp/in.$kind" -o "$tmp/edited.$kind"
+	same "$kind: --post-edited" "$? $(words "$tmp/edited.$kind")" "0 $(words "$tmp/out.$kind")"
+done
+# words that the model does not know, in another order; an empty translation leaves the segment as it is
+echo '<p>The man sees <b>a dog</b>. A cat sleeps.</p><p>The <i>old</i> house</p>' >"$tmp/two.html"
+printf 'The man sees a dog.\tŁódź & sieht ihn.\nA cat sleeps.\tMiau, und 1 < 2.\nThe old house\t\n' >"$tmp/edited"
+translate --post-edited "$tmp/edited" "$tmp/two.html" -o "$tmp/edited.html"
+same "--post-edited: the text is that of the person" "$(sed 's/<[^<>]*>//g' "$tmp/edited.html")" 'Łódź &amp; sieht ihn. Miau, und 1 &lt; 2.The old house'
+same "... with all tags" "$(tags "$tmp/edited.html")" "$(tags "$tmp/two.html")"
+head -n 2 "$tmp/edited" | translate --post-edited - "$tmp/two.html" -o "$tmp/refused"
+same "... with a sentence that is missing" "$? $(grep -c 'has 2 lines, and the document has more sentences' "$tmp/err")" "65 1"
+sed 's/cat/dog/' "$tmp/edited" | translate --post-edited - "$tmp/two.html" -o "$tmp/refused"
+same "... of another document" "$? $(grep -c 'line 2: does not begin with the sentence' "$tmp/err")" "65 1"
+{ cat "$tmp/edited"; echo 'a	b'; } | translate --post-edited - "$tmp/two.html" -o "$tmp/refused"
+same "... with a line more" "$? $(grep -c 'line 4: the document has no more sentences' "$tmp/err")" "65 1"
+translate --list-sentences "$tmp/edited"
+same "sentences of lines" "$? $(grep -c 'name the kind with --document' "$tmp/err")" "64 1"
+[ ! -e "$tmp/refused" ] || not_ok "refused translations leave no file" "there is one"
+
 # what is refused leaves no file
 printf '<!DOCTYPE x [<!ENTITY a "b">]>\n<xliff/>' >"$tmp/dtd.xlf"
 printf 'PK\003\004' >"$tmp/bad.docx"

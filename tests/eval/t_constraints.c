@@ -264,6 +264,47 @@ TEST(prefix_is_forced_and_counts)
 	model_free(m);
 }
 
+/* A prefix that ends in </s> is the whole translation: forced, with the log-probability that the search found for it. */
+TEST(whole_translation_is_forced)
+{
+	struct model *m = sharp_model(3);
+	struct decode_constraint constraints[N_SOURCES] = { { .n_prefix = 0 } };
+	int32_t tokens[N_SOURCES][CAPACITY + 1];
+	struct decode_options o = options(4, 1);
+	struct decode_result forced[N_SOURCES], found[N_SOURCES];
+	int n_whole = 0;
+
+	if (!m || !run(&m, 1, 1, &o, found))
+		return;
+	for (int i = 0; i < N_SOURCES; i++) {
+		const struct decode_hypothesis *h = &found[i].hypotheses[0];
+
+		if (!h->finished || h->n >= CAPACITY)
+			continue;
+		memcpy(tokens[i], h->tokens, (size_t)h->n * sizeof(*h->tokens));
+		tokens[i][h->n] = TOKEN_END;
+		constraints[i] = (struct decode_constraint){ .prefix = tokens[i],
+							     .n_prefix = h->n + 1 };
+		n_whole++;
+	}
+	check(n_whole > 2);
+	o.constraints = constraints;
+	for (o.beam = 1; o.beam <= 4; o.beam += 3) {
+		if (!run(&m, 1, 1, &o, forced))
+			return;
+		for (int i = 0; i < N_SOURCES; i++) {
+			if (!constraints[i].n_prefix)
+				continue;
+			check(same_tokens(&forced[i].hypotheses[0], &found[i].hypotheses[0]));
+			check_near(forced[i].hypotheses[0].log_prob,
+				   found[i].hypotheses[0].log_prob, 1e-4);
+		}
+		decode_results_free(forced, N_SOURCES);
+	}
+	decode_results_free(found, N_SOURCES);
+	model_free(m);
+}
+
 /* Tokens whose word continues in the next token. */
 static const bool joins_next[N_REAL] = { [5] = true, [11] = true };
 
