@@ -3,7 +3,7 @@
  *
  * It replaces werkbank-eval: "translate --serve …" speaks the protocol of eval/translate/serve.h,
  * "translate … FILE" translates a file. A dictionary gives the words; all numbers follow from
- * them. The step is the argument of --checkpoint, or 1200 if that is no number. Texts that
+ * them. "--list-sentences" and "--post-edited FILE" are for documents. The step is the argument of --checkpoint, or 1200 if that is no number. Texts that
  * begin with one of these words make it fail:
  *	die	a line on standard error, then SIGKILL	exit	the same, then status 65
  *	sulk	no answer at all			garbage	a line that is no answer
@@ -350,39 +350,67 @@ static void serve(void)
 	buf_free(&out);
 }
 
-static int translate_file(const char *path)
+/* What the fake does with a file. Of a document, lines that begin with "<" are mark-up. */
+enum file_task { TASK_TRANSLATE, TASK_LIST, TASK_POST_EDITED };
+
+static void handle_file_line(const char *text, enum file_task task, struct lines *edited)
 {
-	struct lines in;
+	struct buf out = { 0 };
+	struct sentence s;
 	struct err e;
 
-	if (lines_open(&in, path, &e)) {
+	if (task != TASK_TRANSLATE && text[0] == '<') {
+		if (task == TASK_POST_EDITED)
+			printf("%s\n", text);
+		return;
+	}
+	if (task == TASK_LIST) {
+		buf_add_str(&out, text);
+	} else if (task == TASK_POST_EDITED) {
+		const char *tab = lines_next(edited, &e) > 0 ? strchr(edited->text, '\t') : NULL;
+
+		if (!tab || strncmp(edited->text, text, (size_t)(tab - edited->text)) != 0)
+			exit(65);
+		buf_add_str(&out, tab + 1);
+	} else {
+		translate(&s, text, NULL, 0);
+		join(&s, s.n, &out);
+	}
+	printf("%s\n", buf_text(&out));
+	fflush(stdout);
+	buf_free(&out);
+}
+
+static int translate_file(const char *path, enum file_task task, const char *post_edited)
+{
+	struct lines in, edited;
+	struct err e;
+
+	if (lines_open(&in, path, &e) || (post_edited && lines_open(&edited, post_edited, &e))) {
 		fprintf(stderr, "%s\n", e.text);
 		return 66;
 	}
-	while (lines_next(&in, &e) > 0) {
-		struct buf text = { 0 };
-		struct sentence s;
-
-		if (misbehave(in.text))
-			continue;
-		translate(&s, in.text, NULL, 0);
-		join(&s, s.n, &text);
-		printf("%s\n", buf_text(&text));
-		fflush(stdout);
-		buf_free(&text);
-	}
+	while (lines_next(&in, &e) > 0)
+		if (!misbehave(in.text))
+			handle_file_line(in.text, task, &edited);
 	lines_close(&in);
+	if (post_edited)
+		lines_close(&edited);
 	return 0;
 }
 
 int main(int argc, char **argv)
 {
-	const char *path = NULL;
-	bool serves = false;
+	const char *path = NULL, *edited = NULL;
+	bool serves = false, lists = false;
 
 	for (int i = 2; i < argc; i++) {
 		if (!strcmp(argv[i], "--serve"))
 			serves = true;
+		else if (!strcmp(argv[i], "--list-sentences"))
+			lists = true;
+		else if (!strcmp(argv[i], "--post-edited") && i + 1 < argc)
+			edited = argv[++i];
 		else if (!strcmp(argv[i], "--"))
 			continue;
 		else if (!strcmp(argv[i], "--checkpoint") && i + 1 < argc)
@@ -394,5 +422,7 @@ int main(int argc, char **argv)
 	}
 	if (serves)
 		serve();
-	return path ? translate_file(path) : 0;
+	return path ? translate_file(path, lists ? TASK_LIST : edited ? TASK_POST_EDITED : TASK_TRANSLATE,
+				     edited)
+		    : 0;
 }

@@ -111,6 +111,32 @@ dem Haus" && grep -q "text.de is written: 3 sentences" "$here/out" && test ! -e 
 	fi
 fi
 
+# A document with mark-up: its sentences are listed; one is edited; after a restart the translator writes it.
+if test -n "$utf8"; then
+	printf '<p>\ntwo dogs\na man reads\n</p>\nthe house\n' >"$here/page.html"
+	screen translate-markup-24x80 $utf8 --dump 24x80 --keys '7<Wait><Esc>dpage.html<Enter><Enter><Wait>a<Wait>e<End> oft<Enter><Wait>a<Wait>'
+	(cd "$here" && LC_ALL=C WERKBANK_RUNTIME="$here" XDG_CONFIG_HOME="$here" XDG_STATE_HOME="$here" bin/werkbank watch \
+		-C w --dump 24x80 --keys '7<Wait><Esc>dpage.html<Enter><Enter><Wait>a<Wait>') | tail -n 1 >"$here/out"
+	if test "$(cat "$here/page.de.html")" = "<p>
+zwei Hunde
+ein Mann liest oft
+</p>
+dem Haus" && grep -q "page.de.html is written: 3 sentences" "$here/out" && test ! -e "$here/page.de.html.part" && test -z "$(find "$here" -name '*.sentences*')"; then
+		echo "ok       the document with mark-up"; passed=$((passed + 1))
+	else
+		echo "FAILED   the document with mark-up: $(cat "$here"/page.de* "$here/out"; ls "$here")"; failed=$((failed + 1))
+	fi
+	# a translator that refuses the document leaves no file, and says why
+	printf 'die\n' >"$here/bad.html"
+	(cd "$here" && LC_ALL=C WERKBANK_RUNTIME="$here" XDG_CONFIG_HOME="$here" XDG_STATE_HOME="$here" bin/werkbank watch \
+		-C w --dump 24x80 --keys '7<Wait><Esc>dbad.html<Enter><Enter><Wait>') | tail -n 1 >"$here/out"
+	if grep -q "bad.html: the translator was killed" "$here/out" && test -z "$(find "$here" -name 'bad.de*')"; then
+		echo "ok       a document that is refused"; passed=$((passed + 1))
+	else
+		echo "FAILED   a document that is refused: $(cat "$here/out"; ls "$here")"; failed=$((failed + 1))
+	fi
+fi
+
 if test -n "$utf8"; then
 	# another word is taken, and what follows is translated again
 	screen translate-taken-24x80 $utf8 --dump 24x80 --keys "$words<Enter><Down><Down><Enter><Wait>"

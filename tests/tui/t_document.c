@@ -35,7 +35,7 @@ TEST(document_is_written_at_the_end)
 	struct document *d;
 
 	write_document("\xEF\xBB\xBFone\n\n  \ntwo\r\nthree"); /* the byte order mark is no text */
-	d = document_open(in, out, "en", "", &e);
+	d = document_open(in, out, NULL, "en", "", &e);
 	if (!check(d != NULL))
 		return;
 	check_int((int64_t)d->n, 5);
@@ -74,7 +74,7 @@ TEST(document_splits_lines_into_sentences)
 	struct document *d;
 
 	write_document("  Dr. One.  Two?\t\nThree");
-	d = document_open(in, out, "en", "", &e);
+	d = document_open(in, out, NULL, "en", "", &e);
 	if (!check(d != NULL))
 		return;
 	check_int((int64_t)d->n, 3);
@@ -93,7 +93,7 @@ TEST(document_keeps_lines_whole)
 	struct document *d;
 
 	write_document("  Dr. One.  Two?\t\n\nThree");
-	d = document_open(in, out, NULL, "", &e);
+	d = document_open(in, out, NULL, NULL, "", &e);
 	if (!check(d != NULL))
 		return;
 	check_int((int64_t)d->n, 3);
@@ -112,7 +112,7 @@ TEST(document_is_resumed)
 	FILE *f;
 
 	write_document("one\ntwo\nthree\n");
-	d = document_open(in, out, "en", "", &e);
+	d = document_open(in, out, NULL, "en", "", &e);
 	if (!check(d != NULL))
 		return;
 	check_int(document_choose(d, "eins", &e), 0);
@@ -120,7 +120,7 @@ TEST(document_is_resumed)
 	f = fopen(part, "a");
 	fputs("two\tzw", f);
 	fclose(f);
-	d = document_open(in, out, "en", "", &e);
+	d = document_open(in, out, NULL, "en", "", &e);
 	if (!check(d != NULL))
 		return;
 	check_int((int64_t)d->at, 1);
@@ -130,7 +130,7 @@ TEST(document_is_resumed)
 	check_file(part, "one\teins\ntwo\tzwei\nthree\tdrei\n");
 	document_free(d);
 	/* all was chosen, but the program was killed before it wrote the file */
-	d = document_open(in, out, "en", "", &e);
+	d = document_open(in, out, NULL, "en", "", &e);
 	if (check(d && document_is_complete(d)))
 		check_int(document_finish(d, &e), 0);
 	check_file(out, "eins\nzwei\ndrei\n");
@@ -143,18 +143,18 @@ TEST(document_refuses)
 	static char text[8200];
 
 	write_document("one\ntwo\n");
-	check(!document_open("/no such file", out, "en", "", &e) && e.code == ERR_NOINPUT);
-	check(!document_open(test_folder(), out, "en", "", &e));
-	check(!document_open(in, in, "en", "", &e) && e.code == ERR_CANTCREAT);
-	check(!document_open(in, "/no such folder/out", "en", "", &e));
+	check(!document_open("/no such file", out, NULL, "en", "", &e) && e.code == ERR_NOINPUT);
+	check(!document_open(test_folder(), out, NULL, "en", "", &e));
+	check(!document_open(in, in, NULL, "en", "", &e) && e.code == ERR_CANTCREAT);
+	check(!document_open(in, "/no such folder/out", NULL, "en", "", &e));
 	snprintf(text, sizeof(text), "one\teins\nzwo\tzwei\n");
 	check_int(file_write_all(part, text, strlen(text), &e), 0);
-	check(!document_open(in, out, "en", "", &e) && e.code == ERR_DATA);
+	check(!document_open(in, out, NULL, "en", "", &e) && e.code == ERR_DATA);
 	check(strstr(e.text, "line 2: it belongs to another text") != NULL);
 	check_file(part, text); /* it is still there */
 	unlink(part);
 	/* the file appears while the document is open: nothing is lost */
-	d = document_open(in, out, "en", "", &e);
+	d = document_open(in, out, NULL, "en", "", &e);
 	if (!check(d != NULL))
 		return;
 	check_int(document_choose(d, "eins", &e), 0);
@@ -167,7 +167,7 @@ TEST(document_refuses)
 	unlink(out);
 	write_document("");
 	unlink(part);
-	check(!document_open(in, out, "en", "", &e) && e.code == ERR_DATA);
+	check(!document_open(in, out, NULL, "en", "", &e) && e.code == ERR_DATA);
 }
 
 /* The tag of a line belongs to each of its sentences. */
@@ -181,7 +181,7 @@ TEST(document_repeats_tags)
 	snprintf(in, sizeof(in), "%s/tagged", test_folder());
 	snprintf(out, sizeof(out), "%s/tagged.out", test_folder());
 	check_int(file_write_all(in, text, strlen(text), &e), 0);
-	d = document_open(in, out, "en", "<2en> <2de>", &e);
+	d = document_open(in, out, NULL, "en", "<2en> <2de>", &e);
 	if (!check(d != NULL))
 		return;
 	check_int((int64_t)d->n, 5);
@@ -196,7 +196,7 @@ TEST(document_survives_a_failed_write)
 	struct document *d;
 
 	write_document("one\ntwo\n");
-	d = document_open(in, out, "en", "", &e);
+	d = document_open(in, out, NULL, "en", "", &e);
 	if (!check(d != NULL))
 		return;
 	unlink(part);

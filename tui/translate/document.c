@@ -119,8 +119,9 @@ static int read_source_lines(struct document_reader *r, struct lines *in, struct
 	return MIN(got, 0);
 }
 
-/* Reads all sentences of a file. */
-static int read_sources(struct document *d, const char *language, const char *tags, struct err *e)
+/* Reads all sentences of the file at path. */
+static int read_sources(struct document *d, const char *path, const char *language,
+			const char *tags, struct err *e)
 {
 	struct document_reader r = { .d = d, .tags = tags };
 	struct lines in;
@@ -128,7 +129,7 @@ static int read_sources(struct document *d, const char *language, const char *ta
 
 	if (language)
 		r.splitter = sentence_splitter_new(language, e);
-	if ((language && !r.splitter) || lines_open_file(&in, d->in, e)) {
+	if ((language && !r.splitter) || lines_open_file(&in, path, e)) {
 		sentence_splitter_free(r.splitter);
 		return e->code;
 	}
@@ -235,8 +236,8 @@ static void show_first_open(struct document *d)
 	d->at = MIN(d->n_chosen, d->n - 1);
 }
 
-struct document *document_open(const char *in, const char *out, const char *language,
-			       const char *tags, struct err *e)
+struct document *document_open(const char *in, const char *out, const char *sentences,
+			       const char *language, const char *tags, struct err *e)
 {
 	struct document *d = mem_alloc(1, sizeof(*d), e);
 
@@ -249,7 +250,8 @@ struct document *document_open(const char *in, const char *out, const char *lang
 		err_set(e, ERR_CANTCREAT, "%s: already exists; choose another name", out);
 		goto fail_document;
 	}
-	if (read_sources(d, language, tags, e) ||
+	d->has_markup = sentences != NULL;
+	if (read_sources(d, sentences ? sentences : in, sentences ? NULL : language, tags, e) ||
 	    !(d->chosen = mem_alloc(d->n, sizeof(*d->chosen), e)) || read_part(d, e) ||
 	    rewrite_part(d, e) || choose_empty_lines(d, e))
 		goto fail_document;
@@ -323,12 +325,17 @@ bool document_is_complete(const struct document *d)
 	return d->n_chosen == d->n;
 }
 
+void document_remove_part(const struct document *d)
+{
+	unlink(d->part);
+}
+
 int document_finish(struct document *d, struct err *e)
 {
 	struct buf all = { 0 };
 	int rc;
 
-	assert(document_is_complete(d));
+	assert(document_is_complete(d) && !d->has_markup);
 	if (file_exists(d->out))
 		return err_set(e, ERR_CANTCREAT,
 			       "%s: already exists by now; %s has the translation", d->out,
@@ -339,6 +346,6 @@ int document_finish(struct document *d, struct err *e)
 	rc = file_write_buf(d->out, &all, e);
 	buf_free(&all);
 	if (!rc)
-		unlink(d->part);
+		document_remove_part(d);
 	return rc;
 }

@@ -1,7 +1,7 @@
 /*
  * document.h - a text file that the user translates sentence by sentence.
  *
- *	struct document *d = document_open(in, out, e);	also resumes
+ *	struct document *d = document_open(in, out, NULL, language, tags, e);	also resumes
  *	… document_source(d, d->at) …
  *	document_choose(d, translation, e)		of sentence d->at; d->at moves on
  *	document_is_complete(d) … document_finish(d, e)
@@ -13,6 +13,9 @@
  * is removed. A line of several sentences is split (data/text/sentences.h), unless the translator keeps
  * lines whole: in OUT their translations stand in one line again, with the blanks of the source between
  * them. An empty line is translated by an empty line.
+ *
+ * A document with mark-up is a list of sentences that the translator made ("translate --list-sentences"); OUT.part is what its
+ * "--post-edited" reads, and the translator writes OUT (console_write_document()).
  */
 #ifndef WERKBANK_TUI_TRANSLATE_DOCUMENT_H
 #define WERKBANK_TUI_TRANSLATE_DOCUMENT_H
@@ -32,15 +35,16 @@ struct document {
 	char **chosen;	       /* (n) owned; NULL from n_chosen on */
 	size_t n, n_chosen;
 	size_t at;     /* sentence on the screen, at most n_chosen and below n */
-	bool rewrites; /* OUT.part may end in a part of a line: it is written anew */
+	bool has_markup; /* its sentences were listed, and the translator writes OUT */
+	bool rewrites;	 /* OUT.part may end in a part of a line: it is written anew */
 };
 
 /*
- * language: of in; NULL: lines stay whole. tags: with blanks between them; one that begins a line is put before each of its sentences. Returns NULL with ERR_NOINPUT: in cannot be read; ERR_DATA: it is empty or too long, or OUT.part belongs to
+ * sentences: file with the sentences of a document with mark-up, one a line; NULL: in is a text. language: of in; NULL: lines stay whole. tags: with blanks between them; one that begins a line is put before each of its sentences. Returns NULL with ERR_NOINPUT: in cannot be read; ERR_DATA: it is empty or too long, or OUT.part belongs to
  * another text; ERR_CANTCREAT: out exists or cannot be written.
  */
-struct document *document_open(const char *in, const char *out, const char *language,
-			       const char *tags, struct err *e);
+struct document *document_open(const char *in, const char *out, const char *sentences,
+			       const char *language, const char *tags, struct err *e);
 void document_free(struct document *d);
 
 /*
@@ -51,7 +55,9 @@ int document_choose(struct document *d, const char *translation, struct err *e);
 /* Move by one sentence, to the first one without a translation at most. */
 void document_move(struct document *d, int by);
 bool document_is_complete(const struct document *d);
-/* Write OUT and remove OUT.part. ERR_CANTCREAT: OUT exists by now; OUT.part stays. */
+/* OUT is written: remove OUT.part. */
+void document_remove_part(const struct document *d);
+/* Write OUT of a text and remove OUT.part. ERR_CANTCREAT: OUT exists by now; OUT.part stays. */
 int document_finish(struct document *d, struct err *e);
 
 #endif

@@ -1,16 +1,27 @@
 /* document_actions.c - opens, accepts, moves and closes; see document_actions.h. */
 #include "tui/translate/document_actions.h"
 
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "share/base/clock.h"
-#include "share/format/document_kind.h"
 #include "tui/term/reaction.h"
+#include "tui/translate/translate_command.h"
+
+/* Does the translator write the open document now? */
+static bool is_written_now(const struct console *c)
+{
+	return c->document && c->file && c->file_task == CONSOLE_WRITES_DOCUMENT &&
+	       translate_file_state(c->file)->running;
+}
 
 /* Open a document, or close the open one, which OUT.part keeps. */
 static void toggle_document(struct console *c, struct app_context *w, int question)
 {
-	if (c->document) {
+	if (is_written_now(c)) {
+		context_notify(w, STYLE_WARN, "%s is being written", c->document->out);
+	} else if (c->document) {
 		context_notify(w, STYLE_NORMAL, "closed: %s has %zu of %zu lines; d resumes",
 			       c->document->part, c->document->n_chosen, c->document->n);
 		document_free(c->document);
@@ -37,39 +48,41 @@ static void show_document_line(struct console *c, struct app_context *w)
 			       c->document->at + 1);
 }
 
-/* All lines are translated: write the file. */
-static void finish_document(struct console *c, struct app_context *w)
+static void close_written(struct console *c, struct app_context *w)
 {
-	struct err e = { 0 };
-
-	if (document_finish(c->document, &e)) {
-		context_notify(w, STYLE_BAD, "%s", e.text);
-		return;
-	}
 	context_notify(w, STYLE_GOOD, "%s is written: %zu sentences", c->document->out,
 		       c->document->n);
 	document_free(c->document);
 	c->document = NULL;
 }
 
-void document_start(struct console *c, struct app_context *w, const char *in, const char *out)
+/* All lines are translated: write the file. */
+static void finish_document(struct console *c, struct app_context *w)
+{
+	struct err e = { 0 };
+
+	if (c->document->has_markup) {
+		if (console_write_document(c, clock_mono_s(), &e))
+			context_notify(w, STYLE_BAD, "%s", e.text);
+	} else if (document_finish(c->document, &e)) {
+		context_notify(w, STYLE_BAD, "%s", e.text);
+	} else {
+		close_written(c, w);
+	}
+}
+
+/* Open a text, or a document by its sentences. */
+static void open_document(struct console *c, struct app_context *w, const char *in,
+			  const char *out, const char *sentences)
 {
 	struct err e = { 0 };
 	const struct service *s = c->sides[0].service;
 	const struct service_model *m = s ? service_model(s) : NULL;
-	const struct document_kind *kind = document_kind_of(in);
-	struct document *d;
-
-	if (kind && strcmp(kind->name, "txt") != 0) {
-		context_notify(w, STYLE_WARN,
-			       "%s is a document with mark-up: t translates it as a whole", in);
-		return;
-	}
-	d = document_open(in, out,
-			  !m		   ? ""
-			  : m->keeps_lines ? NULL
-					   : m->source_language,
-			  m ? m->tags : "", &e);
+	struct document *d = document_open(in, out, sentences,
+					   !m		    ? ""
+					   : m->keeps_lines ? NULL
+							    : m->source_language,
+					   m ? m->tags : "", &e);
 
 	if (!d) {
 		context_notify(w, STYLE_BAD, "%s", e.text);
@@ -83,6 +96,39 @@ void document_start(struct console *c, struct app_context *w, const char *in, co
 	}
 	c->focus = CONSOLE_WORDS;
 	show_document_line(c, w);
+}
+
+void document_start(struct console *c, struct app_context *w, const char *in, const char *out)
+{
+	struct err e = { 0 };
+
+	if (!translate_is_document(in))
+		open_document(c, w, in, out, NULL);
+	else if (console_list_sentences(c, in, out, clock_mono_s(), &e))
+		context_notify(w, STYLE_BAD, "%s", e.text);
+}
+
+bool document_update(struct console *c, struct app_context *w)
+{
+	struct translate_file *file = c->file;
+	const enum console_file_task task = c->file_task;
+	const struct translate_file_state *f = file ? translate_file_state(file) : NULL;
+
+	if (!f || f->running || task == CONSOLE_TRANSLATES_FILE)
+		return false;
+	c->file = NULL;
+	c->file_task = CONSOLE_TRANSLATES_FILE;
+	if (f->failed) {
+		context_notify(w, STYLE_BAD, "%s: %s", f->in, f->trouble);
+	} else if (task == CONSOLE_LISTS_SENTENCES) {
+		open_document(c, w, f->in, c->document_out, f->out);
+		unlink(f->out);
+	} else {
+		document_remove_part(c->document);
+		close_written(c, w);
+	}
+	translate_file_free(file);
+	return true;
 }
 
 /* Store the translation on the screen and show the next line. */
@@ -117,6 +163,8 @@ unsigned document_act(struct console *c, struct app_context *w, enum action acti
 	}
 	if (!c->document) {
 		context_notify(w, STYLE_WARN, "no document is open");
+	} else if (is_written_now(c)) {
+		context_notify(w, STYLE_WARN, "%s is being written", c->document->out);
 	} else if (action == ACTION_DOCUMENT_ACCEPT) {
 		accept_document_line(c, w);
 	} else {

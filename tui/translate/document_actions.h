@@ -11,4 +11,7 @@ unsigned document_act(struct console *c, struct app_context *w, enum action acti
 /* Open the document, or say why not. */
 void document_start(struct console *c, struct app_context *w, const char *in, const char *out);
 
+/* Go on when the translator has listed the sentences of a document, or has written it; true: it has. */
+bool document_update(struct console *c, struct app_context *w);
+
 #endif

@@ -13,11 +13,8 @@
 #include "share/base/mem.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
-#include "share/format/document_kind.h"
-#include "share/workspace/paths.h"
 #include "tui/run/checkpoints.h"
-
-#define CHECK_EVERY_S 1.0 /* interval between searches for a newer checkpoint */
+#include "tui/translate/translate_command.h"
 
 static void free_terms(struct console_terms *t)
 {
@@ -52,6 +49,7 @@ void console_close(struct console *c)
 		close_side(&c->sides[i]);
 	translate_file_free(c->file);
 	document_free(c->document);
+	free(c->document_out);
 	free_terms(&c->force);
 	free_terms(&c->forbid);
 	glossary_clear(&c->glossary);
@@ -63,53 +61,17 @@ void console_close(struct console *c)
 
 /* ---- services ---- */
 
-/* The command line of a translator with a checkpoint of a run. */
-struct command {
-	char *program; /* owned */
-	char step[24];
-	const char *argv[14];
-};
-
-/* Lines of text are translated as lines, whatever they are called. */
-static bool is_document_kind(const struct document_kind *kind)
+struct service *console_start_service(const struct console *c, const char *run, int64_t step,
+				      struct err *e)
 {
-	return kind && strcmp(kind->name, "txt") != 0;
-}
-
-/*
- * Runs werkbank, which sets up the environment of its sister program. file NULL: as a service. argv
- * points into *m, which must not move.
- */
-static int make_command(struct command *m, const struct console *c, const char *run, int64_t step,
-			const char *file, struct err *e)
-{
-	const struct document_kind *kind = file ? document_kind_of(file) : NULL;
-	const char *line[] = { NULL,	       "translate", "-C",
-			       c->workspace,   "--run",	    run,
-			       "--checkpoint", m->step,	    file ? "--" : "--serve",
-			       file,	       NULL },
-		   *document[] = { "--document", kind ? kind->name : "", "--", file, NULL };
-
-	static_assert(sizeof(line) + 3 * sizeof(*line) <= sizeof(m->argv) + sizeof(*line),
-		      "argv has room for the line");
-	m->program = c->program ? mem_strdup(c->program, e) : paths_program("werkbank", e);
-	if (!m->program)
-		return e->code;
-	snprintf(m->step, sizeof(m->step), "%lld", (long long)step);
-	line[0] = m->program;
-	memcpy(m->argv, line, sizeof(line));
-	if (is_document_kind(kind)) /* in place of "-- FILE" */
-		memcpy(m->argv + 8, document, sizeof(document));
-	return 0;
-}
-
-static struct service *start_service(const struct console *c, const char *run, int64_t step,
-				     struct err *e)
-{
-	struct command m;
+	const struct translate_task task = { .workspace = c->workspace,
+					     .run = run,
+					     .step = step,
+					     .program = c->program };
+	struct translate_command m;
 	struct service *s;
 
-	if (make_command(&m, c, run, step, NULL, e))
+	if (translate_command_make(&m, &task, e))
 		return NULL;
 	s = service_new(m.argv, e);
 	free(m.program);
@@ -126,7 +88,7 @@ int console_set_checkpoint(struct console *c, int side, const char *run, int64_t
 		if (!(fresh.run = mem_strdup(run, e)))
 			return e->code;
 		fresh.is_best = step >= 0 && step == checkpoints_link(c->workspace, run, "best");
-		fresh.service = start_service(c, run, step, e);
+		fresh.service = console_start_service(c, run, step, e);
 		if (!fresh.service) {
 			free(fresh.run);
 			return e->code;
@@ -560,203 +522,6 @@ int console_next_head(struct console *c, double now, struct err *e)
 {
 	c->head = c->head < map_model(c).heads ? c->head + 1 : 0;
 	return c->asked_text ? console_ask(c, now, e) : 0;
-}
-
-int console_start_file(struct console *c, const char *in, const char *out, double now,
-		       struct err *e)
-{
-	const struct console_side *s = &c->sides[0];
-	struct translate_file *f;
-	struct command m;
-
-	if (!s->run)
-		return err_set(e, ERR_NOINPUT, "there is no checkpoint to translate with");
-	if (c->file && translate_file_state(c->file)->running)
-		return err_set(e, ERR_TEMPFAIL, "%s is still being translated",
-			       translate_file_state(c->file)->in);
-	if (make_command(&m, c, s->run, s->step, in, e))
-		return e->code;
-	f = translate_file_start(m.argv, in, out, is_document_kind(document_kind_of(in)), now, e);
-	free(m.program);
-	if (!f)
-		return e->code;
-	translate_file_free(c->file);
-	c->file = f;
-	return 0;
-}
-
-int console_show_sentence(struct console *c, double now, struct err *e)
-{
-	const struct document *d = c->document;
-
-	if (edit_set(&c->input, d->sources[d->at], e) || console_text_changed(c, now, e))
-		return e->code;
-	/* also the same text again: two lines may be equal */
-	console_drop_revision(c);
-	return d->at < d->n_chosen ? console_show_revision(c, d->chosen[d->at], e) : 0;
-}
-
-/* ---- updates ---- */
-
-/* All services: those in use, and newer ones that are loading. Returns their number. */
-static size_t list_services(const struct console *c, struct service *out[2 * CONSOLE_SIDES])
-{
-	size_t n = 0;
-
-	for (int i = 0; i < CONSOLE_SIDES; i++) {
-		if (c->sides[i].service)
-			out[n++] = c->sides[i].service;
-		if (c->sides[i].next)
-			out[n++] = c->sides[i].next;
-	}
-	return n;
-}
-
-/* Look for a newer checkpoint for side 0 and load it in a second service. */
-static void find_newer_checkpoint(struct console *c, double now)
-{
-	struct console_side *s = &c->sides[0];
-	int64_t last;
-	struct err e;
-
-	if (!c->follow || !s->run || now - c->checked_at < CHECK_EVERY_S)
-		return;
-	c->checked_at = now;
-	last = checkpoints_link(c->workspace, s->run, "last");
-	if (last < 0 || last == s->step || last == s->failed_step ||
-	    (s->next && last == s->next_step))
-		return;
-	service_free(s->next);
-	s->next_step = last;
-	s->next = start_service(c, s->run, last, &e);
-	if (!s->next) {
-		s->failed_step = last;
-		snprintf(c->trouble, sizeof(c->trouble), "%.290s", e.text);
-	}
-}
-
-/* Switch to the newer service when it is ready; keep the old one if loading failed. */
-static bool switch_to_newer(struct console *c)
-{
-	struct console_side *s = &c->sides[0];
-	struct err ignored;
-
-	if (!s->next)
-		return false;
-	if (service_deaths(s->next)) {
-		s->failed_step = s->next_step;
-		snprintf(c->trouble, sizeof(c->trouble), "checkpoint %lld: %.250s",
-			 (long long)s->next_step, service_trouble(s->next));
-		service_free(s->next);
-		s->next = NULL;
-		return true;
-	}
-	if (service_model(s->next)->step < 0)
-		return false;
-	service_free(s->service);
-	s->service = s->next;
-	s->step = s->next_step;
-	s->is_best = false;
-	s->next = NULL;
-	c->trouble[0] = 0;
-	if (c->asked_text)
-		console_ask(c, 0, &ignored);
-	return true;
-}
-
-/* Request the alternatives while the cursor is on the words and the list is shown. */
-static void ask_shown_alternatives(struct console *c, double now)
-{
-	struct err ignored;
-
-	if (c->focus != CONSOLE_INPUT && c->focus != CONSOLE_PANE_TEXT && !c->extra_alone &&
-	    !c->wants_alternatives)
-		console_ask_alternatives(c, now, &ignored);
-}
-
-/* A new answer may be shorter: clamp the cursor. */
-static void clamp_console_cursor(struct console *c)
-{
-	const struct service_answer *a = console_answer(c, c->side), *o = console_alternatives(c);
-	const struct service_translation *t;
-
-	if (a && !a->error)
-		c->choice = MIN(c->choice, (int)a->n - 1);
-	if ((t = console_shown_translation(c, c->side)))
-		c->token = MIN(c->token, (int)t->n);
-	if (o && o->n_alternatives)
-		c->other = MIN(c->other, (int)o->n_alternatives - 1);
-}
-
-/* Update the seconds of waiting on the screen. */
-static bool update_slow_seconds(struct console *c, double now)
-{
-	double longest = 0;
-	int before = c->slow_seconds;
-
-	for (int i = 0; i < CONSOLE_SIDES; i++)
-		if (c->sides[i].service && now - service_busy_since(c->sides[i].service) > longest)
-			longest = now - service_busy_since(c->sides[i].service);
-	c->slow_seconds = (int)MIN(longest, 1e6);
-	return c->slow_seconds != before;
-}
-
-bool console_update(struct console *c, double now)
-{
-	struct service *all[2 * CONSOLE_SIDES];
-	bool news = update_slow_seconds(c, now);
-	struct err ignored;
-
-	if (c->has_extra[EXTRA_MAP] && !c->asked_map && c->asked_text)
-		console_ask(c, now, &ignored);
-
-	find_newer_checkpoint(c, now);
-	for (size_t i = 0, n = list_services(c, all); i < n; i++)
-		news |= service_update(all[i], now);
-	news |= switch_to_newer(c);
-	if (c->file)
-		news |= translate_file_update(c->file, now);
-	news |= console_update_revision(c);
-	clamp_console_cursor(c);
-	ask_shown_alternatives(c, now);
-	return news;
-}
-
-double console_due(const struct console *c, double now)
-{
-	struct service *all[2 * CONSOLE_SIDES];
-	double due = NAN;
-
-	for (size_t i = 0, n = list_services(c, all); i < n; i++)
-		due = fmin(due, service_due(all[i], now)); /* of NaN and a number the number */
-	if (c->file && translate_file_state(c->file)->lines < 0 &&
-	    translate_file_state(c->file)->running)
-		due = 0;
-	return due;
-}
-
-bool console_busy(const struct console *c)
-{
-	for (int i = 0; i < CONSOLE_SIDES; i++) {
-		const struct console_side *s = &c->sides[i];
-
-		if (s->next || (s->service && (service_state(s->service) == SERVICE_STARTING ||
-					       service_state(s->service) == SERVICE_WORKING)))
-			return true;
-	}
-	return c->file && translate_file_state(c->file)->running;
-}
-
-size_t console_fds(const struct console *c, int *fds, size_t n)
-{
-	struct service *all[2 * CONSOLE_SIDES];
-	size_t k = 0;
-
-	for (size_t i = 0, n_all = list_services(c, all); i < n_all; i++)
-		k += service_fds(all[i], fds + k, n - k);
-	if (c->file && k < n && translate_file_fd(c->file) >= 0)
-		fds[k++] = translate_file_fd(c->file);
-	return k;
 }
 
 /* ---- queries ---- */

@@ -53,6 +53,13 @@ enum console_extra {
 
 enum console_showing { EXTRA_IF_ROOM, EXTRA_HIDDEN, EXTRA_SHOWN };
 
+/* What the translator of console.file does. */
+enum console_file_task {
+	CONSOLE_TRANSLATES_FILE,
+	CONSOLE_LISTS_SENTENCES, /* of a document, which is opened then */
+	CONSOLE_WRITES_DOCUMENT	 /* with the chosen translations */
+};
+
 /* A translation that the user edits: translate_revision.c. */
 struct console_revision {
 	struct edit edit;
@@ -107,6 +114,8 @@ struct console {
 	char *asked_text;	  /* owned: text of the last request; NULL: none */
 	bool wants_alternatives;  /* alternatives at the cursor were requested */
 	struct translate_file *file; /* owned; NULL: none */
+	enum console_file_task file_task;
+	char *document_out;	     /* owned: output of the document whose sentences are listed; NULL */
 	struct document *document;   /* owned: translated sentence by sentence; NULL: none */
 	double checked_at;	     /* when the newest checkpoint was looked up */
 	int slow_seconds;	     /* seconds without an answer */
@@ -117,6 +126,9 @@ struct console {
 int console_open(struct console *c, const char *workspace, struct err *e);
 void console_close(struct console *c);
 
+/* A translator with a checkpoint, as a service. NULL: ERR_UNAVAILABLE, ERR_NOMEM. */
+struct service *console_start_service(const struct console *c, const char *run, int64_t step,
+				      struct err *e);
 /* Set the checkpoint of a side (run NULL: close the side). ERR_UNAVAILABLE, ERR_NOMEM. */
 int console_set_checkpoint(struct console *c, int side, const char *run, int64_t step,
 			   struct err *e);
@@ -207,6 +219,14 @@ size_t console_fds(const struct console *c, int *fds, size_t n);
 /* Translate a file with the checkpoint of side 0. */
 int console_start_file(struct console *c, const char *in, const char *out, double now,
 		       struct err *e);
+
+/*
+ * List the sentences of a document that is to be written to `out`, or write the open document with the chosen translations.
+ * document_actions.c goes on when c->file has ended.
+ */
+int console_list_sentences(struct console *c, const char *in, const char *out, double now,
+			   struct err *e);
+int console_write_document(struct console *c, double now, struct err *e);
 
 /* Translate the sentence of the document that is at the screen; its earlier choice is shown too. */
 int console_show_sentence(struct console *c, double now, struct err *e);

@@ -328,6 +328,11 @@ static void draw_constraints(const struct console *c, struct grid *g, struct rec
 
 static void draw_file(const struct console *c, struct grid *g, struct rect r)
 {
+	static const char *const tasks[] = {
+		[CONSOLE_TRANSLATES_FILE] = "translating the document",
+		[CONSOLE_LISTS_SENTENCES] = "listing the sentences of the document",
+		[CONSOLE_WRITES_DOCUMENT] = "writing the document",
+	};
 	const struct translate_file_state *f;
 	char text[200], done[NUMBER_TEXT_BYTES], all[NUMBER_TEXT_BYTES], left[NUMBER_TEXT_BYTES];
 	int at = r.col + 1, right = r.col + r.cols - 2;
@@ -355,7 +360,7 @@ static void draw_file(const struct console *c, struct grid *g, struct rect r)
 		at += 22;
 	}
 	if (f->is_document && !f->lines) {
-		draw_text(g, r.row, at, right - at + 1, STYLE_NORMAL, "translating the document");
+		draw_text(g, r.row, at, right - at + 1, STYLE_NORMAL, tasks[c->file_task]);
 		return;
 	}
 	rate = f->seconds > 0 ? (double)f->done / f->seconds : 0;

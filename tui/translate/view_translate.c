@@ -15,11 +15,11 @@
 #include "share/base/file.h"
 #include "share/base/mem.h"
 #include "share/base/text.h"
-#include "share/format/document_kind.h"
 #include "tui/context/line_history.h"
 #include "tui/run/run_history.h"
 #include "tui/term/draw.h"
 #include "tui/translate/document_actions.h"
+#include "tui/translate/translate_command.h"
 
 void translate_notify_failure(struct app_context *w, int rc, const struct err *e)
 {
@@ -76,6 +76,8 @@ static unsigned translate_update(void *state, struct app_context *w)
 	translate_start(v, w, now);
 	update_example(&v->console, w);
 	reaction = console_update(&v->console, now) ? REACT_REDRAW : REACT_NOTHING;
+	if (document_update(&v->console, w))
+		reaction |= REACT_REDRAW | REACT_AGAIN;
 	n = console_fds(&v->console, fds, ARRAY_LEN(fds));
 	for (size_t i = 0; i < n; i++)
 		context_wake_on_fd(w, fds[i]);
@@ -483,8 +485,7 @@ static unsigned translate_act(void *state, struct app_context *w, enum action ac
 static void add_output_name(struct buf *out, const char *file, const char *language)
 {
 	const char *dot = strrchr(file, '.');
-	const struct document_kind *kind = document_kind_of(file);
-	const bool keeps_ending = kind && strcmp(kind->name, "txt") != 0;
+	const bool keeps_ending = translate_is_document(file);
 	const size_t n = keeps_ending ? (size_t)(dot - file) : strlen(file);
 
 	buf_printf(out, "%.*s.%s%s", (int)n, file, *language ? language : "translated",
