@@ -112,8 +112,8 @@ static size_t list_guesses(const char *const *codes, size_t n_codes, struct gues
 	return n;
 }
 
-/* Weighs one character for all languages. */
-static void weigh_letter(const struct language_guess *g, uint32_t c, struct guessed_language *all,
+/* Weighs one character for all languages; false: it is no letter. */
+static bool weigh_letter(const struct language_guess *g, uint32_t c, struct guessed_language *all,
 			 size_t n)
 {
 	const enum script script = scripts_of(g->scripts, c);
@@ -126,6 +126,7 @@ static void weigh_letter(const struct language_guess *g, uint32_t c, struct gues
 		else if (is_extended && all[i].row &&
 			 !(g->letters[lower - FIRST_LETTER] & all[i].row))
 			all[i].weight += LETTER_WEIGHT;
+	return script != SCRIPT_NONE;
 }
 
 /* Weighs one word for all languages. */
@@ -147,6 +148,7 @@ void language_guess_text(const struct language_guess *g, const char *text, size_
 	double best = -INFINITY, sum = 0;
 	const size_t n_text = n;
 	size_t word = 0;
+	bool has_letters = false;
 
 	for (n = MIN(n, (size_t)LANGUAGE_GUESS_BYTES); n < n_text && (text[n] & 0xc0) == 0x80;)
 		n--; /* to the beginning of a character */
@@ -154,7 +156,7 @@ void language_guess_text(const struct language_guess *g, const char *text, size_
 		uint32_t c = ' ';
 
 		bytes = at < n ? utf8_decode(text + at, n - at, &c) : 1;
-		weigh_letter(g, c, all, n_all);
+		has_letters |= weigh_letter(g, c, all, n_all);
 		if (chars_is_blank(c) || icu_is_punctuation(c) || icu_is_digit(c)) {
 			weigh_word(g, text + word, at - word, all, n_all);
 			word = at + bytes;
@@ -165,5 +167,5 @@ void language_guess_text(const struct language_guess *g, const char *text, size_
 	for (size_t i = 0; i < n_all; i++)
 		sum += exp(all[i].weight - best);
 	for (size_t i = 0; i < n_codes; i++)
-		shares[i] = i < LANGUAGE_GUESS_MAX ? exp(all[i].weight - best) / sum : 0;
+		shares[i] = has_letters && i < LANGUAGE_GUESS_MAX ? exp(all[i].weight - best) / sum : 0;
 }

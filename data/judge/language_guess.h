@@ -21,7 +21,7 @@ struct language_guess; /* constant tables; threads may share it */
 
 struct language_guess *language_guess_new(struct err *e); /* NULL: ERR_NOMEM */
 void language_guess_free(struct language_guess *g);
-/* shares: (n_codes) from 0 to 1, together at most 1. codes: ISO 639. The text is well-formed UTF-8. */
+/* shares: (n_codes) from 0 to 1, together at most 1; all 0 for a text without letters. codes: ISO 639. The text is well-formed UTF-8. */
 void language_guess_text(const struct language_guess *g, const char *text, size_t n,
 			 const char *const *codes, size_t n_codes, double *shares);
 

@@ -231,8 +231,8 @@ static int find_segments(struct docfile *d, struct err *e)
 		if (!utf8_valid(p->bytes, p->n))
 			return err_set(
 				e, ERR_DATA,
-				"%s: %s%sis not in UTF-8: convert it first, for example with iconv",
-				d->path, p->name ? p->name : "", p->name ? " " : "");
+				"%s%s%s is not in UTF-8: convert it first, for example with iconv",
+				d->path, p->name ? ": " : "", p->name ? p->name : "");
 		if (d->format->is_xml && check_xml(d->path, p->bytes, p->n, e))
 			return e->code;
 		if (d->format->has_references)

@@ -80,9 +80,9 @@ bool deepl_choose_models(const struct server_state *s, const struct api_call *ca
 {
 	const char *target = json_text(json_get(call->body, "target_lang"), "");
 	const char *source = json_text(json_get(call->body, "source_lang"), "");
-	struct detected_language found[API_MAX_DETECTED];
+	struct detected_language found[API_MAX_DETECTED], same = { NULL, 0 };
 	/* with source_lang only the number of languages counts */
-	const size_t n = *target ? api_detect(s, *source ? NULL : texts, target, found) : 0;
+	const size_t n = *target ? api_detect(s, *source ? NULL : texts, target, found, &same) : 0;
 
 	if (n > 1 && !*source && !texts) {
 		api_refuse(a, 400,
@@ -96,6 +96,9 @@ bool deepl_choose_models(const struct server_state *s, const struct api_call *ca
 			     : "Value for 'target_lang' not supported.");
 		return false;
 	}
+	a->detected = found[0];
+	if (texts && !*source)
+		api_keep_target(&same, a);
 	return true;
 }
 

@@ -49,22 +49,37 @@ static int compare_shares(const void *x, const void *y)
 }
 
 size_t api_detect(const struct server_state *s, const struct json *texts, const char *target,
-		  struct detected_language found[API_MAX_DETECTED])
+		  struct detected_language found[API_MAX_DETECTED], struct detected_language *same)
 {
 	const size_t n = list_languages(s, target, found);
-	const char *codes[API_MAX_DETECTED];
-	double shares[API_MAX_DETECTED];
+	const char *codes[API_MAX_DETECTED + 1];
+	double shares[API_MAX_DETECTED + 1] = { 0 };
+	struct api_answer models = { .status = 0 };
 	struct buf text = { 0 };
 
 	collect_text(texts, &text);
 	for (size_t i = 0; i < n; i++)
 		codes[i] = found[i].code;
-	language_guess_text(s->guess, buf_text(&text), text.len, codes, n, shares);
+	if (same && n && api_choose_models(s, codes[0], target, &models))
+		same->code = codes[n] = (models.then ? models.then : models.model)->target;
+	language_guess_text(s->guess, buf_text(&text), text.len, codes, n + (models.model != NULL),
+			    shares);
 	for (size_t i = 0; i < n; i++)
 		found[i].share = shares[i];
+	if (same)
+		same->share = shares[n];
 	qsort(found, n, sizeof(*found), compare_shares);
 	buf_free(&text);
 	return n;
+}
+
+void api_keep_target(const struct detected_language *same, struct api_answer *a)
+{
+	if (same->share <= API_SURE_SHARE || same->share <= a->detected.share)
+		return;
+	a->is_unchanged = true;
+	a->detected = *same;
+	a->source = same->code;
 }
 
 void api_write_detected(struct json_writer *w, const struct detected_language *found)
@@ -84,13 +99,13 @@ void libre_detect(struct server_state *s, struct api_call *call, struct api_answ
 
 	if (!libre_check_key(s, call, a))
 		return;
-	if (json_is_null(q)) {
+	if (json_is_null(q) || !*json_text(q, "?")) {
 		api_refuse(a, 400, "Invalid request: missing q parameter");
 		return;
 	}
 	if (!api_check_texts(q, "q", a))
 		return;
-	n = api_detect(s, q, NULL, found);
+	n = api_detect(s, q, NULL, found, NULL);
 	a->status = 200;
 	json_open(&w, '[');
 	for (size_t i = 0; i < MIN(n, (size_t)3); i++)

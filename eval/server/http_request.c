@@ -140,6 +140,20 @@ static int read_once(struct http_text *to, const struct http_text *value)
 	return 0;
 }
 
+/* Several proxies make a list, in one field or in several; the first item is what the client used. */
+static void read_first_item(struct http_text *to, const struct http_text *value)
+{
+	const char *comma = value->n ? memchr(value->text, ',', value->n) : NULL;
+
+	if (to->text)
+		return;
+	*to = *value;
+	if (comma)
+		to->n = (size_t)(comma - value->text);
+	while (to->n && (to->text[to->n - 1] == ' ' || to->text[to->n - 1] == '\t'))
+		to->n--;
+}
+
 static bool is_host_letter(char c)
 {
 	return (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z') ||
@@ -175,7 +189,7 @@ static int use_field(const struct http_text *name, const struct http_text *value
 	if (http_text_is_word(name, "origin"))
 		return read_once(&r->origin, value);
 	if (http_text_is_word(name, "x-forwarded-proto"))
-		r->forwarded_scheme = *value;
+		read_first_item(&r->forwarded_scheme, value);
 	else if (http_text_is_word(name, "transfer-encoding"))
 		facts->has_coding = true;
 	else if (http_text_is_word(name, "connection"))

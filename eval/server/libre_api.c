@@ -28,7 +28,7 @@ static const char *needed_text(const struct api_call *call, const char *name, st
 bool libre_choose_model(const struct server_state *s, const struct api_call *call,
 			const struct json *texts, struct api_answer *a)
 {
-	struct detected_language found[API_MAX_DETECTED] = { { NULL, 0 } };
+	struct detected_language found[API_MAX_DETECTED] = { { NULL, 0 } }, same = { NULL, 0 };
 	const char *source = needed_text(call, "source", a);
 	const char *target = source ? needed_text(call, "target", a) : NULL;
 	size_t n;
@@ -36,7 +36,7 @@ bool libre_choose_model(const struct server_state *s, const struct api_call *cal
 	if (!target)
 		return false;
 	a->is_detected = !strcmp(source, "auto");
-	n = a->is_detected ? api_detect(s, texts, target, found) : 0;
+	n = a->is_detected ? api_detect(s, texts, target, found, &same) : 0;
 	if (n > 1 && !texts) {
 		api_refuse(a, 400, "the language of a file is not detected: set source");
 		return false;
@@ -44,6 +44,8 @@ bool libre_choose_model(const struct server_state *s, const struct api_call *cal
 	a->detected = found[0];
 	if (!api_choose_models(s, n ? found[0].code : source, target, a))
 		api_refuse(a, 400, "%.40s to %.40s is not supported", source, target);
+	else if (texts && a->is_detected)
+		api_keep_target(&same, a);
 	return a->model != NULL;
 }
 

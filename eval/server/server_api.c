@@ -319,6 +319,12 @@ bool api_check_texts(const struct json *texts, const char *name, struct api_answ
 	return true;
 }
 
+static int add_text(const char *text, bool is_whole, struct api_answer *a, struct err *e)
+{
+	return a->is_unchanged ? layout_add_kept(&a->layout, text, e)
+			       : layout_add(&a->layout, a->job, text, is_whole, e);
+}
+
 /* Adds the text or texts; false: a is a refusal, or e says why. */
 static bool add_texts(const struct json *texts, const char *name, bool is_whole,
 		      struct api_answer *a, struct err *e)
@@ -328,10 +334,10 @@ static bool add_texts(const struct json *texts, const char *name, bool is_whole,
 	if (!api_check_texts(texts, name, a))
 		return false;
 	if (one)
-		return !layout_add(&a->layout, a->job, one, is_whole, e);
+		return !add_text(one, is_whole, a, e);
 	a->is_list = true;
 	for (const struct json *c = json_first(texts); c; c = json_next(texts, c))
-		if (layout_add(&a->layout, a->job, json_text(c, NULL), is_whole, e))
+		if (add_text(json_text(c, NULL), is_whole, a, e))
 			return false;
 	return true;
 }

@@ -98,6 +98,7 @@ struct api_answer {
 	uint64_t client;
 	size_t n_chars; /* of the texts */
 	bool is_list, is_detected, shows_chars;
+	bool is_unchanged; /* the texts are in the target language already */
 	bool is_page; /* for browsers: the answer limits what its page may load */
 	/* of a file */
 	char *file_name;    /* owned: of its translation; NULL: the request has texts */
@@ -136,12 +137,16 @@ void deepl_finish(const struct server_state *s, struct api_answer *a);
  */
 bool api_check_key(struct server_state *s, struct api_call *call, const char *key, size_t n,
 		   int missing, struct api_answer *a);
+/* A text is said to be in the target language already if its share is larger than this, and than that of other languages. */
+#define API_SURE_SHARE 0.5
 /*
  * The languages that the texts (a string, a list, or NULL) may be in, best first: all languages of models, or with a target those from
- * which it is reached. Returns their number.
+ * which it is reached. Returns their number. *same: the target language (a share of 0 without a known target); NULL: not asked.
  */
 size_t api_detect(const struct server_state *s, const struct json *texts, const char *target,
-		  struct detected_language found[API_MAX_DETECTED]);
+		  struct detected_language found[API_MAX_DETECTED], struct detected_language *same);
+/* The answer has the texts as they are if they are in the target language rather than in a->detected. */
+void api_keep_target(const struct detected_language *same, struct api_answer *a);
 void api_write_detected(struct json_writer *w, const struct detected_language *found);
 /* Sets a->model, and a->then if two models are needed. False: there is none. */
 bool api_choose_models(const struct server_state *s, const char *source, const char *target,

@@ -22,6 +22,14 @@ static int layout_add_piece(struct text_layout *l, const char *kept, size_t n_ke
 	return buf_check(&l->kept, e);
 }
 
+int layout_add_kept(struct text_layout *l, const char *text, struct err *e)
+{
+	if (layout_add_piece(l, text, strlen(text), LAYOUT_NONE, e))
+		return e->code;
+	l->n_inputs++;
+	return 0;
+}
+
 int layout_add(struct text_layout *l, struct translation_job *job, const char *text, bool is_whole,
 	       struct err *e)
 {
@@ -43,10 +51,7 @@ int layout_add(struct text_layout *l, struct translation_job *job, const char *t
 		l->pieces[l->n - 1].n_chars = job->texts[job->n - 1].n_chars;
 		at = end;
 	}
-	if (layout_add_piece(l, text + at, strlen(text + at), LAYOUT_NONE, e))
-		return e->code;
-	l->n_inputs++;
-	return 0;
+	return layout_add_kept(l, text + at, e);
 }
 
 void layout_write(const struct text_layout *l, const struct translation_job *job, size_t input,

@@ -32,6 +32,8 @@ struct text_layout {
 /* Adds a text: its lines become texts of the job; with is_whole it is one line. */
 int layout_add(struct text_layout *l, struct translation_job *job, const char *text, bool is_whole,
 	       struct err *e);
+/* Adds a text that is not translated. */
+int layout_add_kept(struct text_layout *l, const char *text, struct err *e);
 /* Appends version h (from 0, best first) of the translation of text number `input`. */
 void layout_write(const struct text_layout *l, const struct translation_job *job, size_t input,
 		  size_t h, struct buf *out);

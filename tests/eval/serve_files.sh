@@ -69,6 +69,7 @@ for kind in html md po srt xlf tmx docx; do
 done
 holds "the name of the download" '^Content-Disposition: attachment; filename="in_de\.' "$tmp/head"
 holds "... which no browser shows as a page" '^Content-Type: application/octet-stream' "$tmp/head"
+says "... behind two proxies" 0 '^200 .*:"https:(\\/|/)+127' upload "$tmp/in.html" -H 'X-Forwarded-Proto: https , http' -H 'X-Forwarded-Proto: http'
 says "the address has the host and the scheme of the client" 0 '^200 .*:"https:(\\/|/)+127' upload "$tmp/in.html" -H 'X-Forwarded-Proto: https'
 upload "$tmp/in.html" -F "more=@$tmp/in.md" >"$tmp/status"
 holds "refused: two files" '^400 .*several files' "$tmp/status"
@@ -85,7 +86,7 @@ says "refused: no file" 0 '^400 .*missing file' ask /translate_file -F source=en
 says "refused: no target" 0 '^400 .*missing target' ask /translate_file -F "file=@$tmp/in.html" -F source=en
 says "refused: no such direction" 0 '^400 .*not supported' ask /translate_file -F "file=@$tmp/in.html" -F source=en -F target=fr
 printf 'a\377b' >"$tmp/bad.html"
-says "refused: not in UTF-8" 0 '^400 .*not in UTF-8' upload "$tmp/bad.html"
+says "refused: not in UTF-8" 0 '^400 .*"the file is not in UTF-8: convert' upload "$tmp/bad.html"
 printf 'PK\003\004' >"$tmp/bad.docx"
 says "refused: a damaged archive" 0 '^400 .*damaged' upload "$tmp/bad.docx"
 printf '<p>a</p>' >"$tmp/few.html"

@@ -76,12 +76,16 @@ same "a list of texts with several lines" "$(ask /translate -H "$json" --data-bi
 same "an empty text and an empty list" "$(ask /translate -H "$json" -d '{"q":["",""],"source":"en","target":"de"}')$(ask /translate -H "$json" -d '{"q":[],"source":"en","target":"de"}')" \
 	'200 {"translatedText":["",""]}200 {"translatedText":[]}'
 says "source auto" 0 '^200 \{"detectedLanguage":\{"confidence":(100|[5-9][0-9]),"language":"en"\},"translatedText":' ask /translate -d "q=The dog is here." -d source=auto -d target=de
-says "... a text in no such language" 0 '^200 \{"detectedLanguage":\{"confidence":0,"language":"en"\},' ask /translate -d "q=Der Hund ist unter dem Tisch." -d source=auto -d target=de
+says "... a text in no such language" 0 '^200 \{"detectedLanguage":\{"confidence":0,"language":"en"\},' ask /translate -d "q=La maison est dans la rue." -d source=auto -d target=de
+says "... a text in the target language stays" 0 '^200 .*"language":"de"\},"translatedText":"Der Hund ist unter dem Tisch\.  Ja\."\}$' ask /translate -d "q=Der Hund ist unter dem Tisch.  Ja." -d source=auto -d target=de -d alternatives=0
+says "... with DeepL's interface" 0 '^200 .*"detected_source_language":"DE","text":"Der Hund ist unter dem Tisch\."' ask /v2/translate -d "text=Der Hund ist unter dem Tisch." -d target_lang=DE
 says "alternatives" 0 '^200 \{"alternatives":\[".*\],"translatedText":' ask /translate --data-urlencode "q=$first" -d source=en -d target=de -d alternatives=3
 says "detect" 0 '^200 \[\{"confidence":(100|[5-9][0-9]),"language":"en"\},\{"confidence":[0-9],"language":"de"\}\]' ask /detect -d "q=The dog sleeps under the table."
 for q in 5 '{"a":1}' '["a",5]'; do
 	says "detect: no text: $q" 0 '^400 \{"error":"q must be a ' ask /detect -H "$json" -d "{\"q\":$q}"
 done
+says "detect: an empty text" 0 '^400 \{"error":"Invalid request: missing q parameter"\}$' ask /detect -d q=
+says "detect: a text without letters" 0 '^200 \[\{"confidence":0,"language":"en"\},\{"confidence":0,"language":"de"\}\]$' ask /detect -d 'q= 12 + 3 '
 says "detect: the other language" 0 '^200 \[\{"confidence":(100|[5-9][0-9]),"language":"de"\}' ask /detect -d "q=Der Hund ist unter dem Tisch."
 says "settings" 0 '"charLimit":20000.*"keyRequired":false' ask /frontend/settings
 same "a regional code" "$(ask /translate --data-urlencode "q=$first" -d source=en-GB -d target=DE | unslash)" "200 {\"translatedText\":\"$(quoted "$one" | unslash)\"}"
