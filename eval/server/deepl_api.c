@@ -29,7 +29,7 @@ static const struct {
 	const char *name, *allowed; /* values between blanks */
 } deepl_needs[] = {
 	/* clang-format off */
-	{ "tag_handling", "" },
+	{ "tag_handling", " html xml " },
 	{ "custom_instructions", "" },
 	{ "style_id", "" },
 	{ "formality", " default prefer_more prefer_less " },
@@ -55,6 +55,42 @@ bool deepl_check_options(const struct api_call *call, struct api_answer *a)
 		}
 	}
 	return true;
+}
+
+/* Has an element of this name content in some text? <x/> and <x a="1"></x> have none. */
+static bool has_content(const struct json *texts, const char *name)
+{
+	const char *one = json_text(texts, NULL);
+	const size_t n = strlen(name);
+
+	for (const struct json *c = one ? NULL : json_first(texts); c; c = json_next(texts, c))
+		if (has_content(c, name))
+			return true;
+	for (const char *at = one; at && (at = strchr(at, '<')) != NULL;) {
+		const bool is_it = !strncmp(++at, name, n) && strchr(" \t\n\r/>", at[n]);
+		const char *end = is_it ? strchr(at, '>') : NULL;
+
+		if (end && end[-1] != '/' && strncmp(end + 1, "</", 2) != 0)
+			return true;
+	}
+	return false;
+}
+
+/* ignore_tags: elements that are not translated; those without content, such as placeholders, never are. */
+static bool deepl_check_ignored(const struct api_call *call, const struct json *texts,
+				struct api_answer *a)
+{
+	const struct json *list = json_get(call->body, "ignore_tags");
+	bool is_bad = json_text(list, NULL) && has_content(texts, json_text(list, ""));
+
+	for (const struct json *c = json_is_array(list) ? json_first(list) : NULL; c && !is_bad;
+	     c = json_next(list, c))
+		is_bad = !json_text(c, NULL) || has_content(texts, json_text(c, ""));
+	if (is_bad)
+		api_refuse(a, 400,
+			   "Value for 'ignore_tags' not supported: elements with content are "
+			   "translated, unless they have translate=\"no\".");
+	return !is_bad;
 }
 
 /* split_sentences: "0" or false, "1" (the default) or true, "nonewlines". */
@@ -106,6 +142,7 @@ void deepl_translate(struct server_state *s, struct api_call *call, struct api_a
 {
 	const struct json *text = json_get(call->body, "text");
 	struct job_kind kind = { .n_best = 1 };
+	const char *tags;
 	bool joins_lines;
 
 	if (!deepl_check_key(s, call, a))
@@ -114,10 +151,14 @@ void deepl_translate(struct server_state *s, struct api_call *call, struct api_a
 		api_refuse(a, 400, "Parameter 'text' not specified.");
 		return;
 	}
-	if (!deepl_choose_models(s, call, text, a) || !deepl_check_options(call, a) ||
+	if (!api_check_texts(text, "text", a) || !deepl_check_ignored(call, text, a) ||
+	    !deepl_choose_models(s, call, text, a) || !deepl_check_options(call, a) ||
 	    !api_choose_glossary(json_text(json_get(call->body, "glossary_id"), NULL), &kind, a))
 		return;
+	tags = json_text(json_get(call->body, "tag_handling"), "");
+	kind.has_markup = *tags != '\0';
 	read_splitting(call, &kind.is_whole, &joins_lines);
+	joins_lines |= !strcmp(tags, "html"); /* line ends of HTML are blanks */
 	a->shows_chars = read_switch(call->body, "show_billed_characters");
 	api_submit(s, call, text, "text", &kind, joins_lines, a);
 }
@@ -207,6 +248,15 @@ void deepl_languages(struct server_state *s, struct api_call *call, struct api_a
 		json_close(&w, '}');
 	}
 	json_close(&w, ']');
+}
+
+/* Requests make no glossaries; those of the server are used by name. */
+void deepl_glossary_pairs(struct server_state *s, struct api_call *call, struct api_answer *a)
+{
+	if (!deepl_check_key(s, call, a))
+		return;
+	a->status = 200;
+	buf_add_str(&a->body, "{\"supported_languages\":[]}");
 }
 
 void deepl_usage(struct server_state *s, struct api_call *call, struct api_answer *a)

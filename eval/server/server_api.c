@@ -37,6 +37,7 @@ static const struct {
 	{ "/v2/document/*", "GET, POST", file_deepl_state },
 	{ "/v2/usage", "GET, HEAD, POST", deepl_usage },
 	{ "/v2/glossaries", "GET, HEAD", deepl_glossaries },
+	{ "/v2/glossary-language-pairs", "GET, HEAD", deepl_glossary_pairs },
 	/* clang-format on */
 };
 

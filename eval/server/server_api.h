@@ -123,7 +123,7 @@ enum api_style api_style_of(const struct http_text *path);
 
 typedef void api_handler(struct server_state *s, struct api_call *call, struct api_answer *a);
 api_handler libre_translate, libre_languages, libre_detect, libre_settings, libre_health;
-api_handler deepl_translate, deepl_languages, deepl_usage, deepl_glossaries;
+api_handler deepl_translate, deepl_languages, deepl_usage, deepl_glossaries, deepl_glossary_pairs;
 api_handler file_translate, file_download, file_deepl, file_deepl_state;
 api_handler page_send;
 /* The translation of a file is done: keeps it, and answers with its address. */

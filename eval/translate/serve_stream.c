@@ -33,6 +33,7 @@ struct join_request {
 	bool is_cancelled;
 	struct buf text;  /* of one line, or of none: */
 	bool is_document; /* the lines are the segments of a document: … */
+	bool is_markup;	  /* … which is a text of HTML or XML */
 	struct docfile document;
 	struct passage_line *lines;    /* (n_lines) owned */
 	struct passage_result *result; /* (n_lines) owned */
@@ -162,7 +163,7 @@ static int answer_texts(struct serve_stream *s, const struct join_request *r, st
 	return write_stream_answer(s, e);
 }
 
-/* The bytes of the translated document; segments with a sentence that is too long stay as they are. */
+/* The bytes of the translated document, of a file in BASE64; segments with a sentence that is too long stay as they are. */
 static int write_document(struct serve_stream *s, struct join_request *r, struct buf *bytes,
 			  struct err *e)
 {
@@ -183,7 +184,9 @@ static int write_document(struct serve_stream *s, struct join_request *r, struct
 	rc = docfile_write(&r->document, out, e);
 	if (fclose(out) && !rc)
 		rc = err_set_errno(e, ERR_NOMEM, "no memory for a document");
-	if (!rc)
+	if (!rc && r->is_markup)
+		buf_add(bytes, memory, n);
+	else if (!rc)
 		base64_add(bytes, memory, n);
 	free(memory);
 	return rc ? rc : buf_check(bytes, e);
@@ -213,9 +216,16 @@ static int answer_document(struct serve_stream *s, struct join_request *r, struc
 	}
 	json_open(&w, '{');
 	json_put_int(&w, "id", r->id);
-	json_put_strn(&w, "bytes", buf_text(&bytes), bytes.len);
+	if (r->is_markup) {
+		json_put_open(&w, "texts", '[');
+		json_strn(&w, buf_text(&bytes), bytes.len);
+		json_close(&w, ']');
+	} else {
+		json_put_strn(&w, "bytes", buf_text(&bytes), bytes.len);
+	}
 	put_token_counts(&w, r);
-	json_put_int(&w, "source_chars", count_document_chars(&r->document));
+	if (!r->is_markup)
+		json_put_int(&w, "source_chars", count_document_chars(&r->document));
 	json_close(&w, '}');
 	rc = write_stream_answer(s, e);
 	buf_free(&bytes);
@@ -228,7 +238,7 @@ static int tell_progress(struct serve_stream *s, struct join_request *r, struct 
 	const double now = clock_mono_s();
 	struct json_writer w = { .out = &s->out };
 
-	if (!r->is_document || now < r->told_at + PROGRESS_S)
+	if (!r->is_document || r->is_markup || now < r->told_at + PROGRESS_S)
 		return 0;
 	r->told_at = now;
 	json_open(&w, '{');
@@ -320,36 +330,58 @@ static int read_join_text(struct serve_stream *s, const struct json *request,
 	return 0;
 }
 
-/* A document: its segments become lines. */
-static int read_join_document(struct serve_stream *s, const struct json *request,
-			      struct join_request *r, struct err *e)
+/* A document of n bytes: its segments become lines. */
+static int open_join_document(struct serve_stream *s, const struct json *request,
+			      struct join_request *r, const struct docfile_format *format,
+			      const char *bytes, size_t n, struct err *e)
 {
 	const struct engine *g = s->context->engine;
 	const struct docfile_languages languages = { g->conf->source_language,
 						     g->conf->target_language, DOCUMENT_SENTENCES };
+	struct terms *terms;
+
+	r->is_document = true;
+	r->told_at = clock_mono_s();
+	if (choose_request_terms(s, request, &terms, e) ||
+	    docfile_open_bytes(&r->document, "the file", bytes, n, format,
+			       pipeline_protect(g->pipeline), &languages, e) ||
+	    allocate_lines(r, r->document.n, e))
+		return e->code;
+	document_list_lines(&r->document, 0, r->n_lines, terms, r->lines);
+	for (size_t i = 0; i < r->n_lines; i++)
+		r->lines[i].is_whole = json_boolean(json_get(request, "whole"), false);
+	return 0;
+}
+
+static int read_join_document(struct serve_stream *s, const struct json *request,
+			      struct join_request *r, struct err *e)
+{
 	const struct docfile_format *format =
 		docfile_find_format(json_text(json_get(request, "document"), ""));
 	const char *text = json_text(json_get(request, "bytes"), NULL);
-	struct terms *terms;
 	struct buf bytes = { 0 };
 	int rc;
 
 	if (!format || !text)
 		return err_set(e, ERR_USAGE,
 			       "document must be a kind of document, bytes its bytes");
-	r->is_document = true;
-	r->told_at = clock_mono_s();
-	rc = choose_request_terms(s, request, &terms, e);
+	rc = base64_read(&bytes, text, strlen(text), e);
 	if (!rc)
-		rc = base64_read(&bytes, text, strlen(text), e);
-	if (!rc)
-		rc = docfile_open_bytes(&r->document, "the file", buf_text(&bytes), bytes.len,
-					format, pipeline_protect(g->pipeline), &languages, e);
+		rc = open_join_document(s, request, r, format, buf_text(&bytes), bytes.len, e);
 	buf_free(&bytes);
-	if (rc || allocate_lines(r, r->document.n, e))
-		return e->code;
-	document_list_lines(&r->document, 0, r->n_lines, terms, r->lines);
-	return 0;
+	return rc;
+}
+
+/* A text of HTML or XML, whose tags and entities are kept. */
+static int read_join_markup(struct serve_stream *s, const struct json *request,
+			    struct join_request *r, struct err *e)
+{
+	const char *text = json_text(json_get(request, "text"), NULL);
+
+	if (!text)
+		return err_set(e, ERR_USAGE, "text must be a string");
+	r->is_markup = true;
+	return open_join_document(s, request, r, &docfile_html, text, strlen(text), e);
 }
 
 /* A longer sentence would leave no room for those of others. */
@@ -414,7 +446,8 @@ static int read_join_request(struct serve_stream *s, const struct json *request,
 			     struct join_request *r, struct err *e)
 {
 	static const char *const known[] = { "id",     "join",	   "text",     "whole",
-					     "n_best", "glossary", "document", "bytes" };
+					     "n_best", "glossary", "document", "bytes",
+					     "markup" };
 	struct decode_options o = s->context->default_options;
 
 	if (serve_check_members(request, known, ARRAY_LEN(known), e) ||
@@ -423,6 +456,7 @@ static int read_join_request(struct serve_stream *s, const struct json *request,
 	r->beam = o.beam;
 	r->n_best = o.n_best;
 	if ((json_get(request, "document") ? read_join_document(s, request, r, e)
+	     : json_get(request, "markup") ? read_join_markup(s, request, r, e)
 					   : read_join_text(s, request, r, e)) ||
 	    passages_list_units(s->context->passages, r->lines, r->n_lines, &r->units, r->result,
 				e))

@@ -90,7 +90,7 @@ says "detect: the other language" 0 '^200 \[\{"confidence":(100|[5-9][0-9]),"lan
 says "settings" 0 '"charLimit":20000.*"keyRequired":false' ask /frontend/settings
 same "a regional code" "$(ask /translate --data-urlencode "q=$first" -d source=en-GB -d target=DE | unslash)" "200 {\"translatedText\":\"$(quoted "$one" | unslash)\"}"
 for request in 'missing q|-d source=en' 'missing source|-d q=a' 'missing target|-d q=a -d source=en' 'en to fr is not supported|-d q=a -d source=en -d target=fr' \
-	'format html is not supported|-d q=a -d source=en -d target=de -d format=html' 'alternatives must be|-d q=a -d source=en -d target=de -d alternatives=99' \
+	'pdf format is not supported|-d q=a -d source=en -d target=de -d format=pdf' 'alternatives must be|-d q=a -d source=en -d target=de -d alternatives=99' \
 	'alternatives must be|-d q=a -d source=en -d target=de -d alternatives=x' '%-escape|-d q=%' 'NUL|-d q=%00' 'valid UTF-8|-d q=%ff'; do
 	# shellcheck disable=SC2086 # words
 	says "refused: ${request%%|*}" 0 "^400 .\"error\":\".*${request%%|*}" ask /translate ${request#*|}
@@ -139,7 +139,11 @@ same "DeepL: a form" "$(ask /v2/translate --data-urlencode "text=$first" -d targ
 same "DeepL: languages" "$(ask '/v2/languages?type=target')" '200 [{"language":"DE","name":"German","supports_formality":false}]'
 same "DeepL: languages, asked by a body" "$(ask /v2/languages -X GET -H "$json" -d '{"type":"target"}')" '200 [{"language":"DE","name":"German","supports_formality":false}]'
 says "DeepL: usage" 0 '^200 .*"character_count":[1-9]' ask /v2/usage
-says "DeepL: refused tags" 0 '^400 ."message":"Value for .tag_handling' ask /v2/translate -d text=a -d target_lang=DE -d tag_handling=xml
+says "html: tags stay, without alternatives" 0 '^200 ."alternatives":\[\],"translatedText":"<p>[^"]*<b>[^"]*<(\\/|/)b>[^"]*<(\\/|/)p>"' ask /translate -H "$json" -d '{"q":"<p>The <b>dog</b> is here.</p>","source":"en","target":"de","format":"html","alternatives":1}'
+says "DeepL: placeholders as Weblate sends them" 0 '^200 .*"text":"[^"]*<x id=."7."><(\\/|/)x>[^"]*.n[^"]*<x id=."9."><(\\/|/)x>[^"]*"' ask /v2/translate -H "$json" -d '{"text":["The <x id=\"7\"></x> dog.\nA <x id=\"9\"></x> cat."],"source_lang":"EN","target_lang":"DE","formality":"default","tag_handling":"xml","ignore_tags":["x"]}'
+says "DeepL: ignored tags with content" 0 '^400 ."message":"Value for .ignore_tags' ask /v2/translate -d 'text=The <x>dog</x>' -d target_lang=DE -d tag_handling=xml -d ignore_tags=x
+says "DeepL: languages of glossaries" 0 '^200 ."supported_languages":\[\].$' ask /v2/glossary-language-pairs
+says "DeepL: refused tags" 0 '^400 ."message":"Value for .tag_handling' ask /v2/translate -d text=a -d target_lang=DE -d tag_handling=md
 says "DeepL: refused instructions" 0 '^400 ."message":"Value for .custom_instructions' ask /v2/translate -H "$json" -d '{"text":["a"],"target_lang":"DE","custom_instructions":["Be polite."]}'
 says "DeepL: refused style" 0 '^400 ."message":"Value for .style_id' ask /v2/translate -d text=a -d target_lang=DE -d style_id=x
 says "DeepL: refused target" 0 '^400 ."message":"Value for .target_lang' ask /v2/translate -d text=a -d target_lang=FR

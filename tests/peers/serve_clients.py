@@ -68,8 +68,11 @@ check("deepl: source languages", [x.code for x in translator.get_source_language
 check("deepl: usage", translator.get_usage().character.count > 0)
 check("deepl: a language that is not there",
       raises(deepl.DeepLException, lambda: translator.translate_text("a", target_lang="FR")))
-check("deepl: tags", raises(deepl.DeepLException,
-			    lambda: translator.translate_text("<b>a</b>", target_lang="DE", tag_handling="xml")))
+tagged = translator.translate_text(f'<b>{lines[0]}</b> <x id="7"></x>', target_lang="DE", tag_handling="xml", ignore_tags="x").text
+check("deepl: tags", sorted(re.findall("<[^<>]*>", tagged)) == ["</b>", "</x>", "<b>", '<x id="7">'], tagged)
+check("deepl: ignored tags with content", raises(deepl.DeepLException, lambda: translator.translate_text(
+	"<x>a</x>", target_lang="DE", tag_handling="xml", ignore_tags="x")))
+check("deepl: languages of glossaries", translator.get_glossary_languages() == [])
 check("deepl: no splitting", translator.translate_text(lines[0], target_lang="DE", split_sentences="0").text != "")
 with tempfile.TemporaryDirectory() as folder:
 	page = folder + "/page.html"
