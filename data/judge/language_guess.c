@@ -167,5 +167,6 @@ void language_guess_text(const struct language_guess *g, const char *text, size_
 	for (size_t i = 0; i < n_all; i++)
 		sum += exp(all[i].weight - best);
 	for (size_t i = 0; i < n_codes; i++)
-		shares[i] = has_letters && i < LANGUAGE_GUESS_MAX ? exp(all[i].weight - best) / sum : 0;
+		shares[i] =
+			has_letters && i < LANGUAGE_GUESS_MAX ? exp(all[i].weight - best) / sum : 0;
 }

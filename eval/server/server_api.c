@@ -320,7 +320,7 @@ bool api_check_texts(const struct json *texts, const char *name, struct api_answ
 	return true;
 }
 
-static int add_text(const char *text, bool is_whole, struct api_answer *a, struct err *e)
+static int add_request_text(const char *text, bool is_whole, struct api_answer *a, struct err *e)
 {
 	return a->is_unchanged ? layout_add_kept(&a->layout, text, e)
 			       : layout_add(&a->layout, a->job, text, is_whole, e);
@@ -335,10 +335,10 @@ static bool add_texts(const struct json *texts, const char *name, bool is_whole,
 	if (!api_check_texts(texts, name, a))
 		return false;
 	if (one)
-		return !add_text(one, is_whole, a, e);
+		return !add_request_text(one, is_whole, a, e);
 	a->is_list = true;
 	for (const struct json *c = json_first(texts); c; c = json_next(texts, c))
-		if (add_text(json_text(c, NULL), is_whole, a, e))
+		if (add_request_text(json_text(c, NULL), is_whole, a, e))
 			return false;
 	return true;
 }

@@ -99,7 +99,7 @@ struct api_answer {
 	size_t n_chars; /* of the texts */
 	bool is_list, is_detected, shows_chars;
 	bool is_unchanged; /* the texts are in the target language already */
-	bool is_page; /* for browsers: the answer limits what its page may load */
+	bool is_page;	   /* for browsers: the answer limits what its page may load */
 	/* of a file */
 	char *file_name;    /* owned: of its translation; NULL: the request has texts */
 	char *address;	    /* owned: of this server, as the client wrote it; NULL */

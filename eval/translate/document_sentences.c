@@ -37,7 +37,7 @@ static int list_document_units(struct document_units *u, struct passages *p,
 }
 
 /* The sentence on one line, without tabs. */
-static void write_sentence(const struct engine_line *unit, struct buf *out)
+static void write_unit_line(const struct engine_line *unit, struct buf *out)
 {
 	buf_clear(out);
 	for (size_t i = 0; i < unit->n; i++)
@@ -52,7 +52,7 @@ int document_list_sentences(struct passages *p, const struct docfile *d, size_t 
 	int rc = list_document_units(&u, p, d, from, n, e);
 
 	for (size_t i = 0; i < u.units.n && !rc; i++) {
-		write_sentence(&u.units.all[i], &text);
+		write_unit_line(&u.units.all[i], &text);
 		buf_add_char(&text, '\n');
 		rc = buf_check(&text, e);
 		if (!rc)
@@ -72,7 +72,7 @@ static char *read_edited(struct lines *in, const struct engine_line *unit, struc
 
 	if (got < 0)
 		return NULL;
-	write_sentence(unit, source);
+	write_unit_line(unit, source);
 	if (buf_check(source, e))
 		return NULL;
 	if (!got) {
@@ -85,7 +85,8 @@ static char *read_edited(struct lines *in, const struct engine_line *unit, struc
 	if (!tab || (size_t)(tab - in->text) != source->len ||
 	    memcmp(in->text, buf_text(source), source->len) != 0) {
 		err_set(e, ERR_DATA,
-			"%s, line %lld: does not begin with the sentence of the document and a tab: "
+			"%s, line %lld: does not begin with the sentence of the document and a "
+			"tab: "
 			"\"%.100s\"; --list-sentences prints the sentences",
 			in->name, (long long)in->number, buf_text(source));
 		return NULL;

@@ -445,9 +445,8 @@ static int prepare_units(struct serve_stream *s, struct join_request *r, struct 
 static int read_join_request(struct serve_stream *s, const struct json *request,
 			     struct join_request *r, struct err *e)
 {
-	static const char *const known[] = { "id",     "join",	   "text",     "whole",
-					     "n_best", "glossary", "document", "bytes",
-					     "markup" };
+	static const char *const known[] = { "id",	 "join",     "text",  "whole", "n_best",
+					     "glossary", "document", "bytes", "markup" };
 	struct decode_options o = s->context->default_options;
 
 	if (serve_check_members(request, known, ARRAY_LEN(known), e) ||

@@ -65,7 +65,7 @@ void document_list_lines(const struct docfile *d, size_t from, size_t n, struct 
 		};
 }
 
-static bool is_blank_text(const char *text)
+static bool is_blank_translation(const char *text)
 {
 	return !text[strspn(text, " \t\n\r")];
 }
@@ -77,7 +77,7 @@ int document_take_results(const struct engine *g, struct docfile *d, size_t from
 		struct segment *s = &d->segments[from + i];
 
 		if (results[i].joined.result.n > 0 &&
-		    !is_blank_text(results[i].joined.texts[0]) &&
+		    !is_blank_translation(results[i].joined.texts[0]) &&
 		    segment_write(g, &s->markup, &results[i].joined, 0, &s->translation, e))
 			return e->code;
 	}
@@ -212,10 +212,9 @@ static int fill_post_edited(struct passages *p, struct engine *g, const struct d
 	return rc;
 }
 
-int document_translate(struct passages *p, struct engine *g,
-		       const struct decode_options *options, struct terms *terms,
-		       const struct docfile_format *format, const char *path, FILE *out,
-		       struct err *e)
+int document_translate(struct passages *p, struct engine *g, const struct decode_options *options,
+		       struct terms *terms, const struct docfile_format *format, const char *path,
+		       FILE *out, struct err *e)
 {
 	struct decode_options o = *options;
 	struct docfile d = { 0 };

@@ -283,8 +283,8 @@ TEST(whole_translation_is_forced)
 			continue;
 		memcpy(tokens[i], h->tokens, (size_t)h->n * sizeof(*h->tokens));
 		tokens[i][h->n] = TOKEN_END;
-		constraints[i] = (struct decode_constraint){ .prefix = tokens[i],
-							     .n_prefix = h->n + 1 };
+		constraints[i] =
+			(struct decode_constraint){ .prefix = tokens[i], .n_prefix = h->n + 1 };
 		n_whole++;
 	}
 	check(n_whole > 2);

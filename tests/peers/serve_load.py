@@ -9,7 +9,7 @@ MODEL is a model folder from en to de, TEXT a file of sentences. The first form 
 requests and target tokens a second and the percentiles of their times. Each client sends a sentence as soon as it has the answer to the one before;
 with --lines N one more client sends documents of N lines all the time, whose requests do not count. The second form has 16 such clients, with
 a pause before each request, and others that send HTML files, name a glossary, or leave; it kills decoders and reloads models at
-random times, prints the memory of listener and decoder each minute, and fails if memory grows.
+random times, prints the memory of listener and decoder each minute, and fails if memory grows. At last it sends SIGTERM while 16 clients ask.
 """
 import argparse
 import asyncio
@@ -229,6 +229,29 @@ async def use_glossary(port, until, terms, answers):
 		await asyncio.sleep(2 * args.pause)
 
 
+async def ask_until_end(port, ends, answers):
+	"""A client of a server that is going to end: each request that was sent before the signal must get its answer."""
+	draw = random.Random(id(answers) + len(answers))
+	try:
+		connection = await asyncio.open_connection("127.0.0.1", port)
+		while True:
+			sent, text = time.monotonic(), draw.choice(lines)
+			check(text, *await ask(connection, text))
+			answers.append(1)
+	except (asyncio.IncompleteReadError, ConnectionError):
+		if not ends or sent < ends[0] - 0.05:
+			failed.append("a request without an answer")
+
+
+async def end_under_load(server, port, answers):
+	ends = []
+	clients = [asyncio.create_task(ask_until_end(port, ends, answers)) for _ in range(16)]
+	await asyncio.sleep(5)
+	ends.append(time.monotonic())
+	server.terminate()
+	await asyncio.gather(*clients)
+
+
 async def watch(server, until, figures):
 	while time.monotonic() < until - 1:
 		await asyncio.sleep(min(60, max(1, until - 1 - time.monotonic())))
@@ -255,10 +278,10 @@ def endure():
 		use_glossary(port, until, terms, with_terms)]
 	args.lines = args.lines or 50
 	times, _, _ = asyncio.run(run_load(port, 16, 60 * args.minutes, more))
-	server.terminate()
+	asyncio.run(end_under_load(server, port, last := []))
 	status = server.wait()
 	os.unlink(glossary.name)
-	print(f"{len(times)} answers, {len(files)} files, {len(with_terms)} with a glossary, {sum(kills)} decoders killed, {len(kills) - sum(kills)} reloads, status {status}")
+	print(f"{len(last)} answers around SIGTERM; {len(times)} answers, {len(files)} files, {len(with_terms)} with a glossary, {sum(kills)} decoders killed, {len(kills) - sum(kills)} reloads, status {status}")
 	third = max(1, len(figures) // 3)
 	grown = max(figures[-third:]) - max(figures[:third])
 	if status or grown > 2000:

@@ -422,7 +422,10 @@ int main(int argc, char **argv)
 	}
 	if (serves)
 		serve();
-	return path ? translate_file(path, lists ? TASK_LIST : edited ? TASK_POST_EDITED : TASK_TRANSLATE,
+	return path ? translate_file(path,
+				     lists    ? TASK_LIST
+				     : edited ? TASK_POST_EDITED
+					      : TASK_TRANSLATE,
 				     edited)
 		    : 0;
 }

@@ -34,7 +34,7 @@ struct document {
 	char *tail;	       /* owned: after the last one */
 	char **chosen;	       /* (n) owned; NULL from n_chosen on */
 	size_t n, n_chosen;
-	size_t at;     /* sentence on the screen, at most n_chosen and below n */
+	size_t at;	 /* sentence on the screen, at most n_chosen and below n */
 	bool has_markup; /* its sentences were listed, and the translator writes OUT */
 	bool rewrites;	 /* OUT.part may end in a part of a line: it is written anew */
 };

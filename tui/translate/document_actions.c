@@ -72,8 +72,8 @@ static void finish_document(struct console *c, struct app_context *w)
 }
 
 /* Open a text, or a document by its sentences. */
-static void open_document(struct console *c, struct app_context *w, const char *in,
-			  const char *out, const char *sentences)
+static void open_console_document(struct console *c, struct app_context *w, const char *in,
+				  const char *out, const char *sentences)
 {
 	struct err e = { 0 };
 	const struct service *s = c->sides[0].service;
@@ -103,7 +103,7 @@ void document_start(struct console *c, struct app_context *w, const char *in, co
 	struct err e = { 0 };
 
 	if (!translate_is_document(in))
-		open_document(c, w, in, out, NULL);
+		open_console_document(c, w, in, out, NULL);
 	else if (console_list_sentences(c, in, out, clock_mono_s(), &e))
 		context_notify(w, STYLE_BAD, "%s", e.text);
 }
@@ -121,7 +121,7 @@ bool document_update(struct console *c, struct app_context *w)
 	if (f->failed) {
 		context_notify(w, STYLE_BAD, "%s: %s", f->in, f->trouble);
 	} else if (task == CONSOLE_LISTS_SENTENCES) {
-		open_document(c, w, f->in, c->document_out, f->out);
+		open_console_document(c, w, f->in, c->document_out, f->out);
 		unlink(f->out);
 	} else {
 		document_remove_part(c->document);

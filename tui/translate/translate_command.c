@@ -18,7 +18,7 @@ bool translate_is_document(const char *file)
 }
 
 /* Appends words up to NULL; *n: words in argv. */
-static void add_words(struct translate_command *m, size_t *n, const char *const *words)
+static void add_command_words(struct translate_command *m, size_t *n, const char *const *words)
 {
 	for (; *words; words++) {
 		assert(*n + 1 < ARRAY_LEN(m->argv));
@@ -27,7 +27,7 @@ static void add_words(struct translate_command *m, size_t *n, const char *const 
 	m->argv[*n] = NULL;
 }
 
-#define ADD_WORDS(m, n, ...) add_words(m, n, (const char *const[]){ __VA_ARGS__, NULL })
+#define ADD_WORDS(m, n, ...) add_command_words(m, n, (const char *const[]){ __VA_ARGS__, NULL })
 
 int translate_command_make(struct translate_command *m, const struct translate_task *task,
 			   struct err *e)

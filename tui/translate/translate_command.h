@@ -20,7 +20,7 @@ struct translate_task {
 	const char *program; /* translator program; NULL: this werkbank */
 	const char *file;    /* to translate; NULL: the translator is a service */
 	bool lists;	     /* it prints the sentences of the document instead */
-	const char *edited;  /* file of the translations that it puts into the document; NULL: it translates */
+	const char *edited;  /* translations that it puts into the document; NULL: it translates */
 };
 
 struct translate_command {

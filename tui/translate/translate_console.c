@@ -64,10 +64,9 @@ void console_close(struct console *c)
 struct service *console_start_service(const struct console *c, const char *run, int64_t step,
 				      struct err *e)
 {
-	const struct translate_task task = { .workspace = c->workspace,
-					     .run = run,
-					     .step = step,
-					     .program = c->program };
+	const struct translate_task task = {
+		.workspace = c->workspace, .run = run, .step = step, .program = c->program
+	};
 	struct translate_command m;
 	struct service *s;
 

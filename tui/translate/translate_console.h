@@ -115,11 +115,11 @@ struct console {
 	bool wants_alternatives;  /* alternatives at the cursor were requested */
 	struct translate_file *file; /* owned; NULL: none */
 	enum console_file_task file_task;
-	char *document_out;	     /* owned: output of the document whose sentences are listed; NULL */
-	struct document *document;   /* owned: translated sentence by sentence; NULL: none */
-	double checked_at;	     /* when the newest checkpoint was looked up */
-	int slow_seconds;	     /* seconds without an answer */
-	char trouble[300];	     /* error of the last checkpoint that failed to load; "" */
+	char *document_out; /* owned: output of the document whose sentences are listed; NULL */
+	struct document *document; /* owned: translated sentence by sentence; NULL: none */
+	double checked_at;	   /* when the newest checkpoint was looked up */
+	int slow_seconds;	   /* seconds without an answer */
+	char trouble[300];	   /* error of the last checkpoint that failed to load; "" */
 };
 
 /* c must be zeroed. ERR_NOMEM. console_close() ends all child processes. */
