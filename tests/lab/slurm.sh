@@ -21,9 +21,9 @@ trap 'exit 1' INT TERM HUP
 runs_need || exit 77
 slurm_need || exit 77
 
-all="check submit crash rank0 srun batch slurmd mpirun limit long cancel requeue preempt now drain node"
+all="check submit crash rank0 srun batch slurmd mpirun cut daemon limit long cancel requeue preempt now drain node"
 chosen=${*:-$all}
-steps=10 moment=3 partition='' micro_batches=240
+steps=10 moment=3 partition='' job_hosts='' micro_batches=240
 export WERKBANK_SHARE="$share"
 
 recipe "$tmp/tiny.ini"
@@ -35,7 +35,7 @@ slurm_on "$top/werkbank" prep -C "$ws" "$tmp/tiny.ini" -q || not_ok "the corpus"
 submit() {
 	run=$1 minutes=$2
 	shift 2
-	slurm_on "$top/werkbank" job slurm "$tmp/tiny.ini" -C "$ws" --run "$run" --hosts a:1,b:1 --walltime "$minutes" --steps $steps \
+	slurm_on "$top/werkbank" job slurm "$tmp/tiny.ini" -C "$ws" --run "$run" --hosts "${job_hosts:-a:1,b:1}" --walltime "$minutes" --steps $steps \
 		--micro-batches "${micro:-$micro_batches}" --quiet "$@" -o "$tmp/$run.job" || not_ok "$run" "no job script"
 	again
 }
@@ -67,7 +67,9 @@ start_now() {
 ends() {
 	slurm_until "$job" "$1" COMPLETED || not_ok "$run: completed" "$(slurm_job "$job" JobState): $(tail -n 3 "$tmp/$run.out" | head -c 600)"
 	same "$run: finished" "$(run_state "$run")" finished
-	[ "$run" = calm ] || same "$run: the weights of an undisturbed run" "$(weights "$run")" "$(weights calm)"
+	calm=calm
+	[ -z "$job_hosts" ] || calm=alone
+	[ "$run" = $calm ] || same "$run: the weights of an undisturbed run" "$(weights "$run")" "$(weights $calm)"
 }
 weights() { sha256sum <"$ws/runs/$1/checkpoints/last/model.safetensors"; }
 
@@ -179,6 +181,45 @@ case_slurmd() {
 	slurm_node_up h2
 	saved_all slurmd
 	same "slurmd: one start" "$(records slurmd start run | wc -l)" 1
+}
+
+# submit_alone RUN : a job of one node, after an undisturbed one
+submit_alone() {
+	job_hosts=a:1
+	if [ ! -d "$ws/runs/alone" ]; then
+		submit alone 30
+		ends 240
+	fi
+	submit "$1" 30 --save-every 100000
+}
+
+# elsewhere RUN : Slurm has lost the node h1 and queues its job of one node again, on h2; the training on h1 lives on
+elsewhere() {
+	queued_again 120
+	start_now
+	ends 240
+	says "$1: the first training was asked to stop" 0 'trains this run in the same Slurm job, before it was queued again' cat "$tmp/$1.out"
+	says "$1: it ends on h2" 0 '"host": *"h2"' cat "$ws/runs/$1/state.json"
+	same "$1: no step is lost" "$(redone)" 0
+	job_hosts=
+}
+
+# The node cannot reach Slurm, but it reaches the file system.
+case_cut() {
+	submit_alone cut
+	reach $moment 60
+	lab_cut h1
+	elsewhere cut
+	lab_heal h1
+}
+
+# Its daemon is gone, the training is not.
+case_daemon() {
+	submit_alone daemon
+	reach $moment 60
+	lab_kill h1 KILL slurmd
+	elsewhere daemon
+	slurm_node_up h1
 }
 
 case_mpirun() {
