@@ -30,6 +30,17 @@ double network_bytes_left(double bytes, double ranks, double hosts)
 	return mine * 2 * (ranks - mine) / ranks * bytes;
 }
 
+int64_t network_exact_steps(const struct conf *c, int64_t wire)
+{
+	/* fp32, bf16, 2bit, 1bit, int8 */
+	static const bool has_warmup[] = { false, false, true, true, false };
+
+	assert(wire >= 0 && (size_t)wire < ARRAY_LEN(has_warmup));
+	if (wire == 0)
+		return 0;
+	return c->wire_warmup >= 0 ? c->wire_warmup : has_warmup[wire] ? c->warmup : 0;
+}
+
 double network_busbw(double bytes, double nodes, double seconds)
 {
 	return network_bytes_sent(bytes, nodes) / seconds;

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "share/base/err.h"
+#include "share/conf/conf.h"
 
 double network_bytes_sent(double bytes, double nodes); /* by each node: 2 (n-1)/n S */
 /*
@@ -19,6 +20,11 @@ double network_bytes_sent(double bytes, double nodes); /* by each node: 2 (n-1)/
  * this is network_bytes_sent().
  */
 double network_bytes_left(double bytes, double ranks, double hosts);
+/*
+ * First steps of a training whose gradients are sent as fp32, before they are sent in a format of the
+ * option "wire": options wire_warmup and warmup.
+ */
+int64_t network_exact_steps(const struct conf *c, int64_t wire);
 double network_busbw(double bytes, double nodes, double seconds);
 /*
  * Seconds that latency alone costs a reduction in buckets (train/comm/reduce.h), whatever the link's
