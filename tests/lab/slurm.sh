@@ -183,7 +183,7 @@ case_slurmd() {
 	same "slurmd: one start" "$(records slurmd start run | wc -l)" 1
 }
 
-# submit_alone RUN : a job of one node, after an undisturbed one
+# submit_alone RUN : a job of one node, after an undisturbed one; $node: where it has made some steps
 submit_alone() {
 	job_hosts=a:1
 	if [ ! -d "$ws/runs/alone" ]; then
@@ -191,35 +191,35 @@ submit_alone() {
 		ends 240
 	fi
 	submit "$1" 30 --save-every 100000
+	reach $moment 120
+	node=$(slurm_job "$job" NodeList)
 }
 
-# elsewhere RUN : Slurm has lost the node h1 and queues its job of one node again, on h2; the training on h1 lives on
+# elsewhere : Slurm has lost $node and queues its job again, on the other one; the training on $node lives on
 elsewhere() {
 	queued_again 120
 	start_now
 	ends 240
-	says "$1: the first training was asked to stop" 0 'trains this run in the same Slurm job, before it was queued again' cat "$tmp/$1.out"
-	says "$1: it ends on h2" 0 '"host": *"h2"' cat "$ws/runs/$1/state.json"
-	same "$1: no step is lost" "$(redone)" 0
+	says "$run: the first training was asked to stop" 0 'trains this run in the same Slurm job, before it was queued again' cat "$tmp/$run.out"
+	if grep -q "\"host\": *\"$node\"" "$ws/runs/$run/state.json"; then not_ok "$run: it ends on the other node" "$node"; else ok "$run: it ends on the other node"; fi
+	same "$run: no step is lost" "$(redone)" 0
 	job_hosts=
 }
 
 # The node cannot reach Slurm, but it reaches the file system.
 case_cut() {
 	submit_alone cut
-	reach $moment 60
-	lab_cut h1
-	elsewhere cut
-	lab_heal h1
+	lab_cut "$node"
+	elsewhere
+	lab_heal "$node"
 }
 
-# Its daemon is gone, the training is not.
+# The daemon of the node is gone, the training is not.
 case_daemon() {
 	submit_alone daemon
-	reach $moment 60
-	lab_kill h1 KILL slurmd
-	elsewhere daemon
-	slurm_node_up h1
+	lab_kill "$node" KILL slurmd
+	elsewhere
+	slurm_node_up "$node"
 }
 
 case_mpirun() {

@@ -27,8 +27,8 @@
 
 #define FIRST_LENGTH ((int64_t)1 << 16)
 #define MOST_LENGTH  ((int64_t)LINK_SPEED_PARTS * PART_BYTES)
-#define GROW_S	     2.5  /* after this time, no further message */
-#define GROW_PHASE_S 1.5  /* the same in each of two or three phases */
+#define GROW_S	     4.0  /* after this time, no further message */
+#define GROW_PHASE_S 2.0  /* the same in each of two or three phases */
 #define LONG_S	     0.5  /* expected time up to which messages grow by 4 */
 #define LONGEST_S    1.0  /* expected time up to which messages grow by 2 */
 #define SETTLED_S    0.05 /* a shorter quarter of a message says little about a slow link */

@@ -24,7 +24,7 @@ struct link_measure {
 
 /*
  * Collective. hosts: how many the job has. all: false: only the latency. It takes some 0.3 s on a
- * fast network, some seconds (6 for 75 ms) on one with a high latency or few Mbit/s.
+ * fast network, some seconds (8 for 75 ms) on one with a high latency or few Mbit/s.
  */
 int link_measure(struct comm *c, int64_t hosts, bool all, struct link_measure *m, struct err *e);
 
