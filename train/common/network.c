@@ -231,12 +231,11 @@ static bool is_loss_proven(const struct network_evidence *v, const struct networ
 	       f->lost >= NETWORK_LOSS_SHARE_LIGHT;
 }
 
-/* Without a measurement of a nearly idle link. */
+/* Without a measurement of a nearly idle link, which tells losses from the drops of a full link. */
 static bool is_loss_likely(const struct network_evidence *v, const struct network_cost *f)
 {
-	return is_known_number(f->fill) &&
-	       f->lost >= (is_known_number(v->light_lost) ? NETWORK_LOSS_SHARE_FULL
-							  : NETWORK_LOSS_SHARE);
+	return is_known_number(f->fill) && !is_known_number(v->light_lost) &&
+	       f->lost >= NETWORK_LOSS_SHARE;
 }
 
 /* The cause of an exposed share above NETWORK_MAJOR_SHARE. */
@@ -369,7 +368,12 @@ static void network_add_unexplained(const struct network_evidence *v, const stru
 	if (is_known_number(f->latency_s))
 		network_add_text(out, "; latency explains up to %.0f %% of this time",
 				 100 * fmin(f->latency_s / f->exposed_s, 1));
-	if (is_known_number(f->fill))
+	if (f->lost >= NETWORK_LOSS_SHARE_LIGHT)
+		network_add_text(out,
+				 "; %.2g %% of the segments are retransmitted, but few were "
+				 "while the link was nearly idle",
+				 100 * f->lost);
+	else if (is_known_number(f->fill))
 		network_add_text(out, ": ranks that share processors may be the cause");
 }
 

@@ -60,9 +60,9 @@ char *network_rate_text(char out[NETWORK_RATE_TEXT], double bytes_s);
  *			link		reductions use 60 % of the link's speed
  *			straggler	half of the waiting is for the slowest rank
  *			no		all ranks are on one host
- *			loss		0.1 % of the segments are retransmitted (1 % if few were
- *					while the link was nearly idle: a full link drops
- *					packets, too), and the link is not full
+ *			loss		0.1 % of the segments are retransmitted, the link is not
+ *					full, and what a nearly idle link loses is unknown (a
+ *					full link drops packets, too, if only at times)
  *			latency		latency explains a quarter of the exposed time, or it is
  *					unknown, and reductions use less of the link's speed
  *
@@ -78,7 +78,6 @@ char *network_rate_text(char out[NETWORK_RATE_TEXT], double bytes_s);
 #define NETWORK_LATENCY_SHARE	 0.50
 #define NETWORK_LATENCY_LEAST	 0.25
 #define NETWORK_LOSS_SHARE	 0.001
-#define NETWORK_LOSS_SHARE_FULL	 0.01 /* if few are lost while the link is nearly idle */
 #define NETWORK_LOSS_SHARE_LIGHT 0.01 /* while the link is nearly idle */
 #define NETWORK_STRAGGLER_SHARE	 1.2
 
