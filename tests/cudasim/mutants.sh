@@ -225,7 +225,6 @@ mutant barrier-int8-scale cuda_compress cuda_wire '/levels.split = has_scale/,/r
 mutant sum-int8-lanes cuda_compress cuda_wire 's/k = 1; k < WIRE_LANES; k++/k = 1; k < WIRE_LANES - 1; k++/'
 mutant index-int8-last cuda_compress cuda_wire 's/t < WIRE_LANES \&\& i < m;/t < WIRE_LANES \&\& i < m - 1;/'
 mutant int8-without-sign cuda_compress cuda_wire 's/(float)(signed char)code/(float)code/'
-mutant int8-without-limit cuda_compress cuda_wire 's/(int)rintf(above > WIRE_INT8_MOST ? WIRE_INT8_MOST : above)/(int)rintf(above)/'
 mutant index-wire-own cuda_compress nccl_sums 's/y >= p.own_piece ? y + 1 : y/y > p.own_piece ? y + 1 : y/'
 
 # ---- algorithms of products ----------------------------------------------------------------

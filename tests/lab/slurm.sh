@@ -42,7 +42,7 @@ submit() {
 again() { job=$(slurm_on sbatch --parsable ${partition:+-p "$partition"} -D "$tmp" -o "$tmp/$run.out" "$tmp/$run.job") || not_ok "$run" "sbatch refuses it"; }
 
 # reach STEP SECONDS : wait until the run has made so many steps
-reach() { until_step "$run" "$1" "$2" || not_ok "$run: step $1" "it stands at $(last_step "$run"): $(tail -n 3 "$tmp/$run.out" | head -c 600)"; }
+reach() { until_step "$run" "$1" $((2 * $2)) || not_ok "$run: step $1" "it stands at $(last_step "$run"): $(tail -n 3 "$tmp/$run.out" | head -c 600)"; }
 
 # queued_again SECONDS : wait until the job is pending again
 queued_again() {

@@ -16,7 +16,7 @@
 #include "train/launch/run/run_handle.h"
 
 #define MPIRUN_LINGER_S 30.0 /* limit from the record "stop" to the end of the job */
-#define ORPHAN_S	40.0 /* for ranks without srun to save */
+#define ORPHAN_S	40.0 /* for ranks without srun to save, and two steps and checkpoints */
 #define ORPHAN_LOOK_S	0.2
 #define MPIRUN_KILL_S	8.0   /* the same after a failure, without the time to kill ranks */
 #define BEGIN_NOTICE_S	60.0  /* without a record "start": print a notice */
@@ -109,8 +109,8 @@ void broken_job_check_begun(struct attempt_loop *l)
  */
 void broken_job_save_orphans(struct attempt_loop *l, int status)
 {
-	const double end = clock_mono_s() + ORPHAN_S;
 	struct outcome *o = &l->job_outcome;
+	const double end = clock_mono_s() + ORPHAN_S + 2 * (o->step_s + o->save_s);
 
 	if (!l->sup.is_srun || status <= 128 || l->sup.is_asked || o->failure.is_known ||
 	    !o->has_begun || o->reason[0])
