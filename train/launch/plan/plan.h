@@ -69,7 +69,7 @@ struct plan_job {
 	double total_tokens;	/* of the whole training; 0: unknown */
 	/* share of the training's steps that send fp32 before compression begins, by wire */
 	double exact_share[PLAN_N_WIRES];
-	double price;		/* of one host for one hour; 0: unknown */
+	double price; /* of one host for one hour; 0: unknown */
 };
 
 /* Hosts, link and options of one row of a plan. */
