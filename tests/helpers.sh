@@ -7,6 +7,8 @@
 #	same NAME A B; equal NAME FILE FILE; absent NAME PATH; present NAME PATH
 #	losses RUN                          step and loss of all steps of $w/runs/RUN; of a repeated step, the last
 #	near A B TOLERANCE STEPS            do both runs have STEPS steps, with losses within TOLERANCE?
+#	tiny_recipe FILE PAIRS MERGES KEY=VALUE...    write a recipe of a tiny model and a corpus with the file's name; the keys
+#	                                    are those of its section [train]
 #	tally                               print the last line for tests/tally.sh; fails if a test failed
 
 passed=0 failed=0 skipped=0
@@ -49,6 +51,13 @@ near() {
 	"$4 "*" 1") ok "$2: losses as $1's over $4 steps (off by $(echo "$worst" | cut -d ' ' -f 2), allowed $3)" ;;
 	*) not_ok "$2: losses as $1's" "steps, largest difference, near: $worst" ;;
 	esac
+}
+
+tiny_recipe() {
+	recipe_file=$1 recipe_name=${1##*/} recipe_pairs=$2 recipe_merges=$3
+	shift 3
+	printf '%s\n' "[data]" "corpus=${recipe_name%.ini}" "demo_pairs=$recipe_pairs" "merges=$recipe_merges" \
+		"[model]" d_model=32 d_ff=64 heads=2 encoder_layers=1 decoder_layers=1 "[train]" "$@" | sed 's/=/ = /' >"$recipe_file"
 }
 
 tally() {

@@ -152,13 +152,16 @@ void answer_gpus_used(struct answer *a, const struct evidence *v)
 
 /* ---- the network ------------------------------------------------------- */
 
-/* Size of the sent gradients relative to fp32. */
-static double wire_ratio(const struct evidence *v)
+/*
+ * Bytes sent for each byte of fp32 gradients, by the records: they count the steps before compression
+ * and whatever else a step sends. Logs of other programs do not say it: fp32.
+ */
+static double wire_ratio(const struct evidence *v, double sent_bytes)
 {
-	/* by the option wire: fp32, bf16, 2bit, 1bit, int8 */
-	static const double ratios[] = { 1, 0.5, 1.0 / 16, 1.0 / 32, 0.25 };
-
-	return ratios[MIN((size_t)v->recipe.wire, ARRAY_LEN(ratios) - 1)];
+	if (!(sent_bytes > 0))
+		return 1;
+	return sent_bytes * (double)MAX(v->recipe.local_steps, 1) /
+	       network_bytes_sent(v->parameters * sizeof(float), v->ranks);
 }
 
 /* Of two speeds that may be unknown, 0 or NAN. */
@@ -183,7 +186,7 @@ static int gather_network_evidence(struct network_evidence *n, const struct evid
 		.exposed_s = mean.exposed_s,
 		.wait_s = mean.wait_s,
 		.gradient_bytes = v->parameters * sizeof(float),
-		.wire_ratio = wire_ratio(v),
+		.wire_ratio = wire_ratio(v, mean.sent_bytes),
 		.reductions = 1.0 / (double)MAX(v->recipe.local_steps, 1),
 		.observed_bytes = busiest.sent_bytes,
 		/* the speed of a network card is an upper bound of what was measured */

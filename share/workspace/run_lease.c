@@ -17,7 +17,7 @@
 #define LEASE_BYTES 512 /* of the file: one length, so that a renewal never shortens it */
 #define LEASE_FORM                                                                                 \
 	"werkbank lease 1\nid %s\nhost %s\nboot %s\npid %lld\nattempt %lld\nterm %.3f\n"           \
-	"started %.3f\nrenewed %.3f\nrenewals %lld\n"
+	"started %.3f\nrenewed %.3f\nrenewals %lld\njob %s\n"
 #define POLL_US	 200000
 #define SETTLE_S 1.0 /* after a take-over: of two hosts that did it at once, the last one has it */
 #define TRIES	 5   /* the lease may change while it is being taken */
@@ -33,7 +33,7 @@ static void lease_write_text(const struct run_lease *l, char text[LEASE_BYTES])
 {
 	int n = snprintf(text, LEASE_BYTES, LEASE_FORM, l->id, l->host, l->boot, (long long)l->pid,
 			 (long long)l->attempt, l->term_s, l->started, l->renewed,
-			 (long long)l->renewals);
+			 (long long)l->renewals, l->job[0] ? l->job : "-");
 
 	memset(text + n, ' ', LEASE_BYTES - (size_t)n);
 	text[LEASE_BYTES - 1] = '\n';
@@ -43,11 +43,12 @@ static bool lease_read_text(const char *text, struct run_lease *l)
 {
 	long long pid, attempt, renewals;
 
+	snprintf(l->job, sizeof(l->job), "-"); /* as of older releases */
 	if (sscanf(text,
 		   "werkbank lease 1 id %19s host %64s boot %39s pid %lld attempt %lld term %lf "
-		   "started %lf renewed %lf renewals %lld",
+		   "started %lf renewed %lf renewals %lld job %39s",
 		   l->id, l->host, l->boot, &pid, &attempt, &l->term_s, &l->started, &l->renewed,
-		   &renewals) != 9 ||
+		   &renewals, l->job) < 9 ||
 	    !(l->term_s > 0 && l->term_s <= LEASE_MOST_S)) {
 		*l = (struct run_lease){ .id = "" };
 		return false;
@@ -262,6 +263,43 @@ static void tell_wait(const struct run_lease *l, void (*tell)(const char *text))
 		 lease_watch_s(l));
 	if (tell)
 		tell(text);
+}
+
+void run_lease_name_job(struct run_lease *mine)
+{
+	const char *job = getenv("SLURM_JOB_ID"), *count = getenv("SLURM_RESTART_COUNT");
+	int64_t number, times;
+
+	snprintf(mine->job, sizeof(mine->job), "-");
+	if (job && text_to_int(job, &number) && text_to_int(count ? count : "0", &times))
+		snprintf(mine->job, sizeof(mine->job), "%lld.%lld", (long long)number,
+			 (long long)times);
+}
+
+bool run_lease_is_earlier(const struct run_lease *l, const struct run_lease *mine)
+{
+	long long job, times, own_job, own_times;
+
+	return l->id[0] && sscanf(l->job, "%lld.%lld", &job, &times) == 2 &&
+	       sscanf(mine->job, "%lld.%lld", &own_job, &own_times) == 2 && job == own_job &&
+	       times < own_times;
+}
+
+int run_lease_wait(const char *folder, const struct run_lease *l, struct err *e)
+{
+	struct run_lease now = *l;
+	int64_t renewals = l->renewals;
+	double since = clock_mono_s();
+
+	while (!strcmp(now.id, l->id) && clock_mono_s() - since < l->term_s) {
+		if (now.renewals != renewals)
+			since = clock_mono_s();
+		renewals = now.renewals;
+		usleep(POLL_US);
+		if (run_lease_read(folder, &now, e))
+			return e->code;
+	}
+	return 0;
 }
 
 /* Watch a lease of another host. 0: it was not renewed. */

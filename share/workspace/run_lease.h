@@ -40,6 +40,7 @@ struct run_lease {
 	char id[20];	 /* random, of one start of a supervisor; "": no lease */
 	char host[65];	 /* of the supervisor */
 	char boot[40];	 /* boot id of that host; "-": unknown */
+	char job[40];	 /* Slurm's job and how often it was queued again, "17.0"; "-": none */
 	int64_t pid;	 /* of the supervisor */
 	int64_t attempt; /* of the ranks: those of an earlier attempt may not write any more */
 	int64_t renewals;
@@ -47,11 +48,20 @@ struct run_lease {
 	double term_s;
 };
 
+/* mine->job = the Slurm job of this process. */
+void run_lease_name_job(struct run_lease *mine);
+
+/* Is l the lease of the same job before it was queued again? Then its training is to end. */
+bool run_lease_is_earlier(const struct run_lease *l, const struct run_lease *mine);
+
+/* Wait until the lease l is released, taken by another one, or not renewed for its term. */
+int run_lease_wait(const char *folder, const struct run_lease *l, struct err *e);
+
 /* *l = the lease of a run's folder, with id "" if there is none or its file is damaged. */
 int run_lease_read(const char *folder, struct run_lease *l, struct err *e);
 
 /*
- * Take the lease of a run whose lock this process holds. The caller has set pid and boot; the rest is
+ * Take the lease of a run whose lock this process holds. The caller has set pid, boot and job; the rest is
  * filled. former (may be NULL) gets the lease that was there before. tell: prints a notice before a wait.
  * ERR_TEMPFAIL: another host trains the run.
  */

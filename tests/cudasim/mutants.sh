@@ -220,6 +220,11 @@ mutant adam-without-tokens cuda_point cuda_ops 's/now.factor = adam_factor(&s);/
 mutant barrier-wire-numbers cuda_compress cuda_wire '/y\[at.i + k\] = v\[k\];/,/__syncthreads/s/__syncthreads();//'
 mutant barrier-wire-codes cuda_compress cuda_wire '/codes\[WIRE_BLOCK + threadIdx.x\] = 0;/,/__syncthreads/s/__syncthreads();//'
 mutant sum-wire-lanes cuda_compress cuda_wire 's/k < WIRE_LANES; k++/k < WIRE_LANES - 1; k++/'
+mutant barrier-int8-lanes cuda_compress cuda_wire '/lanes->sum\[t\] = most;/,/__syncthreads/s/__syncthreads();//'
+mutant barrier-int8-scale cuda_compress cuda_wire '/levels.split = has_scale/,/return lanes/s/__syncthreads();//'
+mutant sum-int8-lanes cuda_compress cuda_wire 's/k = 1; k < WIRE_LANES; k++/k = 1; k < WIRE_LANES - 1; k++/'
+mutant index-int8-last cuda_compress cuda_wire 's/t < WIRE_LANES \&\& i < m;/t < WIRE_LANES \&\& i < m - 1;/'
+mutant int8-without-sign cuda_compress cuda_wire 's/(float)(signed char)code/(float)code/'
 mutant index-wire-own cuda_compress nccl_sums 's/y >= p.own_piece ? y + 1 : y/y > p.own_piece ? y + 1 : y/'
 
 # ---- algorithms of products ----------------------------------------------------------------

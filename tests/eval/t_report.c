@@ -25,7 +25,7 @@ struct story {
 	double floor, fall; /* development NLL = floor + fall / sqrt(step) */
 	double rise;	    /* added to the loss per evaluation in the second half */
 	double step_s, compute_s, input_s, exposed_s, wait_s;
-	double tx_bytes_s, link_bytes_s;
+	double tx_bytes_s, link_bytes_s, sent_bytes;
 	double late;	 /* factor on the compute time of rank 1 */
 	double gpu_util; /* > 0: hosts have a GPU */
 	bool nan;	 /* one record has a loss that is not finite */
@@ -102,6 +102,7 @@ static void add_train(struct buf *b, const struct story *s, int step)
 	add_number(b, "input_s", s->input_s);
 	add_number(b, "exposed_s", s->exposed_s);
 	add_number(b, "wait_s", s->wait_s);
+	add_number(b, "sent_bytes", s->sent_bytes);
 	buf_printf(b, ",\"epoch\":%.2f}\n", step / 400.0);
 }
 
@@ -299,6 +300,12 @@ static const struct {
 	    .step_s = 33, .compute_s = 0.33, .tx_bytes_s = 9.84e6, .link_bytes_s = 12.5e6,
 	    .gpu_util = 0.99 },
 	  324.7e6,
+	  0.03 },
+	/* the same with gradients of half the size, whatever the recipe says */
+	{ { "compressed", .evals = 8, .ranks = 3, .parameters = 60880896, .floor = 1, .fall = 60,
+	    .step_s = 33, .compute_s = 0.33, .tx_bytes_s = 4.92e6, .link_bytes_s = 6.25e6,
+	    .gpu_util = 0.99, .sent_bytes = 162.4e6 },
+	  162.4e6,
 	  0.03 },
 };
 

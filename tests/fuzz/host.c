@@ -29,7 +29,7 @@ static void read_network(const char *text)
 	name[strcspn(name, ": ")] = 0;
 	host_net_counters(text, name, &in, &out);
 	host_net_counters(text, "eth0", &in, &out);
-	if (host_tcp_counters(text, &in, &out))
+	if (host_tcp_counter(text, "Tcp: ", "RetransSegs", &in))
 		property(strstr(text, "RetransSegs") != NULL);
 	property(isnan(host_ib_rate(text)) || host_ib_rate(text) > 0);
 }

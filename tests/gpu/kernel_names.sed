@@ -13,6 +13,7 @@ s/(wire_format)0/fp32/
 s/(wire_format)1/bf16/
 s/(wire_format)2/2bit/
 s/(wire_format)3/1bit/
+s/(wire_format)4/int8/
 s/(activation)0/relu/
 s/(activation)1/gelu/
 s/(activation)2/gelu_tanh/

@@ -16,15 +16,15 @@ finish() {
 trap finish EXIT
 trap 'exit 1' INT TERM HUP
 runs_need || exit 77
-recipe "$tmp/recipe.ini"
+recipe "$tmp/tiny.ini"
 
 lab_up 2 || exit 1
-says "corpus" 0 '' wb prep "$tmp/recipe.ini" -q
+says "corpus" 0 '' wb prep "$tmp/tiny.ini" -q
 says "check" 0 '^network between the hosts: fd98::/64' wb hosts check h1,h2
 says "check: the addresses" 0 'fd98::2' wb hosts check h1,h2
 before=$(lab_bytes h2 | cut -d ' ' -f 1)
 # shellcheck disable=SC2154 # share and top: lab_runs.sh
-says "a training" 0 '' lab_on h1 env WERKBANK_SHARE="$share" timeout 150 "$top/werkbank" train "$tmp/recipe.ini" -C "$ws" --run six \
+says "a training" 0 '' lab_on h1 env WERKBANK_SHARE="$share" timeout 150 "$top/werkbank" train "$tmp/tiny.ini" -C "$ws" --run six \
 	--steps 20 --hosts h1,h2 --quiet
 same "... ranks, steps" "$(records six start ranks) $(last_step six)" "2 20"
 bytes=$(($(lab_bytes h2 | cut -d ' ' -f 1) - before))
@@ -38,5 +38,5 @@ printf '#!/bin/sh\necho options:ipv6:no\n' >"$tmp/bin/ompi_info"
 chmod 755 "$tmp/bin/ompi_info"
 ln -s "$(command -v mpirun)" "$tmp/bin/mpirun"
 says "Open MPI without IPv6" 69 'was built without IPv6' lab_on h1 env PATH="$tmp/bin:$PATH" WERKBANK_SHARE="$share" "$top/werkbank" train \
-	"$tmp/recipe.ini" -C "$ws" --run none --steps 20 --hosts h1,h2
+	"$tmp/tiny.ini" -C "$ws" --run none --steps 20 --hosts h1,h2
 tally

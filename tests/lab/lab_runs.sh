@@ -33,30 +33,8 @@ runs_need() {
 }
 
 recipe() {
-	cat >"$1" <<-'END'
-	[data]
-	corpus = tiny
-	demo_pairs = 2000
-	merges = 300
-	[model]
-	d_model = 32
-	d_ff = 64
-	heads = 2
-	encoder_layers = 1
-	decoder_layers = 1
-	[train]
-	steps = 100
-	batch_tokens = 256
-	micro_batches = 4
-	noam_factor = 0.2
-	warmup = 400
-	eval_every = 1000000
-	save_every = 1000000
-	eval_sentences = 8
-	samples = 2
-	threads = 1
-	log_every = 1
-	END
+	tiny_recipe "$1" 2000 300 steps=100 batch_tokens=256 micro_batches=4 noam_factor=0.2 warmup=400 eval_every=1000000 \
+		save_every=1000000 eval_sentences=8 samples=2 threads=1 log_every=1
 }
 
 wb() {

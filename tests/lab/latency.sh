@@ -16,7 +16,7 @@ finish() {
 trap finish EXIT
 trap 'exit 1' INT TERM HUP
 runs_need || exit 77
-recipe "$tmp/recipe.ini"
+recipe "$tmp/tiny.ini"
 
 # between NAME VALUE LEAST MOST
 between() {
@@ -33,7 +33,7 @@ middle() {
 # train_and_plan RUN : train, plan the same training from its measurements, and set $planned: the planned step as a share
 # of the measured one
 train_and_plan() {
-	says "$1: a training" 0 '' wb train "$tmp/recipe.ini" --run "$1" --steps 40 --hosts h1,h2 --telemetry-every 1 --quiet
+	says "$1: a training" 0 '' wb train "$tmp/tiny.ini" --run "$1" --steps 40 --hosts h1,h2 --telemetry-every 1 --quiet
 	says "$1: a plan" 0 '"step_s"' wb plan --run "$1" --hosts-count 2 --json
 	step=$(middle "$1" step_s)
 	plan=$(sed 's/.*"rows":\[//' "$tmp/out" | sed -n 's/^[^}]*"step_s":\([0-9.e+-]*\).*/\1/p')
@@ -43,7 +43,7 @@ train_and_plan() {
 
 lab_up 2 || exit 1
 lab_delay h2 20 || { skip "latency" "no relay: $(head -c 200 "$LAB/delay.log")"; tally; exit; }
-says "corpus" 0 '' wb prep "$tmp/recipe.ini" -q
+says "corpus" 0 '' wb prep "$tmp/tiny.ini" -q
 says "check: warns" 0 '^warning  latency: a message takes up to [0-9.]+ ms from host to host' wb hosts check h1,h2
 between "check: the latency" "$(sed -n 's/^latency between the hosts: at most \([0-9.]*\) ms$/\1/p' "$tmp/out")" 20 36
 
@@ -67,11 +67,11 @@ between "the plan of the same step, as a share of it" "$planned" 0.85 1.15
 lab_down
 lab_up 3 || exit 1
 for host in $LAB_HOSTS; do lab_delay "$host" 10; done
-says "three hosts: a training" 0 '' wb train "$tmp/recipe.ini" --run three --steps 20 --hosts h1,h2,h3 --telemetry-every 1 --quiet
+says "three hosts: a training" 0 '' wb train "$tmp/tiny.ini" --run three --steps 20 --hosts h1,h2,h3 --telemetry-every 1 --quiet
 between "three hosts: the latency that ranks measure" "$(records three link latency_s)" 0.020 0.045
 between "three hosts: the measurement takes some seconds at most" "$(records three link seconds)" 0.1 12
 same "three hosts: the verdict has this latency" "$(records three verdict latency_s | tail -n 1)" "$(records three link latency_s)"
-says "--no-measure" 0 '' wb train "$tmp/recipe.ini" --run unmeasured --steps 5 --hosts h1,h2,h3 --telemetry-every 1 --quiet --no-measure
+says "--no-measure" 0 '' wb train "$tmp/tiny.ini" --run unmeasured --steps 5 --hosts h1,h2,h3 --telemetry-every 1 --quiet --no-measure
 between "--no-measure: the latency" "$(records unmeasured link latency_s)" 0.020 0.045
 same "--no-measure: no speed, no loss" "$(records unmeasured link link_bytes_s lost)" "- -"
 tally

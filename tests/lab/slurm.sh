@@ -21,9 +21,9 @@ trap 'exit 1' INT TERM HUP
 runs_need || exit 77
 slurm_need || exit 77
 
-all="check submit crash rank0 srun batch slurmd mpirun limit long cancel requeue preempt now drain node"
+all="check submit crash rank0 srun batch slurmd mpirun cut daemon limit long cancel requeue preempt now drain node"
 chosen=${*:-$all}
-steps=10 moment=3 partition='' micro_batches=240
+steps=10 moment=3 partition='' job_hosts='' micro_batches=240
 export WERKBANK_SHARE="$share"
 
 recipe "$tmp/tiny.ini"
@@ -35,14 +35,14 @@ slurm_on "$top/werkbank" prep -C "$ws" "$tmp/tiny.ini" -q || not_ok "the corpus"
 submit() {
 	run=$1 minutes=$2
 	shift 2
-	slurm_on "$top/werkbank" job slurm "$tmp/tiny.ini" -C "$ws" --run "$run" --hosts a:1,b:1 --walltime "$minutes" --steps $steps \
+	slurm_on "$top/werkbank" job slurm "$tmp/tiny.ini" -C "$ws" --run "$run" --hosts "${job_hosts:-a:1,b:1}" --walltime "$minutes" --steps $steps \
 		--micro-batches "${micro:-$micro_batches}" --quiet "$@" -o "$tmp/$run.job" || not_ok "$run" "no job script"
 	again
 }
 again() { job=$(slurm_on sbatch --parsable ${partition:+-p "$partition"} -D "$tmp" -o "$tmp/$run.out" "$tmp/$run.job") || not_ok "$run" "sbatch refuses it"; }
 
 # reach STEP SECONDS : wait until the run has made so many steps
-reach() { until_step "$run" "$1" "$2" || not_ok "$run: step $1" "it stands at $(last_step "$run"): $(tail -n 3 "$tmp/$run.out" | head -c 600)"; }
+reach() { until_step "$run" "$1" $((2 * $2)) || not_ok "$run: step $1" "it stands at $(last_step "$run"): $(tail -n 3 "$tmp/$run.out" | head -c 600)"; }
 
 # queued_again SECONDS : wait until the job is pending again
 queued_again() {
@@ -67,7 +67,9 @@ start_now() {
 ends() {
 	slurm_until "$job" "$1" COMPLETED || not_ok "$run: completed" "$(slurm_job "$job" JobState): $(tail -n 3 "$tmp/$run.out" | head -c 600)"
 	same "$run: finished" "$(run_state "$run")" finished
-	[ "$run" = calm ] || same "$run: the weights of an undisturbed run" "$(weights "$run")" "$(weights calm)"
+	calm=calm
+	[ -z "$job_hosts" ] || calm=alone
+	[ "$run" = $calm ] || same "$run: the weights of an undisturbed run" "$(weights "$run")" "$(weights $calm)"
 }
 weights() { sha256sum <"$ws/runs/$1/checkpoints/last/model.safetensors"; }
 
@@ -179,6 +181,45 @@ case_slurmd() {
 	slurm_node_up h2
 	saved_all slurmd
 	same "slurmd: one start" "$(records slurmd start run | wc -l)" 1
+}
+
+# submit_alone RUN : a job of one node, after an undisturbed one; $node: where it has made some steps
+submit_alone() {
+	job_hosts=a:1
+	if [ ! -d "$ws/runs/alone" ]; then
+		submit alone 30
+		ends 240
+	fi
+	submit "$1" 30 --save-every 100000
+	reach $moment 120
+	node=$(slurm_job "$job" NodeList)
+}
+
+# elsewhere : Slurm has lost $node and queues its job again, on the other one; the training on $node lives on
+elsewhere() {
+	queued_again 120
+	start_now
+	ends 240
+	says "$run: the first training was asked to stop" 0 'trains this run in the same Slurm job, before it was queued again' cat "$tmp/$run.out"
+	if grep -q "\"host\": *\"$node\"" "$ws/runs/$run/state.json"; then not_ok "$run: it ends on the other node" "$node"; else ok "$run: it ends on the other node"; fi
+	same "$run: no step is lost" "$(redone)" 0
+	job_hosts=
+}
+
+# The node cannot reach Slurm, but it reaches the file system.
+case_cut() {
+	submit_alone cut
+	lab_cut "$node"
+	elsewhere
+	lab_heal "$node"
+}
+
+# The daemon of the node is gone, the training is not.
+case_daemon() {
+	submit_alone daemon
+	lab_kill "$node" KILL slurmd
+	elsewhere
+	slurm_node_up "$node"
 }
 
 case_mpirun() {

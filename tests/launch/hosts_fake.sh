@@ -10,11 +10,7 @@ unset WERKBANK_HOME WERKBANK_RUN PBS_NODEFILE SLURM_JOB_NODELIST
 WERKBANK_RUNTIME=$tmp/runtime
 export WERKBANK_RUNTIME
 wb=$top/werkbank
-passed=0 failed=0 skipped=0
-ok() { passed=$((passed + 1)); echo "ok       $1"; }
-not_ok() { failed=$((failed + 1)); echo "FAILED   $1: $2"; }
-# skip NAME WHY
-skip() { skipped=$((skipped + 1)); echo "skipped  $1: $2"; }
+. "$(dirname "$0")/../helpers.sh"
 
 [ -x "$top/werkbank-launch" ] || { echo "werkbank-launch is not here: run this in a build folder"; exit 1; }
 "$top/werkbank-train" --version | grep -q 'with MPI' || {
@@ -162,21 +158,7 @@ hosts 0 "check: a login that hangs is no firewall" '^warning  login: the port te
 echo 'sleep 6' >"$tmp/b.sh"
 hosts 0 "check: a slow login is no firewall" '^verdict: a training can start: 2 of 2 hosts answered, 0 errors, 0 warnings' check a:1,b:1
 heal
-cat >"$tmp/tiny.ini" <<-'END'
-[data]
-corpus = tiny
-demo_pairs = 200
-merges = 50
-[model]
-d_model = 32
-d_ff = 64
-heads = 2
-encoder_layers = 1
-decoder_layers = 1
-[train]
-batch_tokens = 256
-micro_batches = 5000
-END
+tiny_recipe "$tmp/tiny.ini" 200 50 batch_tokens=256 micro_batches=5000
 # many names without an address: each ssh asks the name server for two seconds
 echo 'case $host in many*) sleep 2;; esac' >"$tmp/any.sh"
 sed -i 's|^if \[ -f "\$here/\$host.sh"|[ ! -f "$here/any.sh" ] \|\| . "$here/any.sh"\n&|' "$tmp/ssh"
@@ -305,5 +287,4 @@ else
 	skip "sync: copies" "no mount namespaces or no rsync"
 fi
 
-echo "$passed passed, $failed failed, $skipped skipped"
-[ "$failed" -eq 0 ]
+tally

@@ -99,29 +99,8 @@ train() {
 	"$wb" train -C "$w" --run "$run" "$tmp/tiny.ini" "$@"
 }
 
-cat >"$tmp/tiny.ini" <<-'END'
-	[data]
-	corpus = tiny
-	demo_pairs = 800
-	merges = 200
-	[model]
-	d_model = 32
-	d_ff = 64
-	heads = 2
-	encoder_layers = 1
-	decoder_layers = 1
-	[train]
-	steps = 100000
-	warmup = 400
-	batch_tokens = 256
-	micro_batches = 2
-	eval_every = 1000000
-	save_every = 50
-	eval_sentences = 2
-	samples = 1
-	threads = 1
-	log_every = 5
-END
+tiny_recipe "$tmp/tiny.ini" 800 200 steps=100000 warmup=400 batch_tokens=256 micro_batches=2 eval_every=1000000 \
+	save_every=50 eval_sentences=2 samples=1 threads=1 log_every=5
 # fake_hosts : $fake_ssh, for --ssh: every host is this one, and away while there is a file $tmp/gone-HOST. $no_fake_ranks:
 # why no ranks can train on such hosts; "": they can. tests/lab has hosts with addresses of their own.
 fake_hosts() {

@@ -42,20 +42,7 @@ esac
 END
 chmod 700 "$tmp/ssh"
 
-cat >"$tmp/tiny.ini" <<'END'
-[data]
-demo_pairs = 600
-merges = 200
-[model]
-d_model = 32
-d_ff = 64
-heads = 2
-encoder_layers = 1
-decoder_layers = 1
-[train]
-batch_tokens = 256
-micro_batches = 5000
-END
+tiny_recipe "$tmp/tiny.ini" 600 200 batch_tokens=256 micro_batches=5000
 "$wb" prep -q -C "$tmp/w" "$tmp/tiny.ini" || not_ok "the corpus" "it cannot be prepared"
 
 # facts : what a host answers when it is asked for facts, with routes to the first hosts of the list

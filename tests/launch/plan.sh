@@ -58,6 +58,9 @@ near "tokens a second" "$(of target_tps 2)" 1017
 near "hours of as many tokens" "$(of hours 2)" 0.983
 near "their price" "$(of cost 2)" 3.93
 near "bytes a host sends" "$(of sent_bytes 2)" 100000000
+hours=$(of hours 2)
+plan_json $given --link 100MB/s --hosts-count 1,2 --no-overlap-reduce --target-tokens 1000 --steps 3600 --wire 1bit --wire-warmup 3600
+near "1bit that never begins lasts as long" "$(of hours 2)" "$hours"
 
 # A run: three micro-batches of 0.4 s on two hosts, 0.25 s of waiting that 100 MB in one piece explain at 400 MB/s.
 cat >"$tmp/w/runs/two/recipe.ini" <<-END

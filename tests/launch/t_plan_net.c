@@ -75,6 +75,26 @@ TEST(plan_net_known_steps)
 	check_near(planned(&job, &way).exposed_s, 0.7 + 0.5 - 0.6, NEAR);
 }
 
+/* The first steps of 1bit send fp32: they last as long as those of fp32. */
+TEST(plan_net_steps_before_compression)
+{
+	struct plan_job job = a_job();
+	struct plan_setup way = a_way();
+	const struct plan_step fp32 = planned(&job, &way);
+	struct plan_step all, half;
+
+	way.wire = PLAN_1BIT;
+	all = planned(&job, &way);
+	job.exact_share[PLAN_1BIT] = 0.5;
+	half = planned(&job, &way);
+	check(all.hours < 0.8 * fp32.hours);
+	check_near(half.step_s, all.step_s, 0);
+	check_near(half.hours, (all.hours + fp32.hours) / 2, 1e-9);
+	check_near(half.cost, 4 * half.hours, 1e-9);
+	job.exact_share[PLAN_1BIT] = 1;
+	check_near(planned(&job, &way).hours, fp32.hours, 1e-9);
+}
+
 TEST(plan_net_ways)
 {
 	struct plan_job job = a_job();

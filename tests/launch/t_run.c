@@ -201,6 +201,53 @@ TEST(rundir_lease_renewed_elsewhere)
 	free(folder);
 }
 
+/* Slurm has queued a job again while its first training lives on: it is asked to stop, and waited for. */
+TEST(rundir_of_a_job_that_was_queued_again)
+{
+	struct run_lease was = { .id = "aa", .job = "17.0" }, now = { .id = "" };
+	struct rundir d, again;
+	struct err e = { 0 };
+	pid_t child;
+	int status = -1;
+
+	setenv("SLURM_JOB_ID", "17", 1);
+	setenv("WERKBANK_LEASE", "5", 1);
+	check_int(open_leased(&d, &e), 0);
+	check_str(d.lease.job, "17.0");
+	check_err(open_leased(&again, &e), ERR_TEMPFAIL); /* the same job, not queued again */
+	rundir_close(&again);
+	child = fork();
+	if (!child) {
+		struct control wanted = { 0 };
+
+		for (int i = 0; i < 100 && !wanted.stop; i++) {
+			usleep(50000);
+			if (i > 4) /* the first one writes its request before */
+				wanted = control_read_requests(d.path);
+		}
+		rundir_close(&d);
+		_exit(!wanted.stop);
+	}
+	rundir_pass_lease(&d); /* the child has it, as a detached supervisor */
+	setenv("SLURM_RESTART_COUNT", "1", 1);
+	check_int(open_leased(&again, &e), 0);
+	check_str(again.lease.job, "17.1");
+	check_int(waitpid(child, &status, 0), child);
+	check_int(status, 0);
+	rundir_close(&again);
+	rundir_close(&d);
+	unsetenv("SLURM_JOB_ID");
+	unsetenv("SLURM_RESTART_COUNT");
+	unsetenv("WERKBANK_LEASE");
+
+	snprintf(now.job, sizeof(now.job), "17.1");
+	check(run_lease_is_earlier(&was, &now) && !run_lease_is_earlier(&now, &was));
+	snprintf(now.job, sizeof(now.job), "18.1");
+	check(!run_lease_is_earlier(&was, &now));
+	snprintf(now.job, sizeof(now.job), "-");
+	check(!run_lease_is_earlier(&was, &now));
+}
+
 /* Merge a recipe whose one option is given on the command line; the error code. */
 static int merge(struct rundir *d, const char *name, const char *value, struct conf *c,
 		 struct err *e)

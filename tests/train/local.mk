@@ -3,7 +3,7 @@
 # May use: train, kernels, data, share.
 test_sources += \
 	%D%/t_average.c %D%/t_ckpt.c %D%/t_comm.c %D%/t_ema.c %D%/t_format.c %D%/t_frozen.c %D%/t_heartbeat.c %D%/t_host.c \
-	%D%/t_learning.c %D%/t_leftover.c %D%/t_metric_sinks.c %D%/t_model.c %D%/t_network.c %D%/t_openseq2seq.c \
+	%D%/t_learning.c %D%/t_leftover.c %D%/t_link_speed.c %D%/t_metric_sinks.c %D%/t_model.c %D%/t_network.c %D%/t_openseq2seq.c \
 	%D%/t_optimizer.c %D%/t_passes.c %D%/t_pytorch.c %D%/t_ranks.c %D%/t_schedule.c %D%/t_sparse.c %D%/t_synced.c %D%/t_telemetry.c %D%/t_time.c %D%/t_tensorboard.c %D%/t_resplit.c %D%/t_train.c %D%/fake_ranks.c \
 	%D%/fake_ranks.h %D%/model_words.h %D%/sharp_model.h %D%/small_ckpt.h %D%/small_model.h %D%/small_run.h
 dist_check_SCRIPTS += %D%/spread.sh %D%/processor_level.sh %D%/ranks.sh %D%/train_on.sh %D%/tune.sh

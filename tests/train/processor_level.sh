@@ -29,30 +29,8 @@ if [ "$own" = "0 plain" ]; then
 	exit
 fi
 
-cat >"$tmp/tiny.ini" <<'END'
-[data]
-corpus = tiny
-demo_pairs = 600
-merges = 200
-[model]
-d_model = 32
-d_ff = 64
-heads = 2
-encoder_layers = 1
-decoder_layers = 1
-[train]
-steps = 20
-warmup = 400
-batch_tokens = 256
-micro_batches = 2
-eval_every = 100000
-eval_sentences = 2
-samples = 1
-save_every = 100000
-log_every = 1
-threads = 1
-telemetry_every = 0
-END
+tiny_recipe "$tmp/tiny.ini" 600 200 steps=20 warmup=400 batch_tokens=256 micro_batches=2 eval_every=100000 \
+	eval_sentences=2 samples=1 save_every=100000 log_every=1 threads=1 telemetry_every=0
 "$wb" prep -q -C "$w" "$tmp/tiny.ini" >"$tmp/log" 2>&1 || not_ok "prepare" "$(tail -n 3 "$tmp/log")"
 
 # two RUN LEVEL LEVEL : train RUN with two ranks of these levels

@@ -20,31 +20,8 @@ if ! command -v mpirun >/dev/null || ! "$wb-train" --version | grep -q 'with MPI
 	exit
 fi
 
-cat >"$tmp/tiny.ini" <<'END'
-[data]
-demo_pairs = 600
-merges = 200
-[model]
-d_model = 32
-d_ff = 64
-heads = 2
-encoder_layers = 1
-decoder_layers = 1
-[train]
-steps = 60
-warmup = 400
-batch_tokens = 256
-micro_batches = 6
-eval_every = 100000
-eval_sentences = 2
-samples = 1
-save_every = 20
-log_every = 1
-threads = 1
-bucket_mb = 0.02
-wire_warmup = 8
-telemetry_every = 0
-END
+tiny_recipe "$tmp/tiny.ini" 600 200 steps=60 warmup=400 batch_tokens=256 micro_batches=6 eval_every=100000 \
+	eval_sentences=2 samples=1 save_every=20 log_every=1 threads=1 bucket_mb=0.02 wire_warmup=8 telemetry_every=0
 if ! "$wb" prep -q -C "$w" "$tmp/tiny.ini" >"$tmp/log" 2>&1; then
 	not_ok "prepare" "$(tail -n 3 "$tmp/log")"
 	tally

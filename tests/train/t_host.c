@@ -211,13 +211,33 @@ TEST(host_network_counters)
 	check(!host_net_counters(dev, "eth", &in, &out) && !host_net_counters(dev, "", &in, &out));
 	check(!host_net_counters(dev, "bad0", &in, &out));
 	check(!host_net_counters(dev, "big0", &in, &out));
-	check(host_tcp_counters("Ip: a b\nIp: 1 2\nTcp: RtoMin MaxConn OutSegs RetransSegs\n"
-				"Tcp: 200 -1 5000 7\n",
-				&in, &out));
+	check(host_tcp_counter("Ip: a b\nIp: 1 2\nTcp: RtoMin MaxConn OutSegs RetransSegs\n"
+			       "Tcp: 200 -1 5000 7\n",
+			       "Tcp: ", "RetransSegs", &in));
 	check_int(in, 7);
-	check_int(out, 5000);
-	check(!host_tcp_counters("Tcp: RtoMin MaxConn OutSegs\nTcp: 200 -1 5000\n", &in, &out));
-	check(!host_tcp_counters("Tcp: RtoMin OutSegs RetransSegs\nTcp: 200\n", &in, &out));
+	check(!host_tcp_counter("Tcp: RtoMin MaxConn OutSegs\nTcp: 200 -1 5000\n",
+				"Tcp: ", "RetransSegs", &in));
+	check(!host_tcp_counter("Tcp: RtoMin OutSegs RetransSegs\nTcp: 200\n",
+				"Tcp: ", "RetransSegs", &in));
+	check(!host_tcp_counter("TcpExt: A B\nTcpExt: 1 2\n", "Tcp: ", "A", &in));
+}
+
+/* Segments that a receiver had already are not lost. */
+TEST(host_tcp_segments_sent_again)
+{
+	struct host_roots *r = made_up();
+	uint64_t again;
+
+	check(!host_tcp_again(r, &again));
+	put(r->proc, "net/snmp", "Tcp: RtoMin RetransSegs\nTcp: 200 7\n");
+	check(host_tcp_again(r, &again));
+	check_int(again, 7);
+	put(r->proc, "net/netstat", "TcpExt: A TCPDSACKRecv B\nTcpExt: 1 5 9\n");
+	check(host_tcp_again(r, &again));
+	check_int(again, 2);
+	put(r->proc, "net/netstat", "TcpExt: A TCPDSACKRecv B\nTcpExt: 1 8 9\n");
+	check(host_tcp_again(r, &again));
+	check_int(again, 0);
 }
 
 TEST(host_link_speeds)

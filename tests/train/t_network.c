@@ -206,7 +206,13 @@ TEST(network_judge_rules)
 	judged(&v, NETWORK_LINK, "61 %");
 	v.light_lost = 0.012; /* also if the link is full */
 	judged(&v, NETWORK_LOSS, "1.2 % while");
-	v.light_lost = NAN;
+	/* a link of hosts that are far too busy: its queue overflows at times, and TCP waits then */
+	v.light_lost = 0;
+	v.link_bytes_s = 150e6 / 0.5 / 0.11;
+	v.retransmits_s = 150e6 / 1448 * 0.25;
+	v.latency_s = 1e-5, v.buckets = 1;
+	judged(&v, NETWORK_UNKNOWN, "; 25 % of the segments are retransmitted, but few were while");
+	v.latency_s = v.buckets = v.light_lost = NAN;
 	v.link_bytes_s = 150e6 / 0.5 / 0.59;
 	v.retransmits_s = 150e6; /* counters that do not fit together: no share is above 100 % */
 	judged(&v, NETWORK_LOSS, "1e+02 % of the segments");

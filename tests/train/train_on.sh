@@ -13,28 +13,8 @@ wb=$top/werkbank
 . "$(dirname "$0")/../helpers.sh"
 
 # ---- a general corpus and one of other sentences ---------------------------------
-cat >"$tmp/general.ini" <<END
-[data]
-demo_pairs = 900
-merges = 150
-[model]
-d_model = 32
-d_ff = 64
-heads = 2
-encoder_layers = 1
-decoder_layers = 1
-[train]
-steps = 12
-batch_tokens = 512
-warmup = 8
-eval_every = 6
-save_every = 6
-eval_sentences = 8
-samples = 0
-threads = 1
-log_every = 2
-precision = fp32
-END
+tiny_recipe "$tmp/general.ini" 900 150 steps=12 batch_tokens=512 warmup=8 eval_every=6 save_every=6 \
+	eval_sentences=8 samples=0 threads=1 log_every=2 precision=fp32
 "$wb" demo-corpus --demo-pairs 300 --seed 7 "$tmp/en" "$tmp/de" || not_ok "other sentences" "not made"
 for l in en de; do
 	sed -n 1,260p "$tmp/$l" >"$tmp/train.$l"

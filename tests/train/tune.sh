@@ -17,27 +17,8 @@ wb=$top/werkbank
 c=$tmp/w/corpora r=$tmp/w/runs
 
 # ---- a general model, a text of the user, a general text ----------------------------
-cat >"$tmp/general.ini" <<END
-[data]
-demo_pairs = 900
-merges = 150
-[model]
-d_model = 32
-d_ff = 64
-heads = 2
-encoder_layers = 1
-decoder_layers = 1
-[train]
-steps = 12
-batch_tokens = 512
-warmup = 8
-eval_every = 6
-save_every = 6
-eval_sentences = 8
-samples = 0
-threads = 1
-precision = fp32
-END
+tiny_recipe "$tmp/general.ini" 900 150 steps=12 batch_tokens=512 warmup=8 eval_every=6 save_every=6 \
+	eval_sentences=8 samples=0 threads=1 precision=fp32
 cd "$tmp" || exit 1
 "$wb" demo-corpus --demo-pairs 2400 --seed 7 my.en my.de || not_ok "texts" "not made"
 "$wb" demo-corpus --demo-pairs 3000 --seed 8 news.en news.de || not_ok "texts" "not made"

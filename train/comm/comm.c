@@ -166,15 +166,13 @@ int comm_wait(struct comm *c, struct comm_request *r, struct err *e)
 
 #define PAIR_CHANNEL (COMM_CHANNELS - 1)
 
-/* An exchange with a single message: from this rank if to is set, else to this rank. */
-static int comm_exchange_pair(struct comm *c, const void *to, void *from, size_t n, int other,
-			      struct err *e)
+int comm_begin_pair(struct comm *c, const void *to, void *from, size_t n, int other,
+		    struct comm_request **r, struct err *e)
 {
 	const size_t size = (size_t)c->size;
 	void **pointers = mem_alloc(2 * size, sizeof(*pointers), e);
 	size_t *bytes = mem_alloc(2 * size, sizeof(*bytes), e);
 	const void **sent = (const void **)pointers;
-	struct comm_request *r;
 	int rc = pointers && bytes ? 0 : e->code;
 
 	assert(other >= 0 && other < c->size && other != c->rank);
@@ -186,19 +184,23 @@ static int comm_exchange_pair(struct comm *c, const void *to, void *from, size_t
 		sent[other] = to;
 		pointers[size + (size_t)other] = from;
 		bytes[(from ? size : 0) + (size_t)other] = n;
-		rc = c->exchange(c, &x, &r, e);
+		rc = c->exchange(c, &x, r, e);
 	}
 	free(pointers);
 	free(bytes);
-	return rc ? rc : comm_wait(c, r, e);
+	return rc;
 }
 
 int comm_send(struct comm *c, const void *bytes, size_t n, int to, struct err *e)
 {
-	return comm_exchange_pair(c, bytes, NULL, n, to, e);
+	struct comm_request *r;
+
+	return comm_begin_pair(c, bytes, NULL, n, to, &r, e) ? e->code : comm_wait(c, r, e);
 }
 
 int comm_receive(struct comm *c, void *bytes, size_t n, int from, struct err *e)
 {
-	return comm_exchange_pair(c, NULL, bytes, n, from, e);
+	struct comm_request *r;
+
+	return comm_begin_pair(c, NULL, bytes, n, from, &r, e) ? e->code : comm_wait(c, r, e);
 }

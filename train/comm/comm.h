@@ -104,6 +104,9 @@ void comm_pause(double waited_s);
 /* Send n bytes to one rank, which calls comm_receive(). Both use channel COMM_CHANNELS - 1. */
 int comm_send(struct comm *c, const void *bytes, size_t n, int to, struct err *e);
 int comm_receive(struct comm *c, void *bytes, size_t n, int from, struct err *e);
+/* The same without waiting: to rank other if to is set, else from it. The other one is NULL. */
+int comm_begin_pair(struct comm *c, const void *to, void *from, size_t n, int other,
+		    struct comm_request **r, struct err *e);
 
 /* comm_mpi.c: the communicator of an MPI job. Only in builds with MPI. */
 int comm_mpi_open(struct comm *c, int *argc, char ***argv, struct err *e);

@@ -30,6 +30,17 @@ double network_bytes_left(double bytes, double ranks, double hosts)
 	return mine * 2 * (ranks - mine) / ranks * bytes;
 }
 
+int64_t network_exact_steps(const struct conf *c, int64_t wire)
+{
+	/* fp32, bf16, 2bit, 1bit, int8 */
+	static const bool has_warmup[] = { false, false, true, true, false };
+
+	assert(wire >= 0 && (size_t)wire < ARRAY_LEN(has_warmup));
+	if (wire == 0)
+		return 0;
+	return c->wire_warmup >= 0 ? c->wire_warmup : has_warmup[wire] ? c->warmup : 0;
+}
+
 double network_busbw(double bytes, double nodes, double seconds)
 {
 	return network_bytes_sent(bytes, nodes) / seconds;
@@ -220,12 +231,11 @@ static bool is_loss_proven(const struct network_evidence *v, const struct networ
 	       f->lost >= NETWORK_LOSS_SHARE_LIGHT;
 }
 
-/* Without a measurement of a nearly idle link. */
+/* Without a measurement of a nearly idle link, which tells losses from the drops of a full link. */
 static bool is_loss_likely(const struct network_evidence *v, const struct network_cost *f)
 {
-	return is_known_number(f->fill) &&
-	       f->lost >= (is_known_number(v->light_lost) ? NETWORK_LOSS_SHARE_FULL
-							  : NETWORK_LOSS_SHARE);
+	return is_known_number(f->fill) && !is_known_number(v->light_lost) &&
+	       f->lost >= NETWORK_LOSS_SHARE;
 }
 
 /* The cause of an exposed share above NETWORK_MAJOR_SHARE. */
@@ -358,7 +368,12 @@ static void network_add_unexplained(const struct network_evidence *v, const stru
 	if (is_known_number(f->latency_s))
 		network_add_text(out, "; latency explains up to %.0f %% of this time",
 				 100 * fmin(f->latency_s / f->exposed_s, 1));
-	if (is_known_number(f->fill))
+	if (f->lost >= NETWORK_LOSS_SHARE_LIGHT)
+		network_add_text(out,
+				 "; %.2g %% of the segments are retransmitted, but few were "
+				 "while the link was nearly idle",
+				 100 * f->lost);
+	else if (is_known_number(f->fill))
 		network_add_text(out, ": ranks that share processors may be the cause");
 }
 

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "share/base/err.h"
+#include "share/conf/conf.h"
 
 double network_bytes_sent(double bytes, double nodes); /* by each node: 2 (n-1)/n S */
 /*
@@ -19,6 +20,11 @@ double network_bytes_sent(double bytes, double nodes); /* by each node: 2 (n-1)/
  * this is network_bytes_sent().
  */
 double network_bytes_left(double bytes, double ranks, double hosts);
+/*
+ * First steps of a training whose gradients are sent as fp32, before they are sent in a format of the
+ * option "wire": options wire_warmup and warmup.
+ */
+int64_t network_exact_steps(const struct conf *c, int64_t wire);
 double network_busbw(double bytes, double nodes, double seconds);
 /*
  * Seconds that latency alone costs a reduction in buckets (train/comm/reduce.h), whatever the link's
@@ -54,9 +60,9 @@ char *network_rate_text(char out[NETWORK_RATE_TEXT], double bytes_s);
  *			link		reductions use 60 % of the link's speed
  *			straggler	half of the waiting is for the slowest rank
  *			no		all ranks are on one host
- *			loss		0.1 % of the segments are retransmitted (1 % if few were
- *					while the link was nearly idle: a full link drops
- *					packets, too), and the link is not full
+ *			loss		0.1 % of the segments are retransmitted, the link is not
+ *					full, and what a nearly idle link loses is unknown (a
+ *					full link drops packets, too, if only at times)
  *			latency		latency explains a quarter of the exposed time, or it is
  *					unknown, and reductions use less of the link's speed
  *
@@ -72,7 +78,6 @@ char *network_rate_text(char out[NETWORK_RATE_TEXT], double bytes_s);
 #define NETWORK_LATENCY_SHARE	 0.50
 #define NETWORK_LATENCY_LEAST	 0.25
 #define NETWORK_LOSS_SHARE	 0.001
-#define NETWORK_LOSS_SHARE_FULL	 0.01 /* if few are lost while the link is nearly idle */
 #define NETWORK_LOSS_SHARE_LIGHT 0.01 /* while the link is nearly idle */
 #define NETWORK_STRAGGLER_SHARE	 1.2
 

@@ -255,7 +255,7 @@ bool host_net_counters(const char *dev, const char *interface, uint64_t *receive
 	return false;
 }
 
-/* Column number of NAME in the line "Tcp: … NAME …"; -1: not found. */
+/* Column number of NAME in the line "Tcp: ... NAME ..."; -1: not found. */
 static int find_tcp_column(const char *names, const char *name)
 {
 	size_t n = strlen(name);
@@ -282,17 +282,31 @@ static bool read_column_value(const char *line, int column, uint64_t *value)
 	return column >= 0 && host_number(&line, value);
 }
 
-bool host_tcp_counters(const char *snmp, uint64_t *again, uint64_t *sent)
+bool host_tcp_counter(const char *text, const char *kind, const char *name, uint64_t *value)
 {
-	for (; *snmp; snmp = host_next_line(snmp)) {
-		const char *values = host_next_line(snmp);
+	const size_t n = strlen(kind);
 
-		if (strncmp(snmp, "Tcp: ", 5) != 0 || strncmp(values, "Tcp: ", 5) != 0)
-			continue;
-		return read_column_value(values, find_tcp_column(snmp, "RetransSegs"), again) &&
-		       read_column_value(values, find_tcp_column(snmp, "OutSegs"), sent);
+	for (; *text; text = host_next_line(text)) {
+		const char *values = host_next_line(text);
+
+		if (!strncmp(text, kind, n) && !strncmp(values, kind, n))
+			return read_column_value(values, find_tcp_column(text, name), value);
 	}
 	return false;
+}
+
+bool host_tcp_again(const struct host_roots *roots, uint64_t *again)
+{
+	uint64_t needless = 0;
+	char *text = malloc(TEXT_BYTES);
+	bool is_known = text && host_read(text, TEXT_BYTES, "%s/net/snmp", roots->proc) >= 0 &&
+			host_tcp_counter(text, "Tcp: ", "RetransSegs", again);
+
+	if (is_known && host_read(text, TEXT_BYTES, "%s/net/netstat", roots->proc) >= 0 &&
+	    host_tcp_counter(text, "TcpExt: ", "TCPDSACKRecv", &needless))
+		*again -= needless < *again ? needless : *again;
+	free(text);
+	return is_known;
 }
 
 /* Is it a physical interface, or a VLAN or bond of physical ones? Others make up their speed. */
@@ -332,7 +346,6 @@ static void read_net_counters(const char *interface, const struct host_roots *ro
 			      struct host_net_sent *now, uint64_t *received, struct host_ib *ib)
 {
 	char *text = malloc(TEXT_BYTES);
-	uint64_t segments;
 
 	*now = (struct host_net_sent){ 0 };
 	*ib = (struct host_ib){ 0 };
@@ -340,9 +353,8 @@ static void read_net_counters(const char *interface, const struct host_roots *ro
 		return;
 	host_read(text, TEXT_BYTES, "%s/net/dev", roots->proc);
 	now->known = host_net_counters(text, interface, received, &now->bytes);
-	host_read(text, TEXT_BYTES, "%s/net/snmp", roots->proc);
-	now->again_known = host_tcp_counters(text, &now->again, &segments);
 	free(text);
+	now->again_known = host_tcp_again(roots, &now->again);
 	host_ib_sample(roots, ib);
 	now->ib_known = ib->ports && ib->counted;
 	now->ib_bytes = now->ib_known ? ib->sent : 0;

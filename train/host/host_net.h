@@ -53,8 +53,15 @@ int host_addresses(struct sockaddr_storage *to, int room);
 /* Bytes received and sent since boot, from the text of /proc/net/dev; false: no such interface. */
 bool host_net_counters(const char *dev, const char *interface, uint64_t *received, uint64_t *sent);
 
-/* Retransmitted (again) and sent TCP segments since boot, from the text of /proc/net/snmp. */
-bool host_tcp_counters(const char *snmp, uint64_t *again, uint64_t *sent);
+/* A counter of the text of /proc/net/snmp or netstat, such as RetransSegs of the kind "Tcp: ". */
+bool host_tcp_counter(const char *text, const char *kind, const char *name, uint64_t *value);
+
+/*
+ * TCP segments retransmitted since boot, less those that receivers already had (they say so by
+ * DSACK): a busy host sends segments again although none was lost. The report of a receiver comes
+ * later, so the number may also fall. false: unknown.
+ */
+bool host_tcp_again(const struct host_roots *roots, uint64_t *again);
 
 /*
  * Link speed in bytes a second, one direction, from the driver. NAN: unknown, as in many virtual
@@ -88,7 +95,7 @@ struct host_net_now {
 	double link_bytes_s; /* of that interface, from its driver */
 };
 
-/* Counters since boot at one time: bytes sent, and retransmitted TCP segments. */
+/* Counters since boot at one time: bytes sent, and lost TCP segments (host_tcp_again()). */
 struct host_net_sent {
 	uint64_t bytes, ib_bytes, again;
 	bool known, ib_known, again_known;

@@ -7,15 +7,12 @@
 
 #include "share/base/mem.h"
 #include "train/comm/comm_nccl.h"
+#include "train/common/network.h"
 #include "train/model/arena.h"
 
 int64_t exchange_exact_steps(const struct conf *c)
 {
-	if (c->wire == WIRE_FP32)
-		return 0;
-	return c->wire_warmup >= 0			      ? c->wire_warmup
-	       : c->wire == WIRE_2BIT || c->wire == WIRE_1BIT ? c->warmup
-							      : 0;
+	return network_exact_steps(c, c->wire);
 }
 
 int64_t exchange_held_after(const struct conf *c)

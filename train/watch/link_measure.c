@@ -9,6 +9,7 @@
 #include "share/base/mem.h"
 #include "share/base/util.h"
 #include "train/host/host_net.h"
+#include "train/watch/link_speed.h"
 
 #define PINGS	    20
 #define PING_S	    0.3 /* after this time, LEAST_PINGS are enough */
@@ -19,16 +20,18 @@
 #define LEAST_BURSTS   4
 #define BURST_BYTES    14480 /* the first window of TCP: NETWORK_WINDOW of train/common/network.h */
 #define BURST_SEGMENTS 12    /* with the announced length and the answer */
-#define LEAST_AGAIN    3     /* few segments may be sent again by mistake, on a busy machine */
+#define LEAST_AGAIN    3     /* fewer segments sent again may be chance */
+
+#define PART_BYTES 16384
+#define DEPTH	   16 /* parts under way, also where MPI asks before it sends one */
 
 #define FIRST_LENGTH ((int64_t)1 << 16)
-#define MOST_LENGTH  ((int64_t)1 << 25)
-#define GROW_S	     2.5  /* after this time, no further message */
-#define GROW_PHASE_S 1.5  /* the same in each of two or three phases */
+#define MOST_LENGTH  ((int64_t)LINK_SPEED_PARTS * PART_BYTES)
+#define GROW_S	     4.0  /* after this time, no further message */
+#define GROW_PHASE_S 2.0  /* the same in each of two or three phases */
 #define LONG_S	     0.5  /* expected time up to which messages grow by 4 */
 #define LONGEST_S    1.0  /* expected time up to which messages grow by 2 */
-#define SETTLED_S    0.05 /* a shorter message says little about the speed of the link */
-#define SETTLED	     1.3  /* ratio of two speeds that are equal for this purpose */
+#define SETTLED_S    0.05 /* a shorter quarter of a message says little about a slow link */
 
 /* What one pair of hosts has measured, from its first host; others: zero. */
 struct link_pair {
@@ -38,13 +41,27 @@ struct link_pair {
 };
 
 struct link_ring {
-	struct comm *c; /* borrowed */
-	int64_t hosts;	/* length of the ring */
-	int64_t own;	/* index of this host in it; -1: not the first rank of its host */
-	int *firsts;	/* (hosts) first ranks of the hosts, owned */
-	int phases;	/* in each phase a host belongs to at most one pair */
-	char *data;	/* MOST_LENGTH bytes, owned; NULL: only the latency */
+	struct comm *c;	   /* borrowed */
+	int64_t hosts;	   /* length of the ring */
+	int64_t own;	   /* index of this host in it; -1: not the first rank of its host */
+	int *firsts;	   /* (hosts) first ranks of the hosts, owned */
+	int phases;	   /* in each phase a host belongs to at most one pair */
+	bool all;	   /* else only the latency */
+	char *data;	   /* DEPTH parts, owned */
+	double *arrived_s; /* (LINK_SPEED_PARTS) when each part of a message came, owned */
 	struct link_pair pair;
+};
+
+/* Announces a message. The answer has the same bytes. 0: the end of all messages. */
+struct link_head {
+	int64_t bytes;
+	double least_s; /* see link_speed_of() */
+};
+
+struct link_answer {
+	int64_t bytes;
+	double bytes_s; /* speed at the receiver; 0: unknown */
+	int64_t is_steady;
 };
 
 /* ---- the ring ---------------------------------------------------------- */
@@ -56,11 +73,11 @@ static int link_ring_open(struct link_ring *r, struct comm *c, int64_t hosts, bo
 	int64_t n = 0;
 	int rc = is_first ? 0 : e->code;
 
-	*r = (struct link_ring){ .c = c, .hosts = hosts, .own = -1 };
+	*r = (struct link_ring){ .c = c, .hosts = hosts, .own = -1, .all = all };
 	r->firsts = rc ? NULL : mem_alloc((size_t)hosts, sizeof(*r->firsts), e);
-	if (r->firsts && all)
-		r->data = mem_alloc((size_t)MOST_LENGTH, 1, e);
-	if (!r->firsts || (all && !r->data))
+	r->data = r->firsts ? mem_alloc(DEPTH, PART_BYTES, e) : NULL;
+	r->arrived_s = r->data ? mem_alloc(LINK_SPEED_PARTS, sizeof(*r->arrived_s), e) : NULL;
+	if (!r->arrived_s)
 		rc = e->code;
 	if (!rc) {
 		is_first[c->rank] = c->local_rank == 0;
@@ -81,6 +98,7 @@ static void link_ring_close(struct link_ring *r)
 {
 	free(r->firsts);
 	free(r->data);
+	free(r->arrived_s);
 }
 
 /* The host at index i begins a pair with the next one; with two hosts there is one pair. */
@@ -93,37 +111,76 @@ static int phase_of_pair(const struct link_ring *r, int64_t i)
 
 /* ---- messages of a pair ------------------------------------------------ */
 
-/* Announce the length of a message (0: the end of all), send it, and wait for the answer. */
-static int link_send_one(struct link_ring *r, int other, int64_t bytes, double *seconds,
-			 struct err *e)
+/* A message in parts, the last of which may be shorter; the receiver notes when each one came. */
+static int link_stream(struct link_ring *r, int other, int64_t bytes, bool is_sender, struct err *e)
+{
+	const int64_t parts = (bytes + PART_BYTES - 1) / PART_BYTES;
+	struct comm_request *queue[DEPTH] = { NULL };
+	int rc = 0;
+
+	for (int64_t i = 0; !rc && i < parts + DEPTH; i++) {
+		char *part = r->data + i % DEPTH * PART_BYTES;
+
+		rc = comm_wait(r->c, queue[i % DEPTH], e);
+		queue[i % DEPTH] = NULL;
+		if (i >= DEPTH && i - DEPTH < parts)
+			r->arrived_s[i - DEPTH] = clock_mono_s();
+		if (!rc && i < parts)
+			rc = comm_begin_pair(r->c, is_sender ? part : NULL, is_sender ? NULL : part,
+					     (size_t)MIN(PART_BYTES, bytes - i * PART_BYTES), other,
+					     &queue[i % DEPTH], e);
+	}
+	return rc;
+}
+
+/* Send a message and wait for the answer; seconds: until then. */
+static int link_send_one(struct link_ring *r, int other, struct link_head head, double *seconds,
+			 struct link_answer *answer, struct err *e)
 {
 	const double began = clock_mono_s();
-	int64_t echo;
-	int rc = comm_send(r->c, &bytes, sizeof(bytes), other, e);
+	int rc = comm_send(r->c, &head, sizeof(head), other, e);
 
-	assert(bytes <= (int64_t)sizeof(bytes) || r->data);
-	if (!rc && bytes > (int64_t)sizeof(bytes))
-		rc = comm_send(r->c, r->data, (size_t)bytes, other, e);
-	if (!rc && bytes)
-		rc = comm_receive(r->c, &echo, sizeof(echo), other, e);
+	if (!rc && head.bytes > (int64_t)sizeof(head))
+		rc = link_stream(r, other, head.bytes, true, e);
+	if (!rc && head.bytes)
+		rc = comm_receive(r->c, answer, sizeof(*answer), other, e);
 	*seconds = clock_mono_s() - began;
 	return rc;
 }
 
-static int link_answer(struct link_ring *r, int other, struct err *e)
+static int link_end_messages(struct link_ring *r, int other, struct err *e)
 {
-	int64_t bytes = 1;
+	return comm_send(r->c, &(struct link_head){ 0 }, sizeof(struct link_head), other, e);
+}
+
+static int link_answer_one(struct link_ring *r, int other, struct link_head head, struct err *e)
+{
+	struct link_answer answer = { .bytes = head.bytes };
 	int rc = 0;
 
-	while (!rc && bytes) {
-		rc = comm_receive(r->c, &bytes, sizeof(bytes), other, e);
-		if (!rc && (bytes < 0 || bytes > (r->data ? MOST_LENGTH : (int64_t)sizeof(bytes))))
-			rc = err_set(e, ERR_INTERNAL, "rank %d announces a message of %lld bytes",
-				     other, (long long)bytes);
-		if (!rc && bytes > (int64_t)sizeof(bytes))
-			rc = comm_receive(r->c, r->data, (size_t)bytes, other, e);
-		if (!rc && bytes)
-			rc = comm_send(r->c, &bytes, sizeof(bytes), other, e);
+	if (head.bytes < 0 || head.bytes > MOST_LENGTH)
+		return err_set(e, ERR_INTERNAL, "rank %d announces a message of %lld bytes", other,
+			       (long long)head.bytes);
+	if (head.bytes > (int64_t)sizeof(head)) {
+		struct link_speed s;
+
+		rc = link_stream(r, other, head.bytes, false, e);
+		s = link_speed_of(r->arrived_s, (size_t)(head.bytes / PART_BYTES), head.least_s);
+		answer.bytes_s = s.parts_s * PART_BYTES;
+		answer.is_steady = s.is_steady;
+	}
+	return rc ? rc : comm_send(r->c, &answer, sizeof(answer), other, e);
+}
+
+static int link_answer_all(struct link_ring *r, int other, struct err *e)
+{
+	struct link_head head = { .bytes = 1 };
+	int rc = 0;
+
+	while (!rc && head.bytes) {
+		rc = comm_receive(r->c, &head, sizeof(head), other, e);
+		if (!rc && head.bytes)
+			rc = link_answer_one(r, other, head, e);
 	}
 	return rc;
 }
@@ -133,7 +190,9 @@ static int link_answer(struct link_ring *r, int other, struct err *e)
 /* The quickest of some small messages and their answers, and with all the bursts. */
 static int link_light(struct link_ring *r, int other, struct err *e)
 {
+	const struct link_head ping = { sizeof(ping), 0 }, burst = { BURST_BYTES, 0 };
 	const double began = clock_mono_s();
+	struct link_answer answer;
 	double seconds, at;
 	int rc = 0;
 
@@ -141,52 +200,55 @@ static int link_light(struct link_ring *r, int other, struct err *e)
 	for (int i = 0; !rc && i < PINGS; i++) {
 		if (i >= LEAST_PINGS && clock_mono_s() - began > PING_S / r->phases)
 			break;
-		rc = link_send_one(r, other, sizeof(int64_t), &seconds, e);
+		rc = link_send_one(r, other, ping, &seconds, &answer, e);
 		r->pair.rtt_s = fmin(r->pair.rtt_s, seconds);
 	}
 	at = clock_mono_s();
-	for (int i = 0; !rc && r->data && i < BURSTS; i++) {
+	for (int i = 0; !rc && r->all && i < BURSTS; i++) {
 		if (i >= LEAST_BURSTS && clock_mono_s() - at > BURST_S / r->phases)
 			break;
-		rc = link_send_one(r, other, BURST_BYTES, &seconds, e);
+		rc = link_send_one(r, other, burst, &seconds, &answer, e);
 		r->pair.segments += BURST_SEGMENTS;
 	}
-	return rc ? rc : link_send_one(r, other, 0, &seconds, e);
+	return rc ? rc : link_end_messages(r, other, e);
 }
 
 /* The next length; the same again if a longer message would take too long. */
 static int64_t next_length(int64_t bytes, double seconds)
 {
+	int64_t longer = bytes;
+
 	if (4 * seconds < LONG_S)
-		return bytes * 4;
-	return 2 * seconds < LONGEST_S ? bytes * 2 : bytes;
+		longer = bytes * 4;
+	else if (2 * seconds < LONGEST_S)
+		longer = bytes * 2;
+	return MIN(longer, MOST_LENGTH);
 }
 
+/* Two steady messages after each other must agree: one alone may be what a burst left. */
 static int link_heavy(struct link_ring *r, int other, struct err *e)
 {
 	struct link_pair *p = &r->pair;
 	const double began = clock_mono_s();
+	struct link_head head = { .bytes = FIRST_LENGTH };
+	struct link_answer answer;
 	double seconds;
-	int64_t bytes = FIRST_LENGTH;
 	int rc = 0;
 
-	while (!rc && bytes <= MOST_LENGTH && !p->is_settled) {
-		double rate;
-
-		rc = link_send_one(r, other, bytes, &seconds, e);
-		/* Open MPI asks before it sends a long message: two round trips are latency. */
-		rate = (double)bytes / fmax(seconds - 2 * p->rtt_s, seconds / 10);
-		p->is_settled = seconds >= SETTLED_S && p->bytes_s > 0 &&
-				rate < SETTLED * p->bytes_s && p->bytes_s < SETTLED * rate;
-		p->bytes_s = rate;
+	while (!rc && !p->is_settled) {
+		/* the longest message may be too short to fill so fast a link: it counts anyway */
+		head.least_s = fmax(p->rtt_s, head.bytes < MOST_LENGTH ? SETTLED_S : 0);
+		rc = link_send_one(r, other, head, &seconds, &answer, e);
+		if (rc)
+			break;
+		p->is_settled =
+			answer.is_steady && link_speeds_are_equal(answer.bytes_s, p->bytes_s);
+		p->bytes_s = answer.bytes_s;
 		if (clock_mono_s() - began > (r->phases == 1 ? GROW_S : GROW_PHASE_S))
 			break;
-		bytes = next_length(bytes, seconds);
+		head.bytes = next_length(head.bytes, seconds);
 	}
-	/* no message was long enough to fill so fast a link: its speed is at least this */
-	if (bytes > MOST_LENGTH)
-		p->is_settled = true;
-	return rc ? rc : link_send_one(r, other, 0, &seconds, e);
+	return rc ? rc : link_end_messages(r, other, e);
 }
 
 /* ---- all pairs --------------------------------------------------------- */
@@ -203,7 +265,7 @@ static int link_all_pairs(struct link_ring *r, link_part *part, struct err *e)
 		if (r->own >= 0 && phase_of_pair(r, r->own) == phase)
 			rc = part(r, r->firsts[next], e);
 		else if (r->own >= 0 && phase_of_pair(r, last) == phase)
-			rc = link_answer(r, r->firsts[last], e);
+			rc = link_answer_all(r, r->firsts[last], e);
 		/* the other ranks of a host sleep here */
 		if (!rc)
 			rc = r->c->barrier(r->c, e);
@@ -211,25 +273,18 @@ static int link_all_pairs(struct link_ring *r, link_part *part, struct err *e)
 	return rc;
 }
 
-static bool read_again(uint64_t *again)
-{
-	uint64_t sent;
-	struct host_roots roots;
-	char text[8192];
-
-	host_roots_find(&roots);
-	return host_read(text, sizeof(text), "%s/net/snmp", roots.proc) >= 0 &&
-	       host_tcp_counters(text, again, &sent);
-}
-
 static int link_light_counted(struct link_ring *r, struct err *e)
 {
 	uint64_t again[2];
-	const bool is_known = read_again(&again[0]);
-	const int rc = link_all_pairs(r, link_light, e);
+	struct host_roots roots;
+	bool is_known;
+	int rc;
 
-	if (!rc && r->own >= 0 && is_known && read_again(&again[1])) {
-		r->pair.again = (double)(again[1] - again[0]);
+	host_roots_find(&roots);
+	is_known = host_tcp_again(&roots, &again[0]);
+	rc = link_all_pairs(r, link_light, e);
+	if (!rc && r->own >= 0 && is_known && host_tcp_again(&roots, &again[1])) {
+		r->pair.again = fmax((double)again[1] - (double)again[0], 0);
 		r->pair.has_counters = true;
 	}
 	return rc;
@@ -240,7 +295,7 @@ static void link_summarise(const struct link_ring *r, const struct link_pair *al
 			   struct link_measure *m)
 {
 	double again = 0, segments = 0;
-	bool is_known = r->data != NULL, is_settled = true;
+	bool is_known = r->all, is_settled = true;
 
 	m->latency_s = 0;
 	m->bytes_s = INFINITY;

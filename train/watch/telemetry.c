@@ -206,7 +206,7 @@ void telemetry_pause(struct telemetry *t)
 	host_watch_sent(t->host_watcher, &now);
 	t->sent += host_net_sent_between(&t->counted_from, &now);
 	t->again += t->counted_from.again_known && now.again_known
-			    ? (double)(now.again - t->counted_from.again)
+			    ? (double)now.again - (double)t->counted_from.again
 			    : NAN;
 	t->counting = false;
 }
@@ -261,7 +261,7 @@ static void telemetry_fill_row(struct telemetry *t)
 	telemetry_pause(t);
 	host_watch_collect(t->host_watcher, &row->report, row->gpus, HOST_GPUS_MAX);
 	row->report.tx_step_bytes = n > 0 ? t->sent / n : NAN;
-	row->report.retransmits_step = n > 0 ? t->again / n : NAN;
+	row->report.retransmits_step = n > 0 && isfinite(t->again) ? fmax(t->again, 0) / n : NAN;
 	t->sent = t->again = 0;
 	if (!row->report.trouble[0])
 		snprintf(row->report.trouble, sizeof(row->report.trouble), "%.199s",

@@ -306,17 +306,23 @@ static void estimate_step(const struct plan_job *job, const struct plan_setup *w
 	out->target_tps = nan_if_zero(job->target_tokens) * (double)out->micro_batches /
 			  (out->step_s + moved.control_s);
 	out->hours = nan_if_zero(job->total_tokens) / out->target_tps / 3600;
-	out->cost = out->hours * (double)w->hosts * nan_if_zero(job->price);
 	out->limit = step_limit(out, &moved);
 }
 
 void plan_step(const struct plan_job *job, const struct plan_setup *way, enum plan_allreduce x,
 	       struct plan_step *out)
 {
-	struct plan_setup alone = *way;
+	const double exact_share = job->exact_share[way->wire];
+	struct plan_setup alone = *way, exact = *way;
 	struct plan_step one;
 
 	estimate_step(job, way, x, out);
+	if (exact_share > 0) {
+		exact.wire = PLAN_FP32;
+		estimate_step(job, &exact, x, &one);
+		out->hours += exact_share * (one.hours - out->hours);
+	}
+	out->cost = out->hours * (double)way->hosts * nan_if_zero(job->price);
 	alone.hosts = 1;
 	estimate_step(job, &alone, x, &one);
 	out->efficiency = (double)out->micro_batches / out->step_s /

@@ -67,7 +67,9 @@ struct plan_job {
 	double late_parameters; /* those whose gradient is ready only at the end of backward */
 	double target_tokens;	/* of one micro-batch; 0: unknown */
 	double total_tokens;	/* of the whole training; 0: unknown */
-	double price;		/* of one host for one hour; 0: unknown */
+	/* share of the training's steps that send fp32 before compression begins, by wire */
+	double exact_share[PLAN_N_WIRES];
+	double price; /* of one host for one hour; 0: unknown */
 };
 
 /* Hosts, link and options of one row of a plan. */
@@ -90,7 +92,7 @@ struct plan_step {
 	double sent_bytes;     /* by each host in a step */
 	double efficiency;     /* tokens/s, divided by hosts and by the tokens/s of one such host */
 	double target_tps;     /* target tokens a second */
-	double hours, cost;    /* for total_tokens */
+	double hours, cost;    /* for total_tokens, with the steps before compression */
 	int64_t micro_batches; /* at least one micro-batch for each rank */
 	enum plan_limit limit;
 };

@@ -65,6 +65,9 @@ static int read_plan_job(struct plan *p, const char *workspace, struct err *e)
 	p->job.total_tokens = p->job.target_tokens *
 			      (double)(c->run ? p->run.way.micro_batches : c->micro_batches) *
 			      (double)c->steps;
+	for (int64_t i = 0; i < PLAN_N_WIRES && c->steps > 0; i++)
+		p->job.exact_share[i] =
+			fmin((double)network_exact_steps(c, i) / (double)c->steps, 1);
 	p->job.price = c->price;
 	return 0;
 }

@@ -268,8 +268,6 @@ static int compute_plan_run(struct plan_run *out, struct run_measurements *r, co
 	out->job.parameters = r->parameters;
 	out->job.late_parameters = r->vocabulary * (double)c->d_model;
 	out->job.target_tokens = zero_if_nan(m[TPS] * m[STEP] / (double)c->micro_batches);
-	out->job.total_tokens =
-		out->job.target_tokens * (double)c->micro_batches * (double)c->steps;
 	return 0;
 }
 

@@ -27,13 +27,13 @@
  *					no record "stop"
  *	a host vanishes			TCP keep-alive of mpirun's daemons, or the watchdogs;
  *					a living rank saves before (rescue.c)
- *	mpirun never starts the ranks	check_ranks_begun() here, after BEGIN_S
- *	mpirun hangs after "stop"	is_mpirun_lingering() here, after mpirun_linger_s()
+ *	mpirun never starts the ranks	broken_job_check_begun(), after BEGIN_S
+ *	mpirun hangs after "stop"	broken_job_is_lingering(), after broken_job_linger_s()
  *	a lost host answers again	look_for_lost_hosts() here, with --elastic
  *	the supervisor dies		the kernel sends SIGUSR1 to the job, which saves and stops;
  *					nobody restarts it
  */
-#include "train/launch/run/attempts.h"
+#include "train/launch/run/attempts_internal.h"
 
 #include <assert.h>
 #include <limits.h>
@@ -53,62 +53,15 @@
 #include "train/launch/remote/launcher.h"
 #include "train/launch/remote/rank_launch.h"
 #include "train/launch/run/end_cause.h"
-#include "train/launch/run/host_return.h"
-#include "train/launch/run/outcome.h"
-#include "train/launch/run/rescued.h"
-#include "train/launch/run/roll_call.h"
 #include "train/launch/run/run_handle.h"
-#include "train/launch/run/supervise.h"
 
-#define BACKOFF_S	5.0
-#define BACKOFF_MAX_S	300.0
-#define MPIRUN_LINGER_S 30.0 /* limit from the record "stop" to the end of the job */
-#define ORPHAN_S	40.0 /* for ranks without srun to save */
-#define ORPHAN_LOOK_S	0.2
-#define MPIRUN_KILL_S	8.0   /* the same after a failure, without the time to kill ranks */
-#define BEGIN_NOTICE_S	60.0  /* without a record "start": print a notice */
-#define BEGIN_S		600.0 /* without it: a hang; $WERKBANK_BEGIN: another number */
-#define BEGIN_HOST_S	1.0   /* added to BEGIN_S for each host */
-
-/*
- * Time for a rank to save when others are lost (rescue.c): that of a checkpoint and
- * RESCUE_S. mpirun always waits for so long.
- */
-#define RESCUE_S     1.5
-#define RESCUE_MAX_S 30.0
-#define UNKNOWN_S    4.0 /* assumed for a checkpoint of a run that has made none */
+#define BACKOFF_S     5.0
+#define BACKOFF_MAX_S 300.0
 
 /* Parts of the margin before the end of the walltime. */
 #define SAVE_MARGIN_S 30.0
 #define MARGIN_SAVES  3.0 /* times the slowest checkpoint */
 #define MARGIN_STEPS  5.0 /* times the slowest step */
-
-struct attempt_loop {
-	const struct attempts *a;
-	struct supervisor sup;
-	struct outcome job_outcome;
-	struct roll_call roll_call;
-	struct host_return host_return;
-	char *journal, *hostfile,
-		*kill_request;	/* owned paths; the last one asks for an end at once */
-	char event[300];	/* the last event, for state.json */
-	const char *asked_by;	/* who asked to stop: "user", "walltime"; NULL: nobody */
-	const char *last_state; /* the state that was written last; NULL: none */
-	/*
-	 * monotonic seconds: begin of the supervisor, of this job, of its record "stop" (0: none)
-	 */
-	double began, started, stopped_at;
-	double broken_at;   /* when srun said that a rank of this job failed; 0: it did not */
-	double rescued_at;  /* when a rank of this job had saved alone; 0: none has */
-	bool is_step_ended; /* end_broken_step() has ended this job */
-	bool delay_noted, begin_timed_out; /* this job did not begin: notice printed, job ended */
-	bool waiting;			   /* between two attempts */
-	bool is_lease_lost;		   /* another host trains this run now */
-	bool is_lease_stale;		   /* the lease could not be renewed the last time */
-	bool is_taking_back;		   /* this job was asked to stop for a host's return */
-	int64_t restarts, restarts_in_row; /* in all; since the last new checkpoint */
-	int64_t checkpoint;		   /* step of the newest one; -1: none */
-};
 
 /* ---- the command line ---- */
 
@@ -138,19 +91,13 @@ static struct mpirun_options mpirun_options_of(const struct attempts *a, const s
 	};
 }
 
-/* Half of the time that a rank has to save after a loss: mpirun waits for it twice. */
-static int seconds_to_kill(double save_s)
-{
-	return (int)MIN(ceil(((save_s > 0 ? save_s : UNKNOWN_S) + RESCUE_S) / 2), RESCUE_MAX_S);
-}
-
 int attempts_command_line(const struct attempts *a, const struct hosts *hosts, const char *hostfile,
 			  double save_s, struct command_line *c, struct err *e)
 {
 	struct mpirun_options how = mpirun_options_of(a, hosts, hostfile);
 	int rc = 0;
 
-	how.kill_after_s = seconds_to_kill(save_s);
+	how.kill_after_s = broken_job_kill_s(save_s);
 	if (how.kill_after_s < 2)
 		how.kill_after_s = 0; /* Open MPI's own */
 	if (how.ranks > 1 || !hosts_are_local(hosts))
@@ -184,14 +131,7 @@ static void write_run_state(struct attempt_loop *l, const char *name, int status
 		supervise_log(&l->sup, "state.json is not updated: %s", trouble.text);
 }
 
-/*
- * Record an event in the journal, state.json and console.log. Only while no job is running, because
- * rank 0 writes the same journal.
- */
-static void record_run_event(struct attempt_loop *l, const char *level, const char *fmt, ...)
-	PRINTF_LIKE(3, 4);
-
-static void record_run_event(struct attempt_loop *l, const char *level, const char *fmt, ...)
+void attempts_record_event(struct attempt_loop *l, const char *level, const char *fmt, ...)
 {
 	struct err ignored; /* the event is in console.log in any case */
 	struct journal *j;
@@ -238,75 +178,6 @@ static void update_run_state(struct attempt_loop *l)
 
 	if (!l->last_state || strcmp(l->last_state, name))
 		write_run_state(l, name, -1);
-}
-
-/* Limit in seconds from the record "stop". After a failure, mpirun only has to kill the ranks. */
-static double mpirun_linger_s(const struct attempt_loop *l)
-{
-	return strcmp(l->job_outcome.reason, "failed") != 0
-		       ? MPIRUN_LINGER_S
-		       : MPIRUN_KILL_S + 2 * seconds_to_kill(l->job_outcome.save_s);
-}
-
-/* Does mpirun go on after the record "stop"? It may wait for the daemon of a lost host for ever. */
-static bool is_mpirun_lingering(struct attempt_loop *l)
-{
-	if (!l->job_outcome.has_begun || !l->job_outcome.reason[0])
-		l->stopped_at = 0;
-	else if (!(l->stopped_at > 0))
-		l->stopped_at = clock_mono_s();
-	return l->stopped_at > 0 && clock_mono_s() - l->stopped_at > mpirun_linger_s(l);
-}
-
-/*
- * After a failed rank, srun asks the others to end and kills them KillWait (30 s) later, but what is
- * left of the step can only save. End it when a rank has saved, or the time for that is over, which
- * is the time that mpirun gives.
- */
-static void end_broken_step(struct attempt_loop *l)
-{
-	const double most = 2 * seconds_to_kill(l->job_outcome.save_s), now = clock_mono_s();
-	bool is_saved;
-
-	if (!l->job_outcome.is_rescued)
-		l->rescued_at = 0;
-	else if (!(l->rescued_at > 0))
-		l->rescued_at = now;
-	if (!l->sup.is_srun || l->waiting || !l->job_outcome.failure.is_known)
-		return;
-	if (!(l->broken_at > 0))
-		l->broken_at = now;
-	/* an earlier one, after heartbeats that came late, has not the steps since then */
-	is_saved = l->rescued_at > 0 && l->rescued_at > l->broken_at - RESCUE_S;
-	if (l->is_step_ended || (!is_saved && now - l->broken_at < most))
-		return;
-	l->is_step_ended = true;
-	supervise_log(&l->sup, "a rank failed%s: ending the other ranks",
-		      is_saved ? ", and another one has saved" : "");
-	supervise_end_job(&l->sup);
-}
-
-/* End mpirun if the ranks do not begin: it may wait for a daemon for ever, without a watchdog. */
-static void check_ranks_begun(struct attempt_loop *l)
-{
-	double waited = clock_mono_s() - l->started;
-	double most = run_env_seconds("WERKBANK_BEGIN", BEGIN_S) +
-		      BEGIN_HOST_S * (double)l->roll_call.hosts.n;
-
-	if (l->waiting || l->job_outcome.has_begun || !l->sup.mpirun || l->sup.is_asked)
-		return;
-	if (waited > most && !l->begin_timed_out) {
-		l->begin_timed_out = true;
-		supervise_log(&l->sup, "the ranks did not begin within %.0f s: ending mpirun",
-			      waited);
-		supervise_end_job(&l->sup);
-	} else if (waited > BEGIN_NOTICE_S && !l->delay_noted) {
-		l->delay_noted = true;
-		supervise_log(&l->sup,
-			      "waiting for the ranks to begin for %.0f s: mpirun connects to "
-			      "hosts, or the ranks load the corpus and a checkpoint",
-			      waited);
-	}
 }
 
 /* With --elastic: ask the ranks to save and stop when a lost host may be taken back. */
@@ -420,38 +291,17 @@ static enum supervise_request supervisor_tick(void *context)
 		request = SUPERVISE_STOP;
 	} else if (has_lost_lease(l)) {
 		request = SUPERVISE_KILL;
-	} else if (is_mpirun_lingering(l)) {
+	} else if (broken_job_is_lingering(l)) {
 		supervise_log(&l->sup, "the ranks ended %.0f s ago, but mpirun did not: ending it",
-			      mpirun_linger_s(l));
+			      broken_job_linger_s(l));
 		l->stopped_at = clock_mono_s();
 		supervise_end_job(&l->sup);
 	}
-	end_broken_step(l);
-	check_ranks_begun(l);
+	broken_job_end_step(l);
+	broken_job_check_begun(l);
 	update_run_state(l);
 	look_for_lost_hosts(l);
 	return request;
-}
-
-/*
- * srun was killed, but its ranks live on, as children of Slurm's daemons: ask them to save and stop, and wait for it. A
- * request that they have not read must not stop the next attempt.
- */
-static void save_orphans_of_srun(struct attempt_loop *l, int status)
-{
-	const double end = clock_mono_s() + ORPHAN_S;
-	struct outcome *o = &l->job_outcome;
-
-	if (!l->sup.is_srun || status <= 128 || l->sup.is_asked || o->failure.is_known ||
-	    !o->has_begun || o->reason[0])
-		return;
-	supervise_log(&l->sup, "srun has died: asking its ranks to save");
-	o->is_orphaned = true;
-	run_handle_repeat_stop(l->a->dir->path);
-	while (!o->reason[0] && clock_mono_s() < end && supervise_pause(&l->sup, ORPHAN_LOOK_S))
-		outcome_update(o);
-	if (!l->sup.is_asked)
-		control_read_requests(l->a->dir->path);
 }
 
 /* ---- one attempt ---- */
@@ -485,11 +335,11 @@ static int start_attempt(struct attempt_loop *l, int *status, struct err *e)
 	host_return_begin_job(&l->host_return, &l->roll_call.hosts, l->started);
 	update_run_state(l);
 	kills = end_cause_memory_kills("");
-	l->sup.rescue_s = l->sup.mpirun ? 2 * seconds_to_kill(l->job_outcome.save_s) : 0;
+	l->sup.rescue_s = l->sup.mpirun ? 2 * broken_job_kill_s(l->job_outcome.save_s) : 0;
 	rc = supervise_run_job(&l->sup, c.all, status, e);
 	outcome_update(&l->job_outcome);
 	if (!rc)
-		save_orphans_of_srun(l, *status);
+		broken_job_save_orphans(l, *status);
 	/* the cgroup of this process is that of the ranks that mpirun starts on this host */
 	if (kills >= 0 && end_cause_memory_kills("") > kills)
 		l->job_outcome.failure.is_out_of_memory = true;
@@ -522,14 +372,14 @@ static bool count_restart(struct attempt_loop *l, const char *why)
 	l->checkpoint = checkpoint;
 	if (l->restarts_in_row >= l->a->conf->restarts) {
 		if (l->a->conf->restarts)
-			record_run_event(
+			attempts_record_event(
 				l, "error",
 				"the training %s; giving up after %lld restart%s without a "
 				"new checkpoint",
 				why, (long long)l->restarts_in_row,
 				text_plural(l->restarts_in_row));
 		else
-			record_run_event(l, "error", "the training %s", why);
+			attempts_record_event(l, "error", "the training %s", why);
 		return false;
 	}
 	l->restarts_in_row++;
@@ -537,9 +387,9 @@ static bool count_restart(struct attempt_loop *l, const char *why)
 	wait = restart_delay_s(l);
 	if (checkpoint >= 0)
 		snprintf(from, sizeof(from), "its checkpoint of step %lld", (long long)checkpoint);
-	record_run_event(l, "warning", "the training %s; restart from %s in %g s (%lld of %lld)",
-			 why, from, wait, (long long)l->restarts_in_row,
-			 (long long)l->a->conf->restarts);
+	attempts_record_event(l, "warning",
+			      "the training %s; restart from %s in %g s (%lld of %lld)", why, from,
+			      wait, (long long)l->restarts_in_row, (long long)l->a->conf->restarts);
 	return true;
 }
 
@@ -578,10 +428,10 @@ static bool go_on_with_returned_host(struct attempt_loop *l, enum outcome_verdic
 {
 	if (v != OUTCOME_STOPPED || !l->is_taking_back || was_asked || l->job_outcome.by_file)
 		return false;
-	record_run_event(l, "info",
-			 "the training saved and stopped at step %lld to continue with "
-			 "the hosts that answer again",
-			 (long long)l->job_outcome.step);
+	attempts_record_event(l, "info",
+			      "the training saved and stopped at step %lld to continue with "
+			      "the hosts that answer again",
+			      (long long)l->job_outcome.step);
 	return true;
 }
 
@@ -634,7 +484,7 @@ static bool wait_for_next_attempt(struct attempt_loop *l)
 				      roll_call_limit_s(&l->roll_call));
 		answer = roll_call_query(&l->roll_call, news);
 		if (news[0] && (answer != ROLL_CALL_WAIT || strcmp(news, l->event)))
-			record_run_event(l, "warning", "%s", news);
+			attempts_record_event(l, "warning", "%s", news);
 		write_run_state(l, "restarting", -1);
 		if (answer == ROLL_CALL_READY)
 			break;
@@ -668,28 +518,11 @@ static bool judge_attempt(struct attempt_loop *l, enum outcome_verdict *v, int *
 	if (again && count_restart(l, why))
 		return true;
 	if ((*v == OUTCOME_KILLED || *v == OUTCOME_STOPPED || *v == OUTCOME_LEAVING) && why[0])
-		record_run_event(l, "warning", "the training %s", why);
+		attempts_record_event(l, "warning", "the training %s", why);
 	if (*v == OUTCOME_FAILED && !l->job_outcome.reason[0] &&
 	    (l->job_outcome.has_begun || l->job_outcome.unread.code))
-		record_run_event(l, "error", "the training %s", why);
+		attempts_record_event(l, "error", "the training %s", why);
 	return false;
-}
-
-/* After a loss, or after another supervisor: checkpoints of hosts that do not see this folder. */
-static void collect_rescued(struct attempt_loop *l)
-{
-	const struct hosts *hosts = &l->roll_call.hosts;
-	struct err why = { 0 };
-	char news[400];
-
-	if (hosts_are_local(hosts->n ? hosts : NULL) || !(l->restarts || l->a->dir->former.id[0]))
-		return;
-	if (rescued_collect(l->a->dir, l->a->conf, hosts, roll_call_limit_s(&l->roll_call), news,
-			    &why))
-		snprintf(news, sizeof(news), "cannot ask the hosts for checkpoints: %.200s",
-			 why.text);
-	if (news[0])
-		record_run_event(l, "info", "%s", news);
 }
 
 static int run_attempts(struct attempt_loop *l, int *status, struct err *e)
@@ -701,7 +534,7 @@ static int run_attempts(struct attempt_loop *l, int *status, struct err *e)
 	if (!go_on) /* before the first attempt */
 		*status = err_exit_status(ERR_TEMPFAIL);
 	while (!rc && go_on) {
-		collect_rescued(l);
+		broken_job_collect_rescued(l);
 		rc = start_attempt(l, status, e);
 		if (rc || !judge_attempt(l, &v, status))
 			break;

@@ -24,6 +24,7 @@
 #include "train/common/control.h"
 #include "train/common/leftover.h"
 #include "train/common/run_versions.h"
+#include "train/launch/run/run_handle.h"
 
 #define STATE_MAX_BYTES	 65536
 #define RECIPE_MAX_BYTES ((size_t)1 << 20)
@@ -100,6 +101,7 @@ static int take_lease(struct rundir *r, struct err *e)
 	r->lease.pid = getpid();
 	r->lease.attempt = r->attempt;
 	process_boot_id(r->lease.boot);
+	run_lease_name_job(&r->lease);
 	if (run_lease_take(r->path, &r->lease, &r->former, tell_lease_wait, e)) {
 		r->lease.id[0] = 0;
 		return e->code;
@@ -186,9 +188,42 @@ static int count_attempt(struct rundir *r, struct err *e)
 	return rc;
 }
 
+static int hold_rundir(struct rundir *r, struct err *e)
+{
+	int rc = lock_rundir(r, e);
+
+	if (!rc)
+		rc = run_check_versions(r->path, e);
+	if (!rc)
+		rc = count_attempt(r, e);
+	return rc ? rc : take_lease(r, e);
+}
+
+/*
+ * Slurm queues a job again when it loses a node, but the node may be cut off from Slurm alone and go on
+ * training. Ask that training to save and stop, and wait until it has, or has lost its lease.
+ */
+static int end_earlier_job(struct rundir *r, const struct run_lease *earlier, struct err *e)
+{
+	fprintf(stderr,
+		"werkbank: process %lld on host %s trains this run in the same Slurm job, before "
+		"it was "
+		"queued again; asking it to save and stop, and waiting for that, or for the end of "
+		"its "
+		"lease\n",
+		(long long)earlier->pid, earlier->host);
+	if (r->lock >= 0)
+		close(r->lock);
+	r->lock = -1;
+	run_handle_repeat_stop(r->path);
+	return run_lease_wait(r->path, earlier, e);
+}
+
 int rundir_open(struct rundir *r, const char *workspace, const char *name, struct err *e)
 {
 	char *runs = file_path(e, "%s/runs", workspace);
+	struct run_lease held, own = { .id = "" };
+	struct err ignored;
 	bool is_new;
 	int rc;
 
@@ -205,14 +240,15 @@ int rundir_open(struct rundir *r, const char *workspace, const char *name, struc
 		file_sync_folder(workspace);
 	}
 	free(runs);
+	run_lease_name_job(&own);
 	if (!rc)
-		rc = lock_rundir(r, e);
-	if (!rc)
-		rc = run_check_versions(r->path, e);
-	if (!rc)
-		rc = count_attempt(r, e);
-	if (!rc)
-		rc = take_lease(r, e);
+		rc = hold_rundir(r, e);
+	while (rc == ERR_TEMPFAIL && !run_lease_read(r->path, &held, &ignored) &&
+	       run_lease_is_earlier(&held, &own)) {
+		rc = end_earlier_job(r, &held, e);
+		if (!rc)
+			rc = hold_rundir(r, e);
+	}
 	if (!rc)
 		file_remove_leftovers(r->path);
 	return rc;
