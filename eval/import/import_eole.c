@@ -212,6 +212,7 @@ static int read_eole_facts(const struct import_job *m, const struct json *vocabu
 		.encoder_layers = json_integer(eole_value(m, "encoder", "layers"), 2),
 		.decoder_layers = json_integer(eole_value(m, "decoder", "layers"), 2),
 		.start = json_text(json_get(vocabulary, "decoder_start_token"), "<s>"),
+		.alpha = 1,
 	};
 	if (eole_number(m, "heads", 8, &heads, e) ||
 	    eole_number(m, "transformer_ff", 2048, &d_ff, e) ||

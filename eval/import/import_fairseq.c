@@ -364,7 +364,8 @@ static int open_fairseq(struct import_job *m, struct err *e)
 	    weight_map_begin(&m->t, &m->f, NAMING_layers, tables, e) ||
 	    import_set_options(m, facts, e) || set_fairseq_sizes(m, e) ||
 	    set_fairseq_activation(m, e) || set_fairseq_norms(m, e) ||
-	    set_fairseq_positions(m, e) || set_fairseq_tables(m, e))
+	    set_fairseq_positions(m, e) || set_fairseq_tables(m, e) ||
+	    import_set_search(m, "fairseq", 5, 1, e)) /* the defaults of fairseq-generate */
 		return e->code;
 	for (size_t i = 0; i < ARRAY_LEN(languages); i++) {
 		const char *const set[] = { languages[i][0],

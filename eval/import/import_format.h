@@ -42,6 +42,7 @@ struct import_job {
 	const char *file;	  /* borrowed: the weights */
 	const char *folder;	  /* borrowed: folder of the weights */
 	char *pieces;		  /* owned: folder that is searched for vocab.tsv, bpe.codes ... */
+	bool has_recipe;	  /* recipe.ini of the folder, as an export writes it, is part of c */
 	struct outfolder staging; /* files of the model besides weights; never committed */
 	struct import_reader f;
 	struct weight_map t;
@@ -81,6 +82,12 @@ int import_set_options(struct import_job *m, const char *const *options, struct 
 /* Sets the languages to the two-letter codes that these members of root are; the user's options win. */
 int import_set_languages(struct import_job *m, const struct json *root, const char *source_key,
 			 const char *target_key, struct err *e);
+/*
+ * Sets how the program of the model searches by default: a choice of beam_rules, the beam (0: the files name none) and the exponent
+ * of the length. What recipe.ini of the folder says stays.
+ */
+int import_set_search(struct import_job *m, const char *rules, int64_t beam, double alpha,
+		      struct err *e);
 /* Sets the options of text without tokenisation that SentencePiece models split. */
 int import_set_text_options(struct import_job *m, const char *vocabularies, struct err *e);
 /* Sets the segmentation of each side to the kind of its SentencePiece model in the staging folder. */

@@ -196,6 +196,21 @@ int import_set_languages(struct import_job *m, const struct json *root, const ch
 	return rc;
 }
 
+int import_set_search(struct import_job *m, const char *rules, int64_t beam, double alpha,
+		      struct err *e)
+{
+	char width[24], exponent[24];
+	const char *set[] = { "beam_rules", rules, "alpha", exponent, "beam", width, NULL };
+
+	snprintf(width, sizeof(width), "%lld", (long long)beam);
+	snprintf(exponent, sizeof(exponent), "%.9g", alpha);
+	if (!beam)
+		set[4] = NULL;
+	return m->has_recipe || !import_set_options(m, set, e)
+		       ? 0
+		       : err_prefix(e, "%s: its beam search by default", m->folder);
+}
+
 int import_set_text_options(struct import_job *m, const char *vocabularies, struct err *e)
 {
 	const char *const options[] = { "tokenize",

@@ -72,7 +72,7 @@ static int open_multilingual(struct import_job *m, const char *activation, struc
 	};
 
 	if (hf_read_json(m, "config.json", &m->config, e) || hf_open(m, e) ||
-	    check_decoder_start(m, e))
+	    check_decoder_start(m, e) || hf_set_search(m, e))
 		return e->code;
 	return import_set_options(m, facts, e) || hf_set_common(m, activation, e) ? e->code : 0;
 }

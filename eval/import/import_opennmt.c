@@ -211,7 +211,8 @@ int opennmt_set_architecture(struct import_job *m, const struct opennmt_facts *x
 				      "the decoder starts from <s> or </s>", e);
 	return set_opennmt_sizes(m, x, e) || set_opennmt_activation(m, x, e) ||
 			       set_opennmt_norms(m, x, e) || set_opennmt_positions(m, x, e) ||
-			       set_opennmt_biases(m, x, e)
+			       set_opennmt_biases(m, x, e) ||
+			       import_set_search(m, "opennmt", 5, x->alpha, e)
 		       ? e->code
 		       : import_shape_of_options(m, e);
 }
@@ -376,8 +377,9 @@ static int64_t opennmt_layers(const struct import_job *m, const char *key)
 
 static int read_opennmt_facts(const struct import_job *m, struct opennmt_facts *x, struct err *e)
 {
-	const struct pickle_node *start =
-		pickle_get(pickle_get(m->f.pickle.root, "vocab"), "decoder_start_token");
+	const struct pickle_node *vocabulary = pickle_get(m->f.pickle.root, "vocab"),
+				 *start = pickle_get(vocabulary, "decoder_start_token"),
+				 *list = pickle_get(vocabulary, "src");
 	const char *activation = opennmt_text(m, "pos_ffn_activation_fn", "relu");
 	char name[256];
 
@@ -392,6 +394,9 @@ static int read_opennmt_facts(const struct import_job *m, struct opennmt_facts *
 		.has_one_table = opennmt_number(m, "share_embeddings", 0) != 0,
 		.has_tied_output = opennmt_number(m, "share_decoder_embeddings", 0) != 0,
 		.start = start && start->kind == PICKLE_TEXT ? start->text : "<s>",
+		/* since version 3, whose lists are not in fields of torchtext */
+		.alpha = list && list->kind == PICKLE_LIST && list->n &&
+			 list->items[0]->kind == PICKLE_TEXT,
 	};
 	if (!x->has_tied_output && !weight_foreign_tensor(&m->t, "generator.weight", 0, name))
 		return err_set(e, ERR_DATA, "%s has no tensor \"%s\"", m->file, name);
