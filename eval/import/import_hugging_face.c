@@ -338,19 +338,16 @@ static int open_hugging_face(struct import_job *m, struct err *e)
 static int stage_vocabulary(struct import_job *m, const char *name, const char *to, int32_t **rows,
 			    struct err *e)
 {
-	char *path = file_path(e, "%s/%s", m->folder, name),
-	     *out = file_path(e, "%s/%s", m->staging.temporary, to);
+	char *path = file_path(e, "%s/%s", m->folder, name);
 	struct token_list w = { .n = 0 };
-	int32_t n = 0;
-	int rc = path && out ? token_list_open(&w, path, e) : e->code;
+	int rc = path ? token_list_open(&w, path, e) : e->code;
 
 	if (!rc)
-		rc = token_list_write(&w, &m->special, out, rows, &n, e);
+		rc = import_stage_vocabulary(m, &w, to, rows, e);
 	if (!rc)
 		rc = import_protect_tags(m, &w, e);
 	token_list_close(&w);
 	free(path);
-	free(out);
 	return rc;
 }
 
