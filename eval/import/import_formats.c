@@ -123,6 +123,27 @@ static int find_file(struct import_source *s, const char *path, struct err *e)
 	return rc || s->folder ? rc : e->code;
 }
 
+/* Files that are downloaded beside models, or in their place, and are none. */
+static int check_is_weights(const struct import_source *s, const char *path, struct err *e)
+{
+	static const char pointer[] = "version https://git-lfs.github.com/spec/";
+	const size_t n = sizeof(pointer) - 1;
+
+	if (s->n >= n && !memcmp(s->bytes, pointer, n))
+		return err_set(e, ERR_DATA,
+			       "%s is a pointer of Git LFS, not the weights themselves: fetch them "
+			       "with git lfs pull, or download the file",
+			       s->file);
+	if (s->n > 4 && !memcmp(s->bytes, "PK\3\4", 4))
+		return err_set(
+			e, ERR_DATA,
+			"%s: an archive without Marian's special:model.yml, PyTorch's data.pkl or "
+			"Argos Translate's metadata.json: expected weights of a known program; if "
+			"it is a downloaded folder, unpack it and give the folder",
+			path);
+	return 0;
+}
+
 int import_find_format(const char *path, struct import_source *s,
 		       const struct import_format **format, struct err *e)
 {
@@ -144,12 +165,8 @@ int import_find_format(const char *path, struct import_source *s,
 	for (size_t i = 0; i < ARRAY_LEN(formats) && !rc && !*format; i++)
 		if (formats[i]->recognise(s))
 			*format = formats[i];
-	if (!rc && !*format && s->n > 4 && !memcmp(s->bytes, "PK\3\4", 4))
-		rc = err_set(
-			e, ERR_DATA,
-			"%s: an archive without Marian's special:model.yml, PyTorch's data.pkl or "
-			"Argos Translate's metadata.json: expected weights of a known program",
-			path);
+	if (!rc && !*format)
+		rc = check_is_weights(s, path, e);
 	s->bytes = NULL;
 	map_close(&map);
 	return rc;

@@ -136,6 +136,13 @@ searches bare fairseq 6 0.5
 sed 's/"num_beams": 4/"num_beams": 100/' "$golden/marianmt/generation_config.json" >"$tmp/early/generation_config.json"
 says "a beam that is too wide" 64 'early: its beam search by default.*beam.*from 1 to 64' "$wb" import "$tmp/early" -o "$tmp/none"
 
+# ---- what is downloaded in place of a model -------------------------------------------
+folder pointer
+echo 'version https://git-lfs.github.com/spec/v1' >"$tmp/pointer/model.safetensors"
+says "a pointer of Git LFS" 65 'model.safetensors is a pointer of Git LFS, not the weights themselves: fetch them with git lfs pull' \
+	"$wb" import "$tmp/pointer" -o "$tmp/none"
+says "a folder that is not imported" 65 'no SHA256SUMS; a model of another program needs werkbank import first' "$wb" translate -m "$tmp/pointer" "$tmp/in"
+
 # ---- training on ---------------------------------------------------------------------
 cut -f 1 "$golden/marianmt.tsv" >"$tmp/in"
 awk '{ line[NR] = $0 } END { for (i = 1; i <= NR; i++) for (k = 1; k <= 6; k++) print line[i], "a" line[(i * k) % NR + 1] }' "$tmp/in" >"$tmp/a.en"
