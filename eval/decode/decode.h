@@ -40,14 +40,11 @@
 
 #define DECODE_MAX_BEAM 64
 
-/* Choices of the option beam_rules, in its order: the length penalty and the end of a search; see beam.c. */
-enum beam_rules { BEAM_RULES_OWN, BEAM_RULES_TRANSFORMERS, BEAM_RULES_FAIRSEQ, BEAM_RULES_OPENNMT };
-
 struct decode_options {
 	int32_t beam;		  /* 1 .. DECODE_MAX_BEAM */
 	int32_t n_best;		  /* 1 .. beam: hypotheses per sentence in the result */
 	double alpha;		  /* exponent of the length penalty, >= 0 */
-	int32_t rules;		  /* enum beam_rules */
+	int32_t rules;		  /* enum conf_beam_rules */
 	double max_length_factor; /* greatest length: factor * source tokens + extra */
 	int32_t max_length_extra;
 	int32_t decode_tokens; /* limit of source tokens times beam at the same time */

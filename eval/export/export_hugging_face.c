@@ -237,7 +237,12 @@ static int write_hf_generation(const struct export_job *x, const struct hf_rows 
 		json_close(&w, ']');
 	}
 	json_close(&w, ']');
-	json_put_int(&w, "num_beams", 4);
+	json_put_int(&w, "num_beams", x->text->beam);
+	if (x->text->beam_rules == BEAM_RULES_TRANSFORMERS ||
+	    x->text->beam_rules == BEAM_RULES_FAIRSEQ) {
+		json_put_real(&w, "length_penalty", x->text->alpha);
+		json_put_bool(&w, "early_stopping", x->text->beam_rules == BEAM_RULES_FAIRSEQ);
+	}
 	json_put_int(&w, "max_length", 512);
 	json_close(&w, '}');
 	rc = file_write_into(x->out, "generation_config.json", &text, e);

@@ -74,7 +74,9 @@ static int import_log(const struct conf *c, struct err *e)
 		return err_set(
 			e, ERR_USAGE,
 			"%s does not hold weights (safetensors or model.bin), which --output "
-			"needs; if the file is a training log, give --run NAME instead",
+			"needs; if the file is a training log, give --run NAME instead; if it is "
+			"an "
+			"archive, unpack it and give its folder",
 			c->arguments[0]);
 	if (!c->run)
 		return err_set(e, ERR_USAGE, "a training log becomes a run: give --run NAME");

@@ -188,7 +188,7 @@ static int read_recipe(struct import_job *m, struct err *e)
 	int rc = path ? 0 : e->code;
 
 	if (!rc && file_exists(path))
-		rc = conf_load_recipe(m->c, path, e);
+		m->has_recipe = !(rc = conf_load_recipe(m->c, path, e));
 	free(path);
 	return rc;
 }

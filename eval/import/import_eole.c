@@ -212,6 +212,7 @@ static int read_eole_facts(const struct import_job *m, const struct json *vocabu
 		.encoder_layers = json_integer(eole_value(m, "encoder", "layers"), 2),
 		.decoder_layers = json_integer(eole_value(m, "decoder", "layers"), 2),
 		.start = json_text(json_get(vocabulary, "decoder_start_token"), "<s>"),
+		.alpha = 1,
 	};
 	if (eole_number(m, "heads", 8, &heads, e) ||
 	    eole_number(m, "transformer_ff", 2048, &d_ff, e) ||
@@ -316,18 +317,22 @@ static int open_eole(struct import_job *m, struct err *e)
 
 /* ---- text -------------------------------------------------------------- */
 
-static int list_eole_tokens(const struct import_job *m, const struct json *vocabulary,
-			    const char *side, const char *table, struct token_list *w,
-			    struct err *e)
+/* vocabulary: the tree of vocab.json */
+static int list_eole_tokens(const struct import_job *m, int side, void *vocabulary,
+			    struct token_list *w, struct err *e)
 {
-	const struct json *x = json_get(vocabulary, side);
-	const struct import_tensor *rows = import_find_tensor(&m->f, table);
+	static const char *const names[] = { "src", "tgt" };
+	static const char *const tables[] = { "src_emb.embeddings.weight",
+					      "tgt_emb.embeddings.weight" };
+	const struct json *x = json_get(vocabulary, names[side]);
+	const struct import_tensor *rows = import_find_tensor(&m->f, tables[side]);
 	const size_t n = json_len(x);
 
 	if (!n || (rows && (size_t)rows->rows != n))
 		return err_set(e, ERR_DATA,
 			       "%s/vocab.json: \"%s\" has %zu tokens, but \"%s\" has %lld rows",
-			       m->folder, side, n, table, rows ? (long long)rows->rows : 0);
+			       m->folder, names[side], n, tables[side],
+			       rows ? (long long)rows->rows : 0);
 	w->items = mem_alloc(n, sizeof(*w->items), e);
 	if (!w->items)
 		return e->code;
@@ -337,7 +342,7 @@ static int list_eole_tokens(const struct import_job *m, const struct json *vocab
 		if (!w->items[w->n++])
 			return err_set(e, ERR_DATA,
 				       "%s/vocab.json: token %zu of \"%s\" is not a text",
-				       m->folder, w->n - 1, side);
+				       m->folder, w->n - 1, names[side]);
 	}
 	return 0;
 }
@@ -357,7 +362,6 @@ static const char *eole_pieces_file(const struct import_job *m, const char *key)
 
 static int stage_eole(struct import_job *m, struct err *e)
 {
-	struct token_list source = { .n = 0 }, target = { .n = 0 };
 	struct json *vocabulary = NULL;
 	const char *names[2] = { eole_pieces_file(m, "src_subword_model"),
 				 eole_pieces_file(m, "tgt_subword_model") };
@@ -366,15 +370,7 @@ static int stage_eole(struct import_job *m, struct err *e)
 	if (!*names[1])
 		names[1] = names[0];
 	if (!rc)
-		rc = list_eole_tokens(m, vocabulary, "src", "src_emb.embeddings.weight", &source,
-				      e);
-	if (!rc)
-		rc = list_eole_tokens(m, vocabulary, "tgt", "tgt_emb.embeddings.weight", &target,
-				      e);
-	if (!rc)
-		rc = import_stage_lists(m, &source, &target, names, e);
-	token_list_close(&source);
-	token_list_close(&target);
+		rc = import_stage_lists(m, list_eole_tokens, vocabulary, names, e);
 	json_free(vocabulary);
 	return rc;
 }

@@ -364,7 +364,8 @@ static int open_fairseq(struct import_job *m, struct err *e)
 	    weight_map_begin(&m->t, &m->f, NAMING_layers, tables, e) ||
 	    import_set_options(m, facts, e) || set_fairseq_sizes(m, e) ||
 	    set_fairseq_activation(m, e) || set_fairseq_norms(m, e) ||
-	    set_fairseq_positions(m, e) || set_fairseq_tables(m, e))
+	    set_fairseq_positions(m, e) || set_fairseq_tables(m, e) ||
+	    import_set_search(m, "fairseq", 5, 1, e)) /* the defaults of fairseq-generate */
 		return e->code;
 	for (size_t i = 0; i < ARRAY_LEN(languages); i++) {
 		const char *const set[] = { languages[i][0],
@@ -419,38 +420,32 @@ static int read_dictionary(const struct import_job *m, const char *key, struct t
 	return rc;
 }
 
-/* Has the table of a side a row for each token of its dictionary? */
-static int check_fairseq_rows(const struct import_job *m, const struct token_list *w,
-			      const char *table, struct err *e)
+/* The dictionary of a side, of which the table has a row for each token. */
+static int list_fairseq_tokens(const struct import_job *m, int side, void *arg,
+			       struct token_list *w, struct err *e)
 {
-	const struct import_tensor *x = import_find_tensor(&m->f, table);
+	static const char *const keys[] = { "source_lang", "target_lang" };
+	static const char *const tables[] = { "encoder.embed_tokens.weight",
+					      "decoder.embed_tokens.weight" };
+	const struct import_tensor *x = import_find_tensor(&m->f, tables[side]);
 
+	(void)arg;
+	if (read_dictionary(m, keys[side], w, e))
+		return e->code;
 	return x && (size_t)x->rows != w->n
 		       ? err_set(e, ERR_DATA,
 				 "%s: \"%s\" has %lld rows, but the dictionary and its special "
 				 "tokens have %zu: it is that of another model",
-				 m->file, table, (long long)x->rows, w->n)
+				 m->file, tables[side], (long long)x->rows, w->n)
 		       : 0;
 }
 
 static int stage_fairseq(struct import_job *m, struct err *e)
 {
 	static const char *const usual[2] = { NULL, NULL };
-	struct token_list source = { .n = 0 }, target = { .n = 0 };
-	int rc = read_dictionary(m, "source_lang", &source, e);
 
 	m->special = (struct special_token_names){ "</s>", "<s>", "<unk>", .may_lack = false };
-	if (!rc)
-		rc = read_dictionary(m, "target_lang", &target, e);
-	if (!rc)
-		rc = check_fairseq_rows(m, &source, "encoder.embed_tokens.weight", e);
-	if (!rc)
-		rc = check_fairseq_rows(m, &target, "decoder.embed_tokens.weight", e);
-	if (!rc)
-		rc = import_stage_lists(m, &source, &target, usual, e);
-	token_list_close(&source);
-	token_list_close(&target);
-	return rc;
+	return import_stage_lists(m, list_fairseq_tokens, NULL, usual, e);
 }
 
 const struct import_format import_fairseq = { "fairseq", recognise_fairseq, open_fairseq,

@@ -39,9 +39,10 @@ struct import_source {
 struct import_job {
 	struct conf *c; /* borrowed; becomes the recipe of the model */
 	const struct import_format *format;
-	const char *file;	  /* borrowed: the weights */
-	const char *folder;	  /* borrowed: folder of the weights */
-	char *pieces;		  /* owned: folder that is searched for vocab.tsv, bpe.codes ... */
+	const char *file;   /* borrowed: the weights */
+	const char *folder; /* borrowed: folder of the weights */
+	char *pieces;	    /* owned: folder that is searched for vocab.tsv, bpe.codes ... */
+	bool has_recipe;    /* recipe.ini of the folder, as an export writes it, is part of c */
 	struct outfolder staging; /* files of the model besides weights; never committed */
 	struct import_reader f;
 	struct weight_map t;
@@ -81,6 +82,12 @@ int import_set_options(struct import_job *m, const char *const *options, struct 
 /* Sets the languages to the two-letter codes that these members of root are; the user's options win. */
 int import_set_languages(struct import_job *m, const struct json *root, const char *source_key,
 			 const char *target_key, struct err *e);
+/*
+ * Sets how the program of the model searches by default: a choice of beam_rules, the beam (0: the files name none) and the exponent
+ * of the length. What recipe.ini of the folder says stays.
+ */
+int import_set_search(struct import_job *m, const char *rules, int64_t beam, double alpha,
+		      struct err *e);
 /* Sets the options of text without tokenisation that SentencePiece models split. */
 int import_set_text_options(struct import_job *m, const char *vocabularies, struct err *e);
 /* Sets the segmentation of each side to the kind of its SentencePiece model in the staging folder. */
@@ -113,12 +120,18 @@ int import_list_pieces(struct token_list *w, const struct sp *s, struct err *e);
  */
 int import_stage_pieces(struct import_job *m, bool is_joint, const char *const names[2],
 			struct err *e);
+/* Writes a list as the vocabulary NAME of the staging folder; m->special names its special tokens. *rows: token_list_write(). */
+int import_stage_vocabulary(struct import_job *m, const struct token_list *w, const char *name,
+			    int32_t **rows, struct err *e);
+/* Reads the list of tokens of a side, 0: the source. token_list_close() in any case; its texts may belong to what arg is. */
+typedef int import_list_side(const struct import_job *m, int side, void *arg, struct token_list *w,
+			     struct err *e);
 /*
- * The same, and writes the lists of both sides as vocabularies, or as one if they are equal. m->special names the special
- * tokens; may_lack_end holds for the source only.
+ * The lists of both sides become vocabularies, or one if they are equal, and import_stage_pieces() has their pieces.
+ * m->special.may_lack_end holds for the source only.
  */
-int import_stage_lists(struct import_job *m, const struct token_list *source,
-		       const struct token_list *target, const char *const names[2], struct err *e);
+int import_stage_lists(struct import_job *m, import_list_side *list, void *arg,
+		       const char *const names[2], struct err *e);
 /* Copies FOLDER/NAME, a file of the import's source, to the staging folder as TO. */
 int import_stage_file(const struct import_job *m, const char *name, const char *to, struct err *e);
 

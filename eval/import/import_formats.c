@@ -123,6 +123,27 @@ static int find_file(struct import_source *s, const char *path, struct err *e)
 	return rc || s->folder ? rc : e->code;
 }
 
+/* Files that are downloaded beside models, or in their place, and are none. */
+static int check_is_weights(const struct import_source *s, const char *path, struct err *e)
+{
+	static const char pointer[] = "version https://git-lfs.github.com/spec/";
+	const size_t n = sizeof(pointer) - 1;
+
+	if (s->n >= n && !memcmp(s->bytes, pointer, n))
+		return err_set(e, ERR_DATA,
+			       "%s is a pointer of Git LFS, not the weights themselves: fetch them "
+			       "with git lfs pull, or download the file",
+			       s->file);
+	if (s->n > 4 && !memcmp(s->bytes, "PK\3\4", 4))
+		return err_set(
+			e, ERR_DATA,
+			"%s: an archive without Marian's special:model.yml, PyTorch's data.pkl or "
+			"Argos Translate's metadata.json: expected weights of a known program; if "
+			"it is a downloaded folder, unpack it and give the folder",
+			path);
+	return 0;
+}
+
 int import_find_format(const char *path, struct import_source *s,
 		       const struct import_format **format, struct err *e)
 {
@@ -144,12 +165,8 @@ int import_find_format(const char *path, struct import_source *s,
 	for (size_t i = 0; i < ARRAY_LEN(formats) && !rc && !*format; i++)
 		if (formats[i]->recognise(s))
 			*format = formats[i];
-	if (!rc && !*format && s->n > 4 && !memcmp(s->bytes, "PK\3\4", 4))
-		rc = err_set(
-			e, ERR_DATA,
-			"%s: an archive without Marian's special:model.yml, PyTorch's data.pkl or "
-			"Argos Translate's metadata.json: expected weights of a known program",
-			path);
+	if (!rc && !*format)
+		rc = check_is_weights(s, path, e);
 	s->bytes = NULL;
 	map_close(&map);
 	return rc;
@@ -194,6 +211,21 @@ int import_set_languages(struct import_job *m, const struct json *root, const ch
 			rc = import_set_options(m, set, e);
 	}
 	return rc;
+}
+
+int import_set_search(struct import_job *m, const char *rules, int64_t beam, double alpha,
+		      struct err *e)
+{
+	char width[24], exponent[24];
+	const char *set[] = { "beam_rules", rules, "alpha", exponent, "beam", width, NULL };
+
+	snprintf(width, sizeof(width), "%lld", (long long)beam);
+	snprintf(exponent, sizeof(exponent), "%.9g", alpha);
+	if (!beam)
+		set[4] = NULL;
+	return m->has_recipe || !import_set_options(m, set, e)
+		       ? 0
+		       : err_prefix(e, "%s: its beam search by default", m->folder);
 }
 
 int import_set_text_options(struct import_job *m, const char *vocabularies, struct err *e)

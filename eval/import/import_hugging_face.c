@@ -267,6 +267,25 @@ int hf_generation_number(const struct import_job *m, const char *key, int64_t *n
 	return rc;
 }
 
+int hf_set_search(struct import_job *m, struct err *e)
+{
+	struct json *root = NULL;
+	int rc = hf_read_json(m, "generation_config.json", &root, e);
+	const struct json *const of[] = { root, m->config };
+	bool is_early = false;
+	int64_t beam = 0;
+	double penalty = 1;
+
+	for (size_t i = ARRAY_LEN(of); i-- > 0;) {
+		is_early = json_boolean(json_get(of[i], "early_stopping"), is_early);
+		beam = json_integer(json_get(of[i], "num_beams"), beam);
+		penalty = json_number(json_get(of[i], "length_penalty"), penalty);
+	}
+	json_free(root);
+	return rc ? rc
+		  : import_set_search(m, is_early ? "fairseq" : "transformers", beam, penalty, e);
+}
+
 /* The decoder starts from padding, and nothing forces its first token. */
 static int check_generation(const struct import_job *m, struct err *e)
 {
@@ -304,6 +323,8 @@ static int open_hugging_face(struct import_job *m, struct err *e)
 	if (!rc)
 		rc = check_generation(m, e);
 	if (!rc)
+		rc = hf_set_search(m, e);
+	if (!rc)
 		rc = hf_read_json(m, "tokenizer_config.json", &root, e);
 	if (!rc)
 		rc = import_set_languages(m, root, "source_lang", "target_lang", e);
@@ -317,19 +338,16 @@ static int open_hugging_face(struct import_job *m, struct err *e)
 static int stage_vocabulary(struct import_job *m, const char *name, const char *to, int32_t **rows,
 			    struct err *e)
 {
-	char *path = file_path(e, "%s/%s", m->folder, name),
-	     *out = file_path(e, "%s/%s", m->staging.temporary, to);
+	char *path = file_path(e, "%s/%s", m->folder, name);
 	struct token_list w = { .n = 0 };
-	int32_t n = 0;
-	int rc = path && out ? token_list_open(&w, path, e) : e->code;
+	int rc = path ? token_list_open(&w, path, e) : e->code;
 
 	if (!rc)
-		rc = token_list_write(&w, &m->special, out, rows, &n, e);
+		rc = import_stage_vocabulary(m, &w, to, rows, e);
 	if (!rc)
 		rc = import_protect_tags(m, &w, e);
 	token_list_close(&w);
 	free(path);
-	free(out);
 	return rc;
 }
 

@@ -340,14 +340,12 @@ static int list_yaml_tokens(struct token_list *w, const struct yaml *y, const ch
 static int stage_marian_vocabulary(struct import_job *m, const char *name, const char *to,
 				   int32_t **rows, struct err *e)
 {
-	char *path = file_path(e, "%s/%s", m->folder, name),
-	     *out = file_path(e, "%s/%s", m->staging.temporary, to);
+	char *path = file_path(e, "%s/%s", m->folder, name);
 	struct token_list w = { .n = 0 };
 	struct yaml y = { .n = 0 };
 	struct buf text = { 0 };
 	struct sp *s = NULL;
-	int32_t n;
-	int rc = path && out ? 0 : e->code;
+	int rc = path ? 0 : e->code;
 
 	if (!rc && text_ends_with(name, ".spm")) {
 		s = sp_open(path, e);
@@ -362,13 +360,12 @@ static int stage_marian_vocabulary(struct import_job *m, const char *name, const
 			rc = list_yaml_tokens(&w, &y, path, e);
 	}
 	if (!rc)
-		rc = token_list_write(&w, &m->special, out, rows, &n, e);
+		rc = import_stage_vocabulary(m, &w, to, rows, e);
 	token_list_close(&w);
 	yaml_close(&y);
 	buf_free(&text);
 	sp_close(s);
 	free(path);
-	free(out);
 	return rc;
 }
 

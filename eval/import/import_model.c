@@ -77,6 +77,7 @@ static int import_load_recipe(struct model_import *m, struct err *e)
 		rc = text_facts_adopt(m->job.c, m->job.c->corpus, path, e);
 	else if (!rc && path)
 		rc = conf_load_recipe(m->job.c, path, e);
+	m->job.has_recipe = path && !conf_is_given(m->job.c, "corpus");
 	free(path);
 	return rc;
 }
@@ -248,6 +249,11 @@ static void report_model_import(const struct model_import *m)
 	fprintf(stderr, "%s: %s: d_model %d, d_ff %d, %d heads, %d and %d layers, %d tokens\n",
 		m->to, name ? name : m->job.format->name, s->d_model, s->d_ff, s->heads,
 		s->encoder_layers, s->decoder_layers, s->real_vocabulary);
+	if (m->job.c->beam_rules)
+		fprintf(stderr,
+			"translate follows the beam search of its program: beam %lld, length "
+			"penalty %g; --beam, --alpha and --beam-rules change it\n",
+			(long long)m->job.c->beam, m->job.c->alpha);
 	if (!import_option_given(m->job.c, "source_language") ||
 	    !import_option_given(m->job.c, "target_language"))
 		fprintf(stderr,

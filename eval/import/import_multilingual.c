@@ -72,7 +72,7 @@ static int open_multilingual(struct import_job *m, const char *activation, struc
 	};
 
 	if (hf_read_json(m, "config.json", &m->config, e) || hf_open(m, e) ||
-	    check_decoder_start(m, e))
+	    check_decoder_start(m, e) || hf_set_search(m, e))
 		return e->code;
 	return import_set_options(m, facts, e) || hf_set_common(m, activation, e) ? e->code : 0;
 }
@@ -414,20 +414,10 @@ static int read_text_files(struct multilingual *t, const struct sp *s, struct er
 
 static int stage_tokens(struct multilingual *t, const struct sp *s, struct err *e)
 {
-	char *path = file_path(e, "%s/" VOCABULARY_FILE, t->m->staging.temporary);
-	int32_t n;
-	int rc = path ? read_text_files(t, s, e) : e->code;
-
-	if (!rc)
-		rc = check_tokenizer(t, e);
-	if (!rc)
-		rc = list_tokens(t, e);
-	if (!rc)
-		rc = choose_languages(t, e);
-	if (!rc)
-		rc = token_list_write(&t->w, &t->m->special, path, &t->m->rows.target, &n, e);
-	free(path);
-	return rc;
+	if (read_text_files(t, s, e) || check_tokenizer(t, e) || list_tokens(t, e) ||
+	    choose_languages(t, e))
+		return e->code;
+	return import_stage_vocabulary(t->m, &t->w, VOCABULARY_FILE, &t->m->rows.target, e);
 }
 
 static int stage_multilingual(struct import_job *m, struct err *e)

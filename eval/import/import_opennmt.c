@@ -211,7 +211,8 @@ int opennmt_set_architecture(struct import_job *m, const struct opennmt_facts *x
 				      "the decoder starts from <s> or </s>", e);
 	return set_opennmt_sizes(m, x, e) || set_opennmt_activation(m, x, e) ||
 			       set_opennmt_norms(m, x, e) || set_opennmt_positions(m, x, e) ||
-			       set_opennmt_biases(m, x, e)
+			       set_opennmt_biases(m, x, e) ||
+			       import_set_search(m, "opennmt", 5, x->alpha, e)
 		       ? e->code
 		       : import_shape_of_options(m, e);
 }
@@ -376,8 +377,9 @@ static int64_t opennmt_layers(const struct import_job *m, const char *key)
 
 static int read_opennmt_facts(const struct import_job *m, struct opennmt_facts *x, struct err *e)
 {
-	const struct pickle_node *start =
-		pickle_get(pickle_get(m->f.pickle.root, "vocab"), "decoder_start_token");
+	const struct pickle_node *vocabulary = pickle_get(m->f.pickle.root, "vocab"),
+				 *start = pickle_get(vocabulary, "decoder_start_token"),
+				 *list = pickle_get(vocabulary, "src");
 	const char *activation = opennmt_text(m, "pos_ffn_activation_fn", "relu");
 	char name[256];
 
@@ -392,6 +394,9 @@ static int read_opennmt_facts(const struct import_job *m, struct opennmt_facts *
 		.has_one_table = opennmt_number(m, "share_embeddings", 0) != 0,
 		.has_tied_output = opennmt_number(m, "share_decoder_embeddings", 0) != 0,
 		.start = start && start->kind == PICKLE_TEXT ? start->text : "<s>",
+		/* since version 3, whose lists are not in fields of torchtext */
+		.alpha = list && list->kind == PICKLE_LIST && list->n &&
+			 list->items[0]->kind == PICKLE_TEXT,
 	};
 	if (!x->has_tied_output && !weight_foreign_tensor(&m->t, "generator.weight", 0, name))
 		return err_set(e, ERR_DATA, "%s has no tensor \"%s\"", m->file, name);
@@ -502,19 +507,25 @@ static const struct pickle_node *opennmt_tokens(const struct import_job *m, cons
 	return x && x->kind == PICKLE_LIST ? x : NULL;
 }
 
-static int list_opennmt_tokens(const struct import_job *m, const char *side, const char *table,
+static int list_opennmt_tokens(const struct import_job *m, int side, void *arg,
 			       struct token_list *w, struct err *e)
 {
-	const struct pickle_node *x = opennmt_tokens(m, side);
-	const struct import_tensor *rows = import_find_tensor(&m->f, table);
+	static const char *const names[] = { "src", "tgt" };
+	static const char *const tables[] = {
+		"encoder.embeddings.make_embedding.emb_luts.0.weight",
+		"decoder.embeddings.make_embedding.emb_luts.0.weight"
+	};
+	const struct pickle_node *x = opennmt_tokens(m, names[side]);
+	const struct import_tensor *rows = import_find_tensor(&m->f, tables[side]);
 
+	(void)arg;
 	if (!x || !x->n)
 		return err_set(e, ERR_DATA, "%s: \"vocab\" has no list of tokens of \"%s\"",
-			       m->file, side);
+			       m->file, names[side]);
 	if (rows && (size_t)rows->rows != x->n)
 		return err_set(e, ERR_DATA,
 			       "%s: \"%s\" has %lld rows, but the vocabulary has %zu tokens",
-			       m->file, table, (long long)rows->rows, x->n);
+			       m->file, tables[side], (long long)rows->rows, x->n);
 	w->items = mem_alloc(x->n, sizeof(*w->items), e);
 	if (!w->items)
 		return e->code;
@@ -522,7 +533,7 @@ static int list_opennmt_tokens(const struct import_job *m, const char *side, con
 	for (size_t i = 0; i < x->n; i++) {
 		if (x->items[i]->kind != PICKLE_TEXT)
 			return err_set(e, ERR_DATA, "%s: token %zu of \"%s\" is not a text",
-				       m->file, i, side);
+				       m->file, i, names[side]);
 		w->items[w->n++] = x->items[i]->text;
 	}
 	return 0;
@@ -531,9 +542,7 @@ static int list_opennmt_tokens(const struct import_job *m, const char *side, con
 static int stage_opennmt(struct import_job *m, struct err *e)
 {
 	static const char *const keys[] = { "src_subword_model", "tgt_subword_model" };
-	struct token_list source = { .n = 0 }, target = { .n = 0 };
 	const char *names[2];
-	int rc;
 
 	for (int side = 0; side < 2; side++) {
 		const char *path = opennmt_text(m, keys[side], ""), *slash = strrchr(path, '/');
@@ -544,17 +553,7 @@ static int stage_opennmt(struct import_job *m, struct err *e)
 	if (!*names[1])
 		names[1] = names[0];
 	m->special = (struct special_token_names){ "</s>", "<s>", "<unk>", .may_lack_end = true };
-	rc = list_opennmt_tokens(m, "src", "encoder.embeddings.make_embedding.emb_luts.0.weight",
-				 &source, e);
-	if (!rc)
-		rc = list_opennmt_tokens(m, "tgt",
-					 "decoder.embeddings.make_embedding.emb_luts.0.weight",
-					 &target, e);
-	if (!rc)
-		rc = import_stage_lists(m, &source, &target, names, e);
-	token_list_close(&source);
-	token_list_close(&target);
-	return rc;
+	return import_stage_lists(m, list_opennmt_tokens, NULL, names, e);
 }
 
 const struct import_format import_opennmt = { "OpenNMT-py", recognise_opennmt, open_opennmt,

@@ -21,6 +21,7 @@ struct opennmt_facts {
 	bool has_one_table; /* source and target */
 	bool has_tied_output;
 	const char *start; /* the token that the decoder reads first */
+	double alpha;	   /* exponent of the length in the beam search, by default */
 };
 
 /* A fact that Werkbank's models cannot have. */

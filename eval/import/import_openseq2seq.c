@@ -265,26 +265,20 @@ static int write_openseq2seq_vocabulary(struct import_job *m, struct token_list 
 	static const char *const padding[] = { "<$0$>", "<$1$>", "<$2$>", "<$3$>",
 					       "<$4$>", "<$5$>", "<$6$>" };
 	const size_t rows = (size_t)m->t.table->rows, n_pieces = w->n;
-	char *path = file_path(e, "%s/" VOCABULARY_FILE, m->staging.temporary);
-	int32_t n;
-	int rc = path ? 0 : e->code;
 
-	if (!rc && (rows < n_pieces || rows - n_pieces > ARRAY_LEN(padding)))
-		rc = err_set(
+	if (rows < n_pieces || rows - n_pieces > ARRAY_LEN(padding))
+		return err_set(
 			e, ERR_DATA,
 			"%s: the embedding table has %zu rows, but the SentencePiece model has %zu "
 			"pieces: it is that of another model",
 			m->file, rows, n_pieces);
-	if (!rc)
-		rc = mem_grow(&w->items, &w->cap, rows, sizeof(*w->items), e);
-	while (!rc && w->n < rows) {
+	if (mem_grow(&w->items, &w->cap, rows, sizeof(*w->items), e))
+		return e->code;
+	while (w->n < rows) {
 		w->items[w->n] = padding[w->n - n_pieces];
 		w->n++;
 	}
-	if (!rc)
-		rc = token_list_write(w, &m->special, path, &m->rows.target, &n, e);
-	free(path);
-	return rc;
+	return import_stage_vocabulary(m, w, VOCABULARY_FILE, &m->rows.target, e);
 }
 
 static int stage_openseq2seq(struct import_job *m, struct err *e)

@@ -97,29 +97,47 @@ int import_stage_pieces(struct import_job *m, bool is_joint, const char *const n
 	return rc || is_bpe[0] ? rc : import_find_segmentations(m, e);
 }
 
-int import_stage_lists(struct import_job *m, const struct token_list *source,
-		       const struct token_list *target, const char *const names[2], struct err *e)
+int import_stage_vocabulary(struct import_job *m, const struct token_list *w, const char *name,
+			    int32_t **rows, struct err *e)
 {
-	const struct token_list *const lists[] = { source, target };
-	struct special_token_names special = m->special;
-	bool is_joint = source->n == target->n;
+	char *path = file_path(e, "%s/%s", m->staging.temporary, name);
+	int32_t n;
+	int rc = path ? token_list_write(w, &m->special, path, rows, &n, e) : e->code;
+
+	free(path);
+	return rc;
+}
+
+static bool has_equal_lists(const struct token_list lists[2])
+{
+	bool are_equal = lists[0].n == lists[1].n;
+
+	for (size_t i = 0; i < lists[0].n && are_equal; i++)
+		are_equal = !strcmp(lists[0].items[i], lists[1].items[i]);
+	return are_equal;
+}
+
+int import_stage_lists(struct import_job *m, import_list_side *list, void *arg,
+		       const char *const names[2], struct err *e)
+{
+	static const char *const files[] = { SOURCE_VOCABULARY_FILE, TARGET_VOCABULARY_FILE };
 	int32_t **const rows[] = { &m->rows.source, &m->rows.target };
-	int rc;
+	struct token_list lists[2] = { { .n = 0 }, { .n = 0 } };
+	bool is_joint = false;
+	int rc = 0;
 
-	for (size_t i = 0; i < source->n && is_joint; i++)
-		is_joint = !strcmp(source->items[i], target->items[i]);
-	rc = import_stage_pieces(m, is_joint, names, e);
-	for (int side = is_joint; side < 2 && !rc; side++) {
-		static const char *const files[] = { SOURCE_VOCABULARY_FILE,
-						     TARGET_VOCABULARY_FILE };
-		char *path = file_path(e, "%s/%s", m->staging.temporary,
-				       is_joint ? VOCABULARY_FILE : files[side]);
-		int32_t n;
-
-		special.may_lack_end = m->special.may_lack_end && !side;
-		rc = path ? token_list_write(lists[side], &special, path, rows[side], &n, e)
-			  : e->code;
-		free(path);
+	for (int side = 0; side < 2 && !rc; side++)
+		rc = list(m, side, arg, &lists[side], e);
+	if (!rc) {
+		is_joint = has_equal_lists(lists);
+		rc = import_stage_pieces(m, is_joint, names, e);
 	}
+	for (int side = is_joint; side < 2 && !rc; side++) {
+		m->special.may_lack_end = m->special.may_lack_end && !side;
+		rc = import_stage_vocabulary(
+			m, &lists[side], is_joint ? VOCABULARY_FILE : files[side], rows[side], e);
+	}
+	token_list_close(&lists[0]);
+	token_list_close(&lists[1]);
 	return rc;
 }

@@ -71,6 +71,13 @@ enum conf_stop_on { STOP_ON_NONE, STOP_ON_DIVERGED };
 enum conf_overlap { OVERLAP_WARN, OVERLAP_DROP, OVERLAP_IGNORE };
 enum conf_launcher { LAUNCHER_AUTO, LAUNCHER_SSH, LAUNCHER_SLURM, LAUNCHER_SRUN };
 enum conf_segmentation { SEGMENTATION_BPE, SEGMENTATION_SENTENCEPIECE, SEGMENTATION_UNIGRAM };
+/* The length penalty and the end of a search; see eval/decode/beam.c. */
+enum conf_beam_rules {
+	BEAM_RULES_OWN,
+	BEAM_RULES_TRANSFORMERS,
+	BEAM_RULES_FAIRSEQ,
+	BEAM_RULES_OPENNMT
+};
 enum conf_vocabularies { VOCABULARIES_JOINT, VOCABULARIES_SEPARATE, VOCABULARIES_MERGED };
 
 int conf_init(struct conf *c, struct err *e);

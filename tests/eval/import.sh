@@ -105,6 +105,44 @@ says "m2m100: languages of the folder" 0 '' "$wb" import -q "$golden/m2m100" -o 
 holds "m2m100: its languages" '^source_first_token *= __en__' "$tmp/m2m100.en/recipe.ini"
 equal "m2m100: the same weights" "$tmp/m2m100.en/model.safetensors" "$tmp/m2m100.model/model.safetensors"
 
+# ---- the beam search of the program -------------------------------------------------
+# searches MODEL RULES BEAM ALPHA : what the recipe of the imported model says
+searches() {
+	same "$1: its beam search" "$(sed -n 's/^\(beam\|alpha\|beam_rules\) *= \([^ ]*\) .*/\2/p' "$tmp/$1.model/recipe.ini" | tr '\n' ' ')" "$3 $4 $2 "
+}
+searches marianmt transformers 4 1
+searches m2m100 transformers 4 1
+searches fairseq fairseq 5 1
+searches marian werkbank 4 0.6
+searches openseq2seq werkbank 4 0.6
+cut -f 1 "$golden/fairseq.tsv" | awk '{ print; print $0, $0; print "a" $0 }' >"$tmp/in"
+says "by default" 0 '' "$wb" translate -m "$tmp/fairseq.model" --one-a-line --scores "$tmp/in"
+cp "$tmp/out" "$tmp/default"
+says "the same by options" 0 '' "$wb" translate -m "$tmp/fairseq.model" --one-a-line --scores --beam-rules fairseq --beam 5 --alpha 1 "$tmp/in"
+equal "the program's search is the default" "$tmp/default" "$tmp/out"
+says "other rules" 0 '' "$wb" translate -m "$tmp/fairseq.model" --one-a-line --scores --beam-rules werkbank "$tmp/in"
+same "an option wins" "$(cmp -s "$tmp/default" "$tmp/out" || echo differs)" differs
+folder early
+sed 's/"num_beams": 4/"num_beams": 6, "early_stopping": true, "length_penalty": 0.5/' "$golden/marianmt/generation_config.json" >"$tmp/early/generation_config.json"
+says "a folder with early_stopping" 0 "follows the beam search of its program: beam 6, length penalty 0.5" "$wb" import "$tmp/early" -o "$tmp/early.model"
+searches early fairseq 6 0.5
+says "to transformers" 0 '' "$wb" export -m "$tmp/early.model" --format huggingface -o "$tmp/early.hf"
+holds "its beam search" '"num_beams":6,"length_penalty":0.5,"early_stopping":true' "$tmp/early.hf/generation_config.json"
+says "and back" 0 '' "$wb" import -q "$tmp/early.hf" -o "$tmp/again.model"
+searches again fairseq 6 0.5
+rm "$tmp/early.hf/recipe.ini" 2>/dev/null
+says "and back without Werkbank's files" 0 '' "$wb" import -q "$tmp/early.hf" -o "$tmp/bare.model"
+searches bare fairseq 6 0.5
+sed 's/"num_beams": 4/"num_beams": 100/' "$golden/marianmt/generation_config.json" >"$tmp/early/generation_config.json"
+says "a beam that is too wide" 64 'early: its beam search by default.*beam.*from 1 to 64' "$wb" import "$tmp/early" -o "$tmp/none"
+
+# ---- what is downloaded in place of a model -------------------------------------------
+folder pointer
+echo 'version https://git-lfs.github.com/spec/v1' >"$tmp/pointer/model.safetensors"
+says "a pointer of Git LFS" 65 'model.safetensors is a pointer of Git LFS, not the weights themselves: fetch them with git lfs pull' \
+	"$wb" import "$tmp/pointer" -o "$tmp/none"
+says "a folder that is not imported" 65 'no SHA256SUMS; a model of another program needs werkbank import first' "$wb" translate -m "$tmp/pointer" "$tmp/in"
+
 # ---- training on ---------------------------------------------------------------------
 cut -f 1 "$golden/marianmt.tsv" >"$tmp/in"
 awk '{ line[NR] = $0 } END { for (i = 1; i <= NR; i++) for (k = 1; k <= 6; k++) print line[i], "a" line[(i * k) % NR + 1] }' "$tmp/in" >"$tmp/a.en"

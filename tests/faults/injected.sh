@@ -22,6 +22,7 @@ set -u
 long=
 case ${1-} in long) long=yes; shift ;; esac
 srcdir=$(cd "${srcdir:-.}" && pwd)
+golden=$srcdir/tests/golden/import
 top=$PWD
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/werkbank-injected-XXXXXX")
 server=
@@ -137,6 +138,13 @@ set_up() {
 	mkdir -p "$tmp/trainable/w"
 	cp -r "$tmp/base/." "$tmp/trainable"
 	cp -r w/corpora "$tmp/trainable/w"
+	cp -r "$tmp/trainable" "$tmp/tunable"
+	cp -r w/runs "$tmp/tunable/w"
+	cp "$tmp/text/a.en" "$tmp/text/a.de" "$tmp/tunable"
+	cp -r "$golden/marianmt" opus && cp -r "$golden/marian" student && cp opus/*.spm student && chmod -R u+w opus student || return 1
+	"$wb" import opus -o opus.model -q && "$wb" import student -o student.model -q &&
+		"$wb" prep -C pieces tiny.ini --from from --no-tokenize --segmentation sentencepiece --vocabulary-size 90 -q &&
+		"$wb" train -C pieces --run r tiny.ini --steps 1 -q || return 1
 	"$top/tests/http_server" "$tmp/from" "$tmp/port" &
 	server=$!
 	tries=0
@@ -150,11 +158,20 @@ words() {
 	case $1 in
 	prep) template=$tmp/base words='prep -C w tiny.ini --from from --threads 1' ;;
 	train) template=$tmp/trainable words='train -C w --run t --restarts 0 tiny.ini' ;;
+	tune)
+		template=$tmp/tunable
+		words='tune -C w r --run t --corpus t --train-source a.en --train-target a.de --steps 20 --eval-every 10 --batch-tokens 512 --threads 1 --beam 1'
+		;;
 	fetch) template=$tmp/base words='fetch -C w ./web.manifest --retry-wait 0.01 --tries 2' ;;
 	eval) words='eval -C w --run r --set test --backend cpu --threads 1' ;;
 	translate) words='translate -C w --run r --backend cpu --threads 1 -o out.txt in' ;;
 	export) words='export -C w --run r --format ctranslate2 -o exported' ;;
+	export-huggingface) words='export -m opus.model --format huggingface -o exported' ;;
+	export-marian) words='export -m student.model --format marian -o exported' ;;
+	export-argos) words='export -C pieces --run r --format argos -o exported' ;;
 	import) words='import model -o imported' ;;
+	import-huggingface) words='import opus -o imported' ;;
+	import-marian) words='import student -o imported' ;;
 	average) words='average -C w --run r -o averaged 10 20' ;;
 	report) words='report -C w --format html -o report.html r' ;;
 	*) echo "injected.sh: '$1' is no command of this test" >&2; exit 64 ;;
@@ -318,7 +335,8 @@ if ! set_up >"$tmp/log" 2>&1; then
 	exit
 fi
 cd "$tmp" || exit 1
-[ $# -gt 0 ] || set -- prep train eval translate export import fetch average report
+[ $# -gt 0 ] || set -- prep train eval translate tune export export-huggingface export-marian export-argos import import-huggingface \
+	import-marian fetch average report
 for command; do
 	words "$command"
 	fresh

@@ -1,25 +1,23 @@
 #!/usr/bin/env python3
 """import_hugging_face.py - compare imported MarianMT models with transformers.
 
-Usage: import_hugging_face.py BUILD DATA [--lines 200] [--models 12] [--train SECONDS]
+Usage: import_hugging_face.py BUILD DATA [--lines 200] [--models 12] [--train SECONDS] [--from en|de] [--keep FOLDER]
        import_hugging_face.py --golden FOLDER
 
-BUILD is the folder in which Werkbank was built, DATA a folder with multi30k/train.{en,de} and test_2016_flickr.en.
+BUILD is the folder in which Werkbank was built, DATA a folder with multi30k/train.{en,de} and test_2016_flickr.{en,de}.
 Folders as OPUS-MT's are made by transformers and sentencepiece: two unigram models, vocab.json in another order
 than theirs, without some of their pieces; config.json with random sizes and options; safetensors or
 pytorch_model.bin. Each folder is imported; then the pieces of real lines, greedy output and the log-probability of
 each token of the output are compared with MarianTokenizer and MarianMTModel. --train: the first model is trained by
-transformers before. --golden: writes the small model of tests/eval/import.sh, which is in tests/golden/import, with
-random text, and its translations by transformers. Needs Python with torch, transformers and sentencepiece.
+transformers before; then beams are compared with generate(), and BLEU of int8 with that of fp32. --golden: writes the small model of
+tests/eval/import.sh, which is in tests/golden/import, with random text, and its translations by transformers. Needs Python with torch,
+transformers, sentencepiece and sacrebleu.
 """
 import argparse
 import json
-import math
 import os
 import random
 import shutil
-import subprocess
-import sys
 import tempfile
 import time
 import warnings
@@ -29,10 +27,37 @@ import torch
 import transformers
 from transformers import MarianConfig, MarianMTModel, MarianTokenizer
 
+import import_peer as peers
+
 transformers.logging.set_verbosity_error()
 warnings.filterwarnings("ignore")
-failures = 0
-FINE = 1e-4
+
+
+class Peer:
+    def __init__(self, model, folder):
+        self.model, self.tokenizer = model, MarianTokenizer.from_pretrained(folder)
+        self.target = read_numbers(folder)
+        self.source_pieces = self.tokenizer.encoder
+        self.names = [None] * len(self.target)
+        for piece, i in self.target.items():
+            self.names[i] = piece
+        self.end, self.banned = 0, (self.target["<pad>"], self.target["<unk>"])
+
+    def pieces(self, line):
+        return self.tokenizer._tokenize(line)
+
+    @torch.no_grad()
+    def log_probs(self, line, ids):
+        read = self.tokenizer(line, return_tensors="pt")["input_ids"]
+        forced = torch.tensor([[self.model.config.decoder_start_token_id] + list(ids)])
+        return self.model(input_ids=read, decoder_input_ids=forced).logits[0].log_softmax(-1)
+
+    @torch.no_grad()
+    def search(self, line, alpha):
+        how = {} if alpha is None else dict(num_beams=4, length_penalty=float(alpha))
+        out = self.model.generate(self.tokenizer(line, return_tensors="pt")["input_ids"], do_sample=False, max_new_tokens=peers.LONGEST,
+                                  forced_eos_token_id=None, bad_words_ids=[[i] for i in self.banned], **how)
+        return [i for i in out[0, 1:].tolist() if i not in (self.end, self.banned[0])]
 
 
 def learn(size, **options):
@@ -55,10 +80,17 @@ def number(pieces, tags, draw):
     return numbers
 
 
-def write_text(folder, base, draw, tags, is_separate):
+def read_numbers(folder):
+    """The vocabulary of the target."""
+    for name in ("target_vocab.json", "vocab.json"):
+        if os.path.exists(os.path.join(folder, name)):
+            return json.load(open(os.path.join(folder, name), encoding="utf-8"))
+
+
+def write_text(folder, base, draw, tags, is_separate, pair):
     """Writes the files of the text. Returns the sizes of both vocabularies."""
     sides = []
-    for side, language in (("source", "en"), ("target", "de")):
+    for side, language in zip(("source", "target"), pair):
         path = os.path.join(base, language + ".model")
         with open(path, "rb") as f, open(os.path.join(folder, side + ".spm"), "wb") as to:
             to.write(f.read())
@@ -72,7 +104,7 @@ def write_text(folder, base, draw, tags, is_separate):
             with open(os.path.join(folder, name), "w", encoding="utf-8") as f:
                 json.dump(what, f)
     with open(os.path.join(folder, "tokenizer_config.json"), "w", encoding="utf-8") as f:
-        json.dump({"source_lang": "en", "target_lang": "de", "separate_vocabs": is_separate, "unk_token": "<unk>",
+        json.dump({"source_lang": pair[0], "target_lang": pair[1], "separate_vocabs": is_separate, "unk_token": "<unk>",
                    "eos_token": "</s>", "pad_token": "<pad>", "model_max_length": 512}, f)
     return len(numbers[0]), len(numbers[1])
 
@@ -86,11 +118,11 @@ def random_options(draw):
                 scale_embedding=draw.random() < 0.8)
 
 
-def make_model(folder, base, seed, is_separate=False, tags=(), bias=True, pad_row=False, **options):
+def make_model(folder, base, seed, is_separate=False, tags=(), bias=True, pad_row=False, pair=("en", "de"), **options):
     draw = random.Random(seed)
     torch.manual_seed(seed)
-    os.makedirs(folder)
-    source, target = write_text(folder, base, draw, list(tags), is_separate)
+    os.makedirs(folder, exist_ok=True)
+    source, target = write_text(folder, base, draw, list(tags), is_separate, pair)
     options = {**random_options(draw), **options}
     if is_separate:
         options.update(share_encoder_decoder_embeddings=False, decoder_vocab_size=target)
@@ -119,23 +151,21 @@ def save(model, folder, form):
         torch.save(model.state_dict(), os.path.join(folder, "pytorch_model.bin"), _use_new_zipfile_serialization=form == "zip")
 
 
-def tokenizer_of(folder):
-    return MarianTokenizer.from_pretrained(folder)
-
-
-def train(model, folder, data, seconds):
-    """Trains by transformers on Multi30k, with Adam, for so many seconds."""
-    tokenizer = tokenizer_of(folder)
-    text = [[x.strip() for x in open(os.path.join(data, "multi30k/train." + s), encoding="utf-8")] for s in ("en", "de")]
-    pairs = list(zip(*text))
-    draw, began, step = random.Random(1), time.time(), 0
+def train(peer, pairs, seconds):
+    """Trains by transformers with Adam, for so many seconds of processor time."""
+    model, draw, began, step, pad = peer.model, random.Random(1), time.process_time(), 0, peer.banned[0]
+    with torch.no_grad():
+        for name, p in model.named_parameters():
+            if p.dim() == 2 and "positions" not in name:
+                p.normal_(0, 0.05)
+        model.get_input_embeddings().weight[pad] = 0
     adam = torch.optim.Adam(model.parameters(), 1e-3, betas=(0.9, 0.98))
     model.train()
-    while time.time() - began < seconds:
+    while time.process_time() - began < seconds:
         some = draw.sample(pairs, 48)
-        batch = tokenizer([x for x, _ in some], text_target=[y for _, y in some], return_tensors="pt", padding=True, truncation=True,
-                          max_length=60)
-        batch["labels"][batch["labels"] == model.config.pad_token_id] = -100
+        batch = peer.tokenizer([x for x, _ in some], text_target=[y for _, y in some], return_tensors="pt", padding=True, truncation=True,
+                               max_length=60)
+        batch["labels"][batch["labels"] == pad] = -100
         adam.param_groups[0]["lr"] = 2e-3 * min(1, (step + 1) / 100)
         loss = model(**batch).loss
         adam.zero_grad()
@@ -143,78 +173,9 @@ def train(model, folder, data, seconds):
         adam.step()
         step += 1
     print("trained %d steps, loss %.3f" % (step, loss.item()), flush=True)
-    return model.eval()
+    model.eval()
 
 
-def serve(a, model, lines, precision="fp32"):
-    asked = "".join(json.dumps({"id": i, "text": t, "beam": 1, "whole": True}) + "\n" for i, t in enumerate(lines))
-    done = subprocess.run([os.path.join(a.build, "werkbank"), "translate", "-m", model, "--serve", "--precision", precision, "--one-a-line",
-                           "--threads", "1"], input=asked, capture_output=True, text=True, check=True)
-    return sorted((json.loads(t) for t in done.stdout.splitlines()[1:]), key=lambda x: x["id"])
-
-
-def say(what, good, all_, least=1.0):
-    global failures
-    bad = good < least * all_
-    failures += bad
-    print("%-52s %d of %d%s" % (what, good, all_, "   FAILED" if bad else ""), flush=True)
-
-
-@torch.no_grad()
-def compare(a, name, model, folder, imported, lines, generate):
-    """Greedy output is compared with generate() for so many lines, else with the likeliest token after each prefix."""
-    tokenizer, answers = tokenizer_of(folder), serve(a, imported, lines)
-    target = json.load(open(os.path.join(folder, "target_vocab.json" if os.path.exists(os.path.join(folder, "target_vocab.json"))
-                                         else "vocab.json"), encoding="utf-8"))
-    same_pieces, same_tokens, worst, n, n_generated = 0, 0, 0.0, 0, 0
-    for line, x in zip(lines, answers):
-        ids = tokenizer(line, return_tensors="pt")["input_ids"]
-        theirs = [t if t in tokenizer.encoder else "<unk>" for t in tokenizer._tokenize(line)]
-        mine = [t if t in tokenizer.encoder else "<unk>" for t in x["source_tokens"]]
-        same_pieces += theirs == mine
-        tokens = [target[t] for t in x["tokens"]]
-        forced = torch.tensor([[model.config.decoder_start_token_id] + tokens])
-        logits = model(input_ids=ids, decoder_input_ids=forced).logits[0].log_softmax(-1)
-        want = [logits[i, t].item() for i, t in enumerate(tokens + [0])]
-        end = x["log_prob"] - sum(x["token_log_probs"])        # of </s>; 0: it is cut at the maximum length
-        ended = end < -1e-5
-        logits[:, [target["<pad>"], target["<unk>"]]] = -math.inf
-        best = logits.argmax(-1).tolist()
-        if n_generated < generate:
-            got = model.generate(ids, num_beams=1, do_sample=False, max_new_tokens=len(tokens) + 1, forced_eos_token_id=None,
-                                 bad_words_ids=[[target["<pad>"]], [target["<unk>"]]])[0, 1:].tolist()
-            best = got if ended else got[:len(tokens)] + [best[-1]]
-            n_generated += 1
-        same_tokens += best[:len(tokens) + ended] == tokens + [0] * ended
-        for p, q in zip(x["token_log_probs"] + [end] * ended, want):
-            worst, n = max(worst, abs(p - q)), n + 1
-    say(name + ": source pieces", same_pieces, len(lines))
-    say(name + ": greedy output", same_tokens, len(lines))
-    say(name + ": log-probabilities, worst %.2g" % worst, n if worst < FINE else 0, n)
-    return answers
-
-
-def golden_words(seed, letters, n):
-    """Lines of random words."""
-    draw = random.Random(seed)
-    words = ["".join(draw.choices(letters, k=draw.randint(2, 6))) for _ in range(60)]
-    return [" ".join(draw.choices(words, k=draw.randint(2, 7))) for _ in range(n)]
-
-
-def golden_line(model, ids, target):
-    """Greedy output of generate(), at most 12 tokens: its pieces, log-probabilities, and the least distance of the best two."""
-    bad = [[target["<pad>"]], [target["<unk>"]]]
-    out = model.generate(ids, num_beams=1, do_sample=False, max_new_tokens=12, forced_eos_token_id=None, bad_words_ids=bad)
-    tokens = out[0, 1:].tolist()
-    logits = model(input_ids=ids, decoder_input_ids=out[:, :-1]).logits[0].log_softmax(-1)
-    scores = [logits[i, t].item() for i, t in enumerate(tokens)]
-    logits[:, sum(bad, [])] = -math.inf
-    best = logits.topk(2).values
-    names = {i: piece for piece, i in target.items()}
-    return [names[t] for t in tokens if t], scores, (best[:, 0] - best[:, 1]).min().item()
-
-
-@torch.no_grad()
 def write_golden(folder):
     with tempfile.TemporaryDirectory() as scratch:
         os.chdir(scratch)                                           # the .spm names the rules' path
@@ -222,12 +183,14 @@ def write_golden(folder):
             f.write("".join("%X\t%X\n" % (ord(x), ord(x.lower())) for x in "ABEIKÖ") + "2026\t2E 2E 2E\n")
         for language, letters in (("en", "abeiknorst"), ("de", "aeikmnrtuö")):
             with open(language + ".model", "wb") as f:
-                learn(48, sentence_iterator=iter(golden_words(language, letters, 400)), model_writer=f,
+                learn(48, sentence_iterator=iter(peers.golden_words(language, letters, 400)), model_writer=f,
                       normalization_rule_tsv="rules.tsv", character_coverage=1.0)
-        words = golden_words("en", "abeiknorst", 20)
+        words = peers.golden_words("en", "abeiknorst", 20)
         lines = [">>deu<< " + x for x in words[:8]] + [">>nld<<" + x for x in words[:4]] + words[8:12]
         lines += [words[12].upper(), words[13] + "…", ">>deu<< ab zzz  ok ", words[14] + " >>nld<< " + words[15]]
-        for seed in range(20):
+
+        @torch.no_grad()
+        def make(seed):
             model = make_model("model%d" % seed, ".", seed, tags=[">>deu<<", ">>nld<<"], d_model=16, encoder_layers=2,
                                decoder_layers=2, encoder_attention_heads=4, decoder_attention_heads=2, encoder_ffn_dim=24,
                                decoder_ffn_dim=32, activation_function="swish", scale_embedding=True)
@@ -237,30 +200,11 @@ def write_golden(folder):
                 elif "norm.weight" in name:             # else the tied table would repeat its input
                     p.mul_(torch.randint(2, p.shape) * 2 - 1)
             model.final_logits_bias[0, 0] = 3
-            tokenizer, target = tokenizer_of("model%d" % seed), json.load(open("model%d/vocab.json" % seed, encoding="utf-8"))
-            told = [golden_line(model, tokenizer(x, return_tensors="pt")["input_ids"], target) for x in lines]
-            rows = [(x, *y[:2]) for x, y in zip(lines, told) if y[2] > 0.01]        # no near ties
-            kinds = len({" ".join(tokens) for _, tokens, _ in rows})
-            n_ended = sum(1 < len(tokens) < len(scores) for _, tokens, scores in rows)
-            print("seed %d: %d sentences, %d translations, %d with an end" % (seed, len(rows), kinds, n_ended), flush=True)
-            if kinds >= 10 and n_ended >= 2:
-                break
-        save(model, "model%d" % seed, "safetensors")
-        os.makedirs(folder, exist_ok=True)
-        for name in os.listdir("model%d" % seed):
-            shutil.copyfile(os.path.join("model%d" % seed, name), os.path.join(folder, name))
-    with open(folder + ".tsv", "w", encoding="utf-8") as f:
-        for line, tokens, scores in rows:
-            f.write("\t".join([line, " ".join(tokens), " ".join("%.6f" % x for x in scores)]) + "\n")
-
-
-def import_one(a, folder, to):
-    done = subprocess.run([os.path.join(a.build, "werkbank"), "import", folder, "-o", to], capture_output=True, text=True)
-    if done.returncode:
-        sys.exit(done.stderr)
-    with open(os.path.join(to, "recipe.ini"), encoding="utf-8") as f:
-        recipe = [line.split("#")[0].strip() for line in f]
-    say("segmentation of the recipe", recipe.count("segmentation = unigram"), 1)
+            return Peer(model, "model%d" % seed), (model, "model%d" % seed)
+        (model, at), rows = peers.choose_golden(make, lines, seeds=20)
+        save(model, at, "safetensors")
+        shutil.copytree(at, folder, dirs_exist_ok=True)
+    peers.write_golden_rows(folder + ".tsv", rows)
 
 
 def main():
@@ -270,50 +214,54 @@ def main():
     parser.add_argument("--golden", metavar="FOLDER", help="write the small model of tests/eval/import.sh")
     parser.add_argument("--lines", default=200, type=int)
     parser.add_argument("--models", default=12, type=int)
-    parser.add_argument("--train", default=0, type=float)
-    parser.add_argument("--keep", help="folder for the models (default: a temporary one)")
+    parser.add_argument("--train", default=0, type=float, metavar="SECONDS")
+    parser.add_argument("--from", default="en", choices=["en", "de"], dest="source", help="source language")
+    parser.add_argument("--keep", help="folder for the models (default: a temporary one); a trained one in it is used again")
     a = parser.parse_args()
     torch.set_num_threads(1)
     if a.golden:
         return write_golden(os.path.abspath(a.golden))
     if not a.data:
         parser.error("give BUILD and DATA")
-    lines = open(os.path.join(a.data, "multi30k/test_2016_flickr.en"), encoding="utf-8").read().splitlines()[:a.lines]
+    pair = ("en", "de") if a.source == "en" else ("de", "en")
+    read = lambda name, language: open(os.path.join(a.data, "multi30k", name + "." + language), encoding="utf-8").read().splitlines()
+    tests = [read("test_2016_flickr", x) for x in pair]
+    lines = tests[0][:a.lines]
     lines[1:1] = ["", "Zażółć 漢字 naïve 🙂 & <b>", "  two  blanks ", "a" * 150]
     few = lines[:max(4, a.lines // 10)]
     with tempfile.TemporaryDirectory() as scratch:
         at = lambda *name: os.path.join(a.keep or scratch, *name)
         os.makedirs(at(), exist_ok=True)
-        for language in ("en", "de"):
+        for language in pair:
             learn(2000, input=os.path.join(a.data, "multi30k/train." + language), model_prefix=at(language))
         kinds = [dict(), dict(form="zip"), dict(form="old"), dict(is_separate=True), dict(tags=[">>deu<<", ">>nld<<"]),
                  dict(bias=False, pad_row=True)]
         for i in range(a.models):
-            options = dict(kinds[i % len(kinds)])
-            form = options.pop("form", "safetensors")
-            if i == 0 and a.train:
+            options, folder = dict(kinds[i % len(kinds)]), at("hf%d" % i)
+            form, is_trained = options.pop("form", "safetensors"), i == 0 and a.train
+            if is_trained:
                 options.update(d_model=128, encoder_layers=2, decoder_layers=2, encoder_attention_heads=4, decoder_attention_heads=4,
                                encoder_ffn_dim=256, decoder_ffn_dim=256, activation_function="swish", scale_embedding=True)
-            model = make_model(at("hf%d" % i), at(), i, **options)
-            if i == 0 and a.train:
-                with torch.no_grad():
-                    for parameter, p in model.named_parameters():
-                        if p.dim() == 2 and "positions" not in parameter:
-                            p.normal_(0, 0.05)
-                    model.get_input_embeddings().weight[model.config.pad_token_id] = 0
-                train(model, at("hf0"), a.data, a.train)
-            save(model, at("hf%d" % i), form)
-            import_one(a, at("hf%d" % i), at("our%d" % i))
+            model = make_model(folder, at(), i, pair=pair, **options)
+            if is_trained and os.path.exists(at("hf0", "model.safetensors")):
+                model = MarianMTModel.from_pretrained(folder).eval()
+            elif is_trained:
+                train(Peer(model, folder), list(zip(read("train", pair[0]), read("train", pair[1]))), a.train)
+            save(model, folder, form)
+            to = os.path.join(scratch, "our%d" % i)
+            peers.import_model(a.build, folder, to)
+            with open(os.path.join(to, "recipe.ini"), encoding="utf-8") as f:
+                peers.say("segmentation of the recipe", [x.split("#")[0].strip() for x in f].count("segmentation = unigram"), 1)
             some = lines if i == 0 else few
             if options.get("tags"):
                 some = [">>deu<< " + x for x in some[:-2]] + [">>nld<<" + some[-1], "a >>deu<< within"]
-            name = "model %d (%s)" % (i, ", ".join([form] + sorted(k for k in options if k in ("is_separate", "tags", "pad_row"))))
-            answers = compare(a, name, model, at("hf%d" % i), at("our%d" % i), some, len(some) if i == 0 and a.train else 2)
-            if i == 0:
-                int8 = serve(a, at("our0"), some, "int8")
-                say("model 0: int8 gives the same output", sum(x["tokens"] == y["tokens"] for x, y in zip(int8, answers)), len(some),
-                    0.6 if a.train else 0.0)
-    sys.exit(failures > 0)
+            name = "%s to %s, model %d (%s)" % (*pair, i, ", ".join([form] + sorted(k for k in options if k in ("is_separate", "tags", "pad_row"))))
+            peer = Peer(model, folder)
+            peers.compare(a.build, name, peer, to, some)
+            if is_trained:
+                peers.compare_search(a.build, name, peer, to, [x for x in some if x.strip()], "transformers")
+                peers.compare_int8(a.build, name, to, *tests)
+    peers.finish()
 
 
 main()

@@ -6,12 +6,13 @@ Usage: import_opennmt.py BUILD DATA [--program opennmt|eole] [--lines 300] [--mo
 
 The program makes models with random sizes, options and weights and saves them as its training does; OpenNMT-py 3.5.1 also saves
 weights as safetensors, 2.3.0 and 1.2.0 save torchtext's vocabularies. Pieces are those of subword-nmt's codes on raw text, or of SentencePiece.
---train: the first model is trained before; --save: it is kept there. DATA: a folder with multi30k/train.{en,de} and
+--train: the first model is trained before; --save: it is kept there, and used again by the next call. DATA: a folder with multi30k/train.{en,de} and
 test_2016_flickr.en. --golden: writes the small model of tests/eval/import_opennmt.sh. Needs Python with torch, sentencepiece, subword_nmt and
 OpenNMT-py 3.5.1 (or 2.3.0 with torchtext 0.5.0, 1.2.0 with 0.4.0) or eole 0.6.4, both installed without their dependencies but configargparse,
 pyonmttok, six and what they import.
 """
 import argparse
+import importlib
 import importlib.machinery
 import json
 import logging
@@ -43,6 +44,7 @@ SPECIALS = ["<unk>", "<blank>", "<s>", "</s>"]
 
 class OpenNMT:
     """Models of one version: before 3 with torchtext's fields, since then with lists of tokens."""
+    search_module = "onmt.translate.beam_search"
 
     def __init__(self):
         import onmt
@@ -117,22 +119,6 @@ class OpenNMT:
         out, _ = model.decoder(tgt, memory, src_len=n)
         return model.generator(out[0]).log_softmax(-1)
 
-    def search(self, log_probs, alpha, end, banned, start):
-        """BeamSearch with the log-probabilities of whole prefixes."""
-        from onmt.translate.beam_search import BeamSearch, GNMTGlobalScorer
-        scorer = GNMTGlobalScorer(float(alpha), 0.0, "avg" if alpha else "none", "none")
-        beam = BeamSearch(4, 1, banned[1], start, end, banned[0], start, 1, scorer, 0, peers.LONGEST, False, 0, set(), None, 0, True)
-        beam.initialize(torch.zeros(1, 1, 1), torch.tensor([1]))
-        for _ in range(peers.LONGEST):
-            rows = torch.stack([log_probs(prefix[1:]) for prefix in beam.alive_seq.tolist()])
-            rows[:, list(banned)] = -1e20
-            beam.advance(rows, None)
-            if any(any(x) for x in beam.is_finished_list):
-                beam.update_finished()
-                if beam.done:
-                    return [i for i in beam.predictions[0][0].tolist() if i != end]
-        return [0] * peers.LONGEST
-
     def save(self, folder, model, opt, vocabs, form):
         from onmt.models.model_saver import ModelSaver
         optim = types.SimpleNamespace(state_dict=lambda: {"training_step": 1, "decay_step": 1, "optimizer": {
@@ -168,7 +154,7 @@ class OpenNMT:
 # ---- eole -----------------------------------------------------------------------------
 
 class Eole:
-    version = "eole"
+    version, search_module = "eole", "eole.predict.beam_search"
 
     def build(self, o, lists):
         import pyonmttok
@@ -233,24 +219,39 @@ class Eole:
 class Peer:
     def __init__(self, program, model, lists, split):
         self.program, self.model, self.split, self.names = program, model, split, lists["tgt"]
-        self.source = {t: i for i, t in enumerate(lists["src"])}
+        self.source_pieces = {t: i for i, t in enumerate(lists["src"])}
         self.target = {t: i for i, t in enumerate(lists["tgt"])}
         self.start, self.end = self.target["<s>"], self.target["</s>"]
         self.banned = tuple(self.target[t] for t in ("<unk>", "<blank>", "<s>"))
 
     def pieces(self, line):
-        return [t if t in self.source else "<unk>" for t in self.split(line)]
+        return [t if t in self.source_pieces else "<unk>" for t in self.split(line)]
 
     def target_ids(self, line):
         return [self.target.get(t, self.target["<unk>"]) for t in self.split(line)]
 
     def log_probs(self, line, ids):
-        source = [self.source.get(t, self.source["<unk>"]) for t in self.split(line)] or [self.source["<unk>"]]
+        source = [self.source_pieces.get(t, self.source_pieces["<unk>"]) for t in self.split(line)] or [self.source_pieces["<unk>"]]
         return self.program.log_probs(self.model, source, [self.start] + list(ids))
 
     @torch.no_grad()
     def search(self, line, alpha):
-        return self.program.search(lambda ids: self.log_probs(line, ids)[-1], alpha, self.end, self.banned, self.start)
+        """The program's BeamSearch with the log-probabilities of whole prefixes; its defaults are a beam of 5 and alpha 1."""
+        module = importlib.import_module(self.program.search_module)
+        width, alpha = (5, 1) if alpha is None else (4, alpha)
+        scorer = module.GNMTGlobalScorer(float(alpha), 0.0, "avg" if alpha else "none", "none")
+        beam = module.BeamSearch(width, 1, self.banned[1], self.start, self.end, self.banned[0], self.start, 1, scorer, 0, peers.LONGEST, False,
+                                 0, set(), None, 0, True)
+        beam.initialize(torch.zeros(1, 1, 1), torch.tensor([1]))
+        for _ in range(peers.LONGEST):
+            rows = torch.stack([self.log_probs(line, prefix[1:])[-1] for prefix in beam.alive_seq.tolist()])
+            rows[:, list(self.banned)] = -1e20
+            beam.advance(rows, None)
+            if any(any(x) for x in beam.is_finished_list):
+                beam.update_finished()
+                if beam.done:
+                    return [i for i in beam.predictions[0][0].tolist() if i != self.end]
+        return [0] * peers.LONGEST
 
 
 def splitter(folder, sentences, kind, size):
@@ -332,7 +333,7 @@ def main():
     parser.add_argument("--lines", default=300, type=int)
     parser.add_argument("--models", default=6, type=int)
     parser.add_argument("--train", default=0, type=float, metavar="SECONDS")
-    parser.add_argument("--save", metavar="FOLDER", help="keep the first model and its import there")
+    parser.add_argument("--save", metavar="FOLDER", help="keep the first model there")
     a = parser.parse_args()
     torch.set_num_threads(1)
     program = OpenNMT() if a.program == "opennmt" else Eole()
@@ -345,7 +346,7 @@ def main():
     with tempfile.TemporaryDirectory() as scratch:
         for i in range(a.models):
             draw, folder = random.Random(i), os.path.join(a.save if a.save and not i else scratch, "model%d" % i)
-            os.makedirs(folder)
+            os.makedirs(folder, exist_ok=True)
             kind, is_joint = ("bpe", "sentencepiece")[i // 2 % 2], i % 2 == 0
             split = splitter(folder, sides[0] + sides[1], kind, 800)
             options = program.random(draw, i, is_joint)
@@ -356,16 +357,21 @@ def main():
             torch.manual_seed(i)
             model, opt, vocabs, lists = program.build(options, token_lists(sides, split, is_joint))
             peer = Peer(program, model, lists, split)
-            if i == 0 and a.train:
+            trained = os.path.join(folder, "trained")
+            if i == 0 and os.path.exists(trained):
+                model.load_state_dict(torch.load(trained))
+            elif i == 0 and a.train:
                 peers.train(peer, list(model.parameters()), list(zip(read("train.en"), read("train.de"))), a.train)
             else:
                 enliven(model, 1.5)
             program.save(folder, model, opt, vocabs, program.form(i))
-            to = os.path.join(a.save if a.save and not i else scratch, "our%d" % i)
+            if i == 0 and a.save:
+                torch.save(model.state_dict(), trained)
+            to = os.path.join(scratch, "our%d" % i)
             peers.import_model(a.build, folder, to, ["--tokenize=no"] if kind == "bpe" else [])
             name, some = "%s model %d (%s%s)" % (program.version, i, kind, ", joint" * is_joint), lines if i == 0 else lines[:20]
             peers.compare(a.build, name, peer, to, some)
-            if program.version.startswith("3"):
+            if program.version[0] in "3e":
                 peers.compare_search(a.build, name, peer, to, [x for x in some if x.strip()], "opennmt")
             if i == 0 and a.train:
                 peers.compare_int8(a.build, name, to, read("test_2016_flickr.en"), read("test_2016_flickr.de"))

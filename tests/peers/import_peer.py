@@ -3,10 +3,11 @@
 A peer describes one model of another program:
     pieces(line)            the pieces that its encoder reads, without </s> at the end, as Werkbank names them
     log_probs(line, ids)    (len(ids) + 1, V) tensor: log-probabilities of the token after each prefix of ids
-    names                   the piece of each id
+    names                   the piece of each id; source_pieces: those of the source, if they are others
     end, banned             id of </s>; ids that no translation contains
     target_ids(line)        ids of a translation, without </s>; for train()
-    search(line, alpha)     ids of the program's beam search of 4, length penalty n^alpha, at most LONGEST tokens; for compare_search()
+    search(line, alpha)     ids of the program's beam search of 4, length penalty n^alpha, at most LONGEST tokens; alpha None: with the
+                            beam and the length penalty that the program or the model has by default; for compare_search()
 """
 import json
 import math
@@ -36,7 +37,7 @@ def import_model(build, folder, to, options=()):
 
 
 def serve(build, model, lines, precision="fp32", beam=1, options=("--max-length-factor", "1", "--max-length-extra", "5")):
-    asked = "".join(json.dumps({"id": i, "text": t, "beam": beam, "whole": True}) + "\n" for i, t in enumerate(lines))
+    asked = "".join(json.dumps({"id": i, "text": t, "whole": True, **({"beam": beam} if beam else {})}) + "\n" for i, t in enumerate(lines))
     done = subprocess.run([os.path.join(build, "werkbank"), "translate", "-m", model, "--serve", "--precision", precision, "--one-a-line",
                            "--threads", "1", *options],
                           input=asked, capture_output=True, text=True, check=True)
@@ -44,10 +45,10 @@ def serve(build, model, lines, precision="fp32", beam=1, options=("--max-length-
 
 
 def train(peer, weights, pairs, seconds, batch=24):
-    """Changes the weights by Adam: as many sentences of pairs (lines of source and target) as the seconds allow."""
-    draw, began, step, mean = random.Random(1), time.time(), 0, 0.0
+    """Changes the weights by Adam: as many sentences of pairs (lines of source and target) as the seconds of processor time allow."""
+    draw, began, step, mean = random.Random(1), time.process_time(), 0, 0.0
     adam = torch.optim.Adam(weights, 1e-3, betas=(0.9, 0.98))
-    while time.time() - began < seconds:
+    while time.process_time() - began < seconds:
         adam.param_groups[0]["lr"] = 2e-3 * min(1, (step + 1) / 100)
         adam.zero_grad()
         total = count = 0
@@ -83,10 +84,11 @@ def greedy(peer, line, most):
 @torch.no_grad()
 def compare(build, name, peer, imported, lines):
     number = {piece: i for i, piece in reversed(list(enumerate(peer.names)))}
+    known = getattr(peer, "source_pieces", number)
     same_pieces, same_tokens, worst, n = 0, 0, 0.0, 0
     for line, x in zip(lines, serve(build, imported, lines)):
-        pieces = [t if t in number else "<unk>" for t in peer.pieces(line)]
-        same_pieces += not line.strip() or pieces == [t if t in number else "<unk>" for t in x["source_tokens"]]
+        pieces = [t if t in known else "<unk>" for t in peer.pieces(line)]
+        same_pieces += not line.strip() or pieces == [t if t in known else "<unk>" for t in x["source_tokens"]]
         ids = [number[t] for t in x["tokens"]]
         rows = peer.log_probs(line, ids)
         end = x["log_prob"] - sum(x["token_log_probs"])        # of </s>; 0: it is cut at the maximum length
@@ -101,16 +103,20 @@ def compare(build, name, peer, imported, lines):
 
 
 def compare_search(build, name, peer, imported, lines, rules):
-    """Beam 4 by the program's rules, of lines whose translations end; how many have the same tokens by Werkbank's own rules."""
-    for alpha in (0, 1):
+    """
+    Beam 4 by the program's rules, and the beam of the imported model without options against the program's own, of lines whose
+    translations end; how many have the same tokens by Werkbank's own rules.
+    """
+    for alpha in (0, 1, None):
         want = [[peer.names[i] for i in peer.search(line, alpha)] for line in lines]
         ended = [i for i, x in enumerate(want) if len(x) < LONGEST - 2]
-        same = {}
+        same, by_alpha = {}, ["--alpha", str(alpha)] if alpha is not None else []
         for by in (rules, "werkbank"):
-            found = serve(build, imported, lines, beam=4, options=("--alpha", str(alpha), "--beam-rules", by, "--max-length-factor", "0.1",
-                                                                   "--max-length-extra", str(LONGEST)))
+            given = by_alpha + ["--beam-rules", by] if by_alpha or by == "werkbank" else []
+            found = serve(build, imported, lines, beam=4 if by_alpha else None,
+                          options=(*given, "--max-length-factor", "0.1", "--max-length-extra", str(LONGEST)))
             same[by] = sum(found[i]["tokens"] == want[i] for i in ended)
-        say("%s: beam 4, alpha %d (own rules: %d)" % (name, alpha, same["werkbank"]), same[rules], len(ended))
+        say("%s: %s (own rules: %d)" % (name, "beam 4, alpha %d" % alpha if by_alpha else "beam by default", same["werkbank"]), same[rules], len(ended))
 
 
 def compare_int8(build, name, imported, lines, references):

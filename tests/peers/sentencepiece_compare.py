@@ -136,14 +136,15 @@ def compare_best(program, model, lines, folder, n=5):
 
 
 def chi_square(a, b):
-    """Of two samples of one size: how many standard deviations the statistic is above its mean."""
+    """Of two samples of one size: how unlikely the statistic is, as that many standard deviations (Wilson and Hilferty 1931)."""
     common = [k for k in set(a) | set(b) if a[k] + b[k] >= 10]
     cells = [(a[k], b[k]) for k in common]
     rare = [sum(c.values()) - sum(c[k] for k in common) for c in (a, b)]
     cells += [rare] if sum(rare) else []
     degrees = len(cells) - 1
     statistic = sum((x - y) ** 2 / (x + y) for x, y in cells)
-    return (statistic - degrees) / math.sqrt(2 * degrees) if degrees else 0.0
+    spread = 2 / (9 * degrees) if degrees else 1
+    return ((statistic / degrees) ** (1 / 3) - (1 - spread)) / math.sqrt(spread) if degrees else 0.0
 
 
 def compare_samples(program, model, words, folder, n=20000):

@@ -148,6 +148,32 @@ TEST(frozen_tensors_keep_their_bits)
 	conf_free(&c);
 }
 
+/* A run without the option goes on with it: from that step on the bits stay. */
+TEST(frozen_since_a_resumed_step)
+{
+	static const char *const optimizers[] = { "adam", "adafactor" };
+	static char part[] = "encoder";
+	char *items[] = { part };
+	const struct conf_list parts = { items, 1 };
+
+	if (!make_corpus())
+		return;
+	for (size_t i = 0; i < ARRAY_LEN(optimizers); i++) {
+		struct conf c;
+
+		if (!make_conf(&c, "later"))
+			return;
+		set(&c, "optimizer", optimizers[i]);
+		set(&c, "ema", "0");
+		train_run(&c, "later", "10", 1);
+		set(&c, "freeze", part);
+		train_run(&c, "later", "20", 1);
+		check_frozen("later", 10, "later", 20, "model.safetensors", &parts);
+		check_err(file_remove_tree(at("runs/later"), &(struct err){ 0 }), 0);
+		conf_free(&c);
+	}
+}
+
 /* The norm that clips is that of the trained tensors: large gradients of frozen ones do not count. */
 TEST(frozen_gradients_do_not_count)
 {

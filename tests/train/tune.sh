@@ -95,6 +95,7 @@ while read -r command; do
 	says "$command" 0 '' sh -ec "$command"
 done <commands
 present "the page ends with translations" new.de
+holds "the tuned model searches as the imported one" '^beam_rules *= transformers' werkbank.d/runs/model-tuned/checkpoints/last/recipe.ini
 present "and with a second run" werkbank.d/runs/german/tune/test.after
 
 tally

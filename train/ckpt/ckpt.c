@@ -81,8 +81,10 @@ static int verify_sums(const char *folder, enum ckpt_part part, struct buf *faul
 
 	free(path);
 	if (rc == ERR_NOINPUT)
-		rc = err_set(e, ERR_DATA, "%s is not a complete checkpoint: it has no %s", folder,
-			     CKPT_SUMS);
+		rc = err_set(e, ERR_DATA,
+			     "%s is not a complete checkpoint: it has no %s; a model of another "
+			     "program needs werkbank import first",
+			     folder, CKPT_SUMS);
 	rest = sums.data;
 	while (!rc && rest && *rest) {
 		char *end = strchr(line = rest, '\n');

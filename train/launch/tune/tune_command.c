@@ -130,6 +130,32 @@ static bool has_recipe(const struct tuning *t, struct err *e)
 	return has;
 }
 
+/* The beam search of the model, which an import takes from its program. */
+static int plan_search(struct tuning *t, struct buf *out, struct err *e)
+{
+	static const char *const names[] = { "beam_rules", "beam", "alpha" };
+	char *path = file_path(e, "%s/recipe.ini", t->model_folder);
+	struct buf is = { 0 };
+	struct conf model = { 0 };
+	int rc = path ? conf_init(&model, e) : e->code;
+
+	if (!rc)
+		rc = conf_load_recipe(&model, path, e);
+	for (size_t i = 0; !rc && i < ARRAY_LEN(names); i++) {
+		if (!strcmp(conf_origin(&model, names[i]), "default"))
+			continue;
+		buf_clear(&is);
+		conf_value(&model, names[i], &is);
+		rc = buf_check(&is, e);
+		if (!rc)
+			rc = tune_propose(t->conf, names[i], buf_text(&is), "as the model", out, e);
+	}
+	buf_free(&is);
+	conf_free(&model);
+	free(path);
+	return rc;
+}
+
 /* Options of [data]: those of the model, and the names. */
 static int plan_data(struct tuning *t, struct buf *out, struct err *e)
 {
@@ -142,7 +168,7 @@ static int plan_data(struct tuning *t, struct buf *out, struct err *e)
 		return e->code;
 	if (tune_propose(c, "start_from", t->model, "its weights", out, e) ||
 	    tune_propose(c, "pieces_from", t->model, "its vocabulary and subwords", out, e) ||
-	    plan_held_out(c, out, e))
+	    plan_search(t, out, e) || plan_held_out(c, out, e))
 		return e->code;
 	t->corpus = file_path(e, "%s/corpora/%s", t->workspace, c->corpus);
 	t->run = t->corpus ? file_path(e, "%s/runs/%s", t->workspace, t->name) : NULL;

@@ -27,7 +27,9 @@ static char *set_path(const struct tune_scores *s, const struct tune_set *set, c
 }
 
 /* Options that say how and where to translate; values are owned by the buffers. */
-static const char *const decoding[] = { "threads", "backend", "gpu", "beam", "alpha" };
+static const char *const decoding[] = {
+	"threads", "backend", "gpu", "beam", "alpha", "beam_rules"
+};
 
 static void add_decoding_options(struct tune_step *step, const struct conf *c,
 				 struct buf values[ARRAY_LEN(decoding)])
