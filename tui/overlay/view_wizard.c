@@ -17,7 +17,7 @@
 #define LABEL_COLS 24
 #define VALUE_COLS 14 /* least width of values, so that their origins begin in one column */
 
-enum { ASK_VALUE, ASK_FILTER };
+enum { ASK_VALUE, ASK_NUMBER, ASK_FILTER };
 
 struct form {
 	struct wizard *z; /* owned */
@@ -142,6 +142,23 @@ static void change_form_value(struct form *f, struct app_context *w)
 	buf_free(&now);
 }
 
+/* On the row of a number, a digit begins a new one; after it, the next row is chosen. */
+static unsigned form_key(void *state, struct app_context *w, int key)
+{
+	struct form *f = state;
+	const struct wizard_row *r = &f->z->rows[f->chosen];
+	const char text[] = { (char)key, 0 };
+
+	if (!r->option.name || (r->option.kind != CONF_INT && r->option.kind != CONF_REAL) ||
+	    !((key >= '0' && key <= '9') || key == '.'))
+		return REACT_UNKNOWN;
+	context_ask(w, &(struct question){ .kind = QUESTION_LINE,
+					   .id = ASK_NUMBER,
+					   .title = r->label,
+					   .text = text });
+	return REACT_REDRAW;
+}
+
 static unsigned form_answer(void *state, struct app_context *w, int question, const char *text)
 {
 	struct form *f = state;
@@ -151,6 +168,8 @@ static unsigned form_answer(void *state, struct app_context *w, int question, co
 		choose_first_row(f);
 	else if (question != ASK_FILTER && text && wizard_set(f->z, f->chosen, text, &e)) {
 		context_notify(w, STYLE_BAD, "%s", e.text);
+	} else if (question == ASK_NUMBER && text) {
+		move_form_row(f, 1);
 	}
 	return REACT_REDRAW;
 }
@@ -174,7 +193,7 @@ static unsigned run_form_command(struct form *f, struct app_context *w)
 	int id = 0;
 
 	if (w->readonly) {
-		context_notify(w, STYLE_WARN, "%s: nothing is started; c copies the command",
+		context_notify(w, STYLE_WARN, "%s: nothing is started; C copies the command",
 			       *w->addresses ? "watched over ssh" : "--readonly");
 		return REACT_REDRAW;
 	}
@@ -225,12 +244,12 @@ static unsigned form_act(void *state, struct app_context *w, enum action action)
 		break;
 	case ACTION_FORM_RUN:
 		return run_form_command(f, w);
-	case ACTION_FORM_COPY:
+	case ACTION_COPY:
 		command_line(f, &line);
 		context_copy_text(w, buf_text(&line));
 		buf_free(&line);
 		break;
-	case ACTION_FORM_FILTER:
+	case ACTION_FIND:
 		context_ask(w, &(struct question){ .kind = QUESTION_FILTER,
 						   .id = ASK_FILTER,
 						   .title = "options that contain",
@@ -395,9 +414,18 @@ static void form_draw(void *state, struct grid *g, struct rect body, const struc
 }
 
 static const enum action form_hints[] = {
-	ACTION_FORM_CHANGE, ACTION_FORM_RUN, ACTION_FORM_COPY, ACTION_FORM_RESET,
-	ACTION_FORM_FILTER, ACTION_BACK,     ACTION_NONE,
+	ACTION_FORM_CHANGE, ACTION_FORM_RUN, ACTION_COPY, ACTION_FORM_RESET,
+	ACTION_FIND,	    ACTION_BACK,     ACTION_NONE,
 };
+
+static const struct view_pane form_pane = VIEW_PANE("form", ACTION_FORM_CHANGE, ACTION_FORM_RESET,
+						    ACTION_FIND, ACTION_COPY, ACTION_FORM_RUN);
+
+static const struct view_pane *form_pane_of_help(void *state)
+{
+	(void)state;
+	return &form_pane;
+}
 
 const struct view view_wizard = {
 	.name = "form",
@@ -405,9 +433,11 @@ const struct view view_wizard = {
 	.state_size = sizeof(struct form),
 	.open = form_open,
 	.act = form_act,
+	.key = form_key,
 	.draw = form_draw,
 	.close = form_close,
 	.mouse = form_mouse,
 	.answer = form_answer,
+	.pane = form_pane_of_help,
 	.hints = form_hints,
 };

@@ -383,7 +383,7 @@ static unsigned data_act(void *state, struct app_context *w, enum action action)
 	case ACTION_DATA_CORPUS:
 		ask_corpus(d, w);
 		return REACT_REDRAW;
-	case ACTION_DATA_SEARCH:
+	case ACTION_FIND:
 		return ask_data_search(d, w);
 	case ACTION_DATA_TYPE:
 		return type_in_pane(d, w);
@@ -398,7 +398,7 @@ static unsigned data_act(void *state, struct app_context *w, enum action action)
 		s->side = s->side == SIDE_SOURCE ? SIDE_TARGET : SIDE_SOURCE;
 		d->stale = true;
 		return REACT_REDRAW | REACT_AGAIN;
-	case ACTION_DATA_COPY:
+	case ACTION_COPY:
 		copy_shown(d, w);
 		return REACT_REDRAW;
 	default:
@@ -521,32 +521,27 @@ static void data_draw(void *state, struct grid *g, struct rect body, const struc
 		draw[d->view_state.front](g, pane, &d->details, &d->view_state);
 }
 
-static const enum action data_hints[] = { ACTION_NEXT_PANE, ACTION_DATA_CORPUS, ACTION_DATA_SEARCH,
-					  ACTION_DATA_TYPE, ACTION_DATA_SIDE,	ACTION_DATA_COPY,
+static const enum action data_hints[] = { ACTION_NEXT_PANE, ACTION_DATA_CORPUS, ACTION_FIND,
+					  ACTION_DATA_TYPE, ACTION_DATA_SIDE,	ACTION_COPY,
 					  ACTION_NONE };
 
 /* ---- panes, for the help ---- */
 
-#define PANE(name, ...)                                                                            \
-	{                                                                                          \
-		name, (const enum action[])                                                        \
-		{                                                                                  \
-			__VA_ARGS__, ACTION_NEXT_PANE, ACTION_NONE                                 \
-		}                                                                                  \
-	}
-
 static const struct view_pane data_help_panes[DATA_PANES] = {
-	[DATA_STAGES] = PANE("data: stages", ACTION_DATA_CORPUS),
-	[DATA_PAIRS] =
-		PANE("data: pairs", ACTION_LEFT, ACTION_RIGHT, ACTION_DATA_SIDE, ACTION_ZOOM),
-	[DATA_RULES] = PANE("data: limits", ACTION_LEFT, ACTION_RIGHT, ACTION_DATA_TYPE,
-			    ACTION_DATA_RESET, ACTION_DATA_COPY, ACTION_UP, ACTION_DOWN),
-	[DATA_DROPPED] = PANE("data: dropped", ACTION_LEFT, ACTION_RIGHT, ACTION_DATA_SEARCH,
-			      ACTION_ZOOM, ACTION_DATA_COPY, ACTION_UP, ACTION_DOWN),
-	[DATA_REPEATS] = PANE("data: repeats", ACTION_UP, ACTION_DOWN),
-	[DATA_VOCABULARY] = PANE("data: vocabulary", ACTION_DATA_SEARCH, ACTION_DATA_COPY),
-	[DATA_SPLIT] = PANE("data: split", ACTION_DATA_TYPE, ACTION_DATA_SIDE, ACTION_LEFT,
-			    ACTION_RIGHT, ACTION_DATA_COPY),
+	[DATA_STAGES] = VIEW_PANE("data: stages", ACTION_DATA_CORPUS, ACTION_NEXT_PANE),
+	[DATA_PAIRS] = VIEW_PANE("data: pairs", ACTION_DATA_SIDE, ACTION_ZOOM, ACTION_LEFT,
+				 ACTION_RIGHT, ACTION_NEXT_PANE),
+	[DATA_RULES] =
+		VIEW_PANE("data: limits", ACTION_DATA_TYPE, ACTION_DATA_RESET, ACTION_COPY,
+			  ACTION_LEFT, ACTION_RIGHT, ACTION_UP, ACTION_DOWN, ACTION_NEXT_PANE),
+	[DATA_DROPPED] =
+		VIEW_PANE("data: dropped", ACTION_FIND, ACTION_COPY, ACTION_ZOOM, ACTION_LEFT,
+			  ACTION_RIGHT, ACTION_UP, ACTION_DOWN, ACTION_NEXT_PANE),
+	[DATA_REPEATS] = VIEW_PANE("data: repeats", ACTION_UP, ACTION_DOWN, ACTION_NEXT_PANE),
+	[DATA_VOCABULARY] =
+		VIEW_PANE("data: vocabulary", ACTION_FIND, ACTION_COPY, ACTION_NEXT_PANE),
+	[DATA_SPLIT] = VIEW_PANE("data: split", ACTION_DATA_TYPE, ACTION_DATA_SIDE, ACTION_COPY,
+				 ACTION_LEFT, ACTION_RIGHT, ACTION_NEXT_PANE),
 };
 
 static const struct view_pane *data_pane_of_help(void *state)

@@ -179,7 +179,7 @@ static unsigned home_update(void *state, struct app_context *w)
 /* ---- commands ---- */
 
 /* Send a request to the run that is chosen here, else to the run of the workbench. */
-static void send_request(const struct home *h, struct app_context *w, enum run_request request)
+static void send_request(const struct home *h, struct app_context *w, enum action action)
 {
 	const struct list_widget *l = &h->lists[HOME_RUNS];
 	const struct run_status *s = NULL;
@@ -190,9 +190,9 @@ static void send_request(const struct home *h, struct app_context *w, enum run_r
 	if (h->focus == HOME_RUNS && l->at < h->n_runs)
 		s = &h->ws_index.runs[h->runs[l->at]].status;
 	if (s)
-		run_request_ask(w, request, s->name, s->alive, s->state);
+		run_request_ask(w, action, s->name, s->alive, s->state);
 	else
-		run_request_ask(w, request, w->run, false, "unknown");
+		run_request_ask(w, action, w->run, false, "unknown");
 }
 
 /* The corpus of the form "train a model": the chosen one, or the newest ready one; NULL: none. */
@@ -330,7 +330,7 @@ static unsigned stop_chosen(struct home *h, struct app_context *w)
 		h->focus == HOME_JOBS ? jobs_at(w->jobs, h->lists[HOME_JOBS].at) : NULL;
 
 	if (!job) {
-		send_request(h, w, REQUEST_STOP);
+		send_request(h, w, ACTION_STOP);
 		return REACT_REDRAW;
 	}
 	if (job->state != JOB_RUNNING || w->readonly)
@@ -379,21 +379,19 @@ static unsigned home_act(void *state, struct app_context *w, enum action action)
 	case ACTION_HOME_TRAIN:
 		open_form(h, w, "train");
 		return REACT_REDRAW;
-	case ACTION_HOME_EVALUATE:
-		send_request(h, w, REQUEST_EVALUATE);
+	case ACTION_EVALUATE:
+	case ACTION_SAVE:
+		send_request(h, w, action);
 		return REACT_REDRAW;
-	case ACTION_HOME_SAVE:
-		send_request(h, w, REQUEST_SAVE);
-		return REACT_REDRAW;
-	case ACTION_HOME_STOP:
+	case ACTION_STOP:
 		return stop_chosen(h, w);
-	case ACTION_HOME_ORDER:
+	case ACTION_ORDER:
 		change_order(h, w);
 		return REACT_REDRAW;
-	case ACTION_HOME_COPY:
+	case ACTION_COPY:
 		copy_command(h, w);
 		return REACT_REDRAW;
-	case ACTION_HOME_FILTER:
+	case ACTION_FIND:
 		context_ask(w, &(struct question){ .kind = QUESTION_FILTER,
 						   .id = ASK_FILTER,
 						   .title = "only names that contain",
@@ -747,11 +745,29 @@ static int home_open(void *state, struct app_context *w, struct err *e)
 	return 0;
 }
 
-static const enum action home_hints[] = {
-	ACTION_HOME_OPEN,  ACTION_DOWN,		 ACTION_NEXT_PANE,   ACTION_HOME_PREPARE,
-	ACTION_HOME_TRAIN, ACTION_HOME_EVALUATE, ACTION_HOME_SAVE,   ACTION_HOME_STOP,
-	ACTION_HOME_ORDER, ACTION_HOME_COPY,	 ACTION_HOME_FILTER, ACTION_NONE
+static const enum action home_hints[] = { ACTION_HOME_OPEN,    ACTION_DOWN,	  ACTION_NEXT_PANE,
+					  ACTION_HOME_PREPARE, ACTION_HOME_TRAIN, ACTION_EVALUATE,
+					  ACTION_SAVE,	       ACTION_STOP,	  ACTION_ORDER,
+					  ACTION_COPY,	       ACTION_FIND,	  ACTION_NONE };
+
+/* ---- panes, for their borders and the help ---- */
+
+static const struct view_pane home_panes[HOME_PANES] = {
+	[HOME_NEXT] = VIEW_PANE("home: next", ACTION_HOME_OPEN, ACTION_COPY, ACTION_HOME_PREPARE,
+				ACTION_HOME_TRAIN),
+	[HOME_CORPORA] = VIEW_PANE("home: corpora", ACTION_HOME_OPEN, ACTION_HOME_TRAIN,
+				   ACTION_HOME_PREPARE, ACTION_FIND),
+	[HOME_RUNS] = VIEW_PANE("home: runs", ACTION_HOME_OPEN, ACTION_ORDER, ACTION_FIND,
+				ACTION_SAVE, ACTION_EVALUATE, ACTION_STOP),
+	[HOME_JOBS] = VIEW_PANE("home: jobs", ACTION_HOME_OPEN, ACTION_STOP),
 };
+
+static const struct view_pane *home_pane_of_help(void *state)
+{
+	const struct home *h = state;
+
+	return &home_panes[h->focus];
+}
 
 /* ---- undo ---- */
 
@@ -779,6 +795,7 @@ const struct view view_home = {
 	.close = home_close,
 	.mouse = home_mouse,
 	.answer = home_answer,
+	.pane = home_pane_of_help,
 	.hints = home_hints,
 	.toggles = home_toggles,
 	.n_toggles = ARRAY_LEN(home_toggles),

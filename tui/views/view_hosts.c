@@ -158,7 +158,7 @@ static unsigned act_on_hosts_pane(struct hosts_view_state *s, struct app_context
 		}
 		s->metric = (enum hosts_metric)((s->metric + 1) % HOSTS_METRICS);
 		break;
-	case ACTION_HOSTS_ORDER:
+	case ACTION_ORDER:
 		s->by_name = !s->by_name;
 		s->has_moved = false;
 		break;
@@ -377,9 +377,37 @@ static void hosts_draw(void *state, struct grid *g, struct rect body, const stru
 }
 
 static const enum action hosts_hints[] = {
-	ACTION_NEXT_PANE, ACTION_ZOOM,	      ACTION_HOSTS_METRIC, ACTION_HOSTS_TIME,
-	ACTION_PLOT_IN,	  ACTION_HOSTS_ORDER, ACTION_EXPORT,	   ACTION_NONE,
+	ACTION_NEXT_PANE, ACTION_ZOOM,	ACTION_HOSTS_METRIC, ACTION_HOSTS_TIME,
+	ACTION_PLOT_IN,	  ACTION_ORDER, ACTION_EXPORT,	     ACTION_NONE,
 };
+
+/* ---- panes, for their borders and the help ---- */
+
+static const struct view_pane hosts_panes[] = {
+	VIEW_PANE("hosts: table", ACTION_ORDER, ACTION_EXPORT, ACTION_COPY),
+	VIEW_PANE("hosts: map", ACTION_HOSTS_METRIC, ACTION_HOSTS_TIME, ACTION_PLOT_IN,
+		  ACTION_PLOT_OUT),
+	VIEW_PANE("hosts: curves", ACTION_PLOT_IN, ACTION_PLOT_LOG_Y, ACTION_PLOT_PICTURE,
+		  ACTION_LEFT, ACTION_RIGHT),
+	VIEW_PANE("hosts: rows", ACTION_DOWN, ACTION_UP),
+};
+
+static const struct view_pane *hosts_pane_of_help(void *state)
+{
+	const struct hosts_view *v = state;
+
+	switch (v->view_state.focus) {
+	case HOSTS_TABLE:
+		return &hosts_panes[0];
+	case HOSTS_HEAT:
+		return &hosts_panes[1];
+	case HOSTS_NET:
+	case HOSTS_WORK:
+		return &hosts_panes[2];
+	default:
+		return &hosts_panes[3];
+	}
+}
 
 /* ---- undo ---- */
 
@@ -401,6 +429,7 @@ const struct view view_hosts = {
 	.act = hosts_act,
 	.draw = hosts_draw,
 	.mouse = hosts_mouse,
+	.pane = hosts_pane_of_help,
 	.hints = hosts_hints,
 	.toggles = hosts_toggles,
 	.n_toggles = ARRAY_LEN(hosts_toggles),

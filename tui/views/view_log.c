@@ -234,7 +234,7 @@ static unsigned log_act(void *state, struct app_context *w, enum action action)
 	case ACTION_LOG_CLOCK:
 		v->clock = !v->clock;
 		break;
-	case ACTION_LOG_SEARCH:
+	case ACTION_FIND:
 		ask_log_text(w, ASK_SEARCH, "Search for", v->find.text);
 		break;
 	case ACTION_LOG_ONLY:
@@ -363,9 +363,21 @@ static void log_draw(void *state, struct grid *g, struct rect body, const struct
 }
 
 static const enum action log_hints[] = {
-	ACTION_LOG_SEARCH, ACTION_LOG_KINDS, ACTION_LOG_ONLY, ACTION_LOG_CLOCK,
-	ACTION_LOG_OPEN,   ACTION_EXPORT,    ACTION_NONE,
+	ACTION_FIND,	 ACTION_LOG_KINDS, ACTION_LOG_ONLY, ACTION_LOG_CLOCK,
+	ACTION_LOG_OPEN, ACTION_EXPORT,	   ACTION_NONE,
 };
+
+/* ---- panes, for their borders and the help ---- */
+
+static const struct view_pane log_pane =
+	VIEW_PANE("log: lines", ACTION_FIND, ACTION_LOG_KINDS, ACTION_LOG_ONLY, ACTION_LOG_STEP,
+		  ACTION_LOG_CLOCK, ACTION_EXPORT);
+
+static const struct view_pane *log_pane_of_help(void *state)
+{
+	(void)state;
+	return &log_pane;
+}
 
 /* ---- undo ---- */
 
@@ -387,6 +399,7 @@ const struct view view_log = {
 	.close = log_close,
 	.mouse = log_mouse,
 	.answer = log_answer,
+	.pane = log_pane_of_help,
 	.hints = log_hints,
 	.toggles = log_toggles,
 	.n_toggles = ARRAY_LEN(log_toggles),

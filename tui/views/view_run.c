@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "share/base/util.h"
-#include "tui/context/run_requests.h"
 #include "tui/run/log_lines.h"
 #include "tui/run/run_history.h"
 #include "tui/term/draw.h"
@@ -217,19 +216,6 @@ static void move_to_event(struct plot_viewport *plots, struct app_context *w, bo
 			       is_next ? "no event after this step" : "no event before this step");
 }
 
-/* Actions that ask the run itself for something. */
-static unsigned request_from_run(struct app_context *w, enum action action)
-{
-	const struct run_history *h = w->history;
-	enum run_request request = action == ACTION_RUN_SAVE	   ? REQUEST_SAVE
-				   : action == ACTION_RUN_EVALUATE ? REQUEST_EVALUATE
-								   : REQUEST_STOP;
-
-	run_request_ask(w, request, h ? h->name : NULL, h && h->state == RUN_RUNNING,
-			h ? run_state_name(h->state) : "");
-	return REACT_REDRAW;
-}
-
 static unsigned act_on_run(struct run_view *v, struct app_context *w, enum action action)
 {
 	struct run_view_state *s = &v->view_state;
@@ -237,8 +223,6 @@ static unsigned act_on_run(struct run_view *v, struct app_context *w, enum actio
 	size_t n;
 	unsigned reaction;
 
-	if (action == ACTION_RUN_SAVE || action == ACTION_RUN_EVALUATE || action == ACTION_RUN_STOP)
-		return request_from_run(w, action);
 	if (!w->history)
 		return REACT_UNKNOWN;
 	if (action == ACTION_RUN_EVENT || action == ACTION_RUN_FORMER) {
@@ -419,35 +403,34 @@ static void run_draw(void *state, struct grid *g, struct rect body, const struct
 }
 
 static const enum action run_hints[] = {
-	ACTION_NEXT_PANE, ACTION_ZOOM,	     ACTION_RUN_SAVE, ACTION_RUN_EVALUATE,
-	ACTION_RUN_STOP,  ACTION_RUN_LAYOUT, ACTION_PLOT_IN,  ACTION_PLOT_SMOOTHER,
+	ACTION_NEXT_PANE, ACTION_ZOOM,	     ACTION_SAVE,    ACTION_EVALUATE,
+	ACTION_STOP,	  ACTION_RUN_LAYOUT, ACTION_PLOT_IN, ACTION_PLOT_SMOOTHER,
 	ACTION_EXPORT,	  ACTION_CHOOSE_RUN, ACTION_NONE,
 };
 
 /* ---- panes, for the help ---- */
 
-static const enum action plot_actions[] = {
-	ACTION_PLOT_IN,	   ACTION_PLOT_OUT,	 ACTION_PLOT_ALL,     ACTION_PLOT_EARLIER,
-	ACTION_PLOT_LATER, ACTION_LEFT,		 ACTION_RIGHT,	      ACTION_PLOT_LOG_X,
-	ACTION_PLOT_LOG_Y, ACTION_PLOT_SMOOTHER, ACTION_PLOT_ROUGHER, ACTION_PLOT_TRIM,
-	ACTION_RUN_VALUES, ACTION_EXPORT,	 ACTION_PLOT_PICTURE, ACTION_COPY,
-	ACTION_ZOOM,	   ACTION_NEXT_PANE,	 ACTION_NONE,
-};
-static const enum action text_actions[] = {
-	ACTION_DOWN, ACTION_UP,	   ACTION_PAGE_DOWN, ACTION_PAGE_UP, ACTION_HOME,      ACTION_END,
-	ACTION_LEFT, ACTION_RIGHT, ACTION_COPY,	     ACTION_ZOOM,    ACTION_NEXT_PANE, ACTION_NONE,
+static const struct view_pane run_panes[] = {
+	VIEW_PANE("run: plots", ACTION_PLOT_IN, ACTION_PLOT_SMOOTHER, ACTION_PLOT_ROUGHER,
+		  ACTION_RUN_VALUES, ACTION_EXPORT, ACTION_PLOT_PICTURE, ACTION_PLOT_OUT,
+		  ACTION_PLOT_ALL, ACTION_PLOT_EARLIER, ACTION_PLOT_LATER, ACTION_LEFT,
+		  ACTION_RIGHT, ACTION_PLOT_LOG_X, ACTION_PLOT_LOG_Y, ACTION_PLOT_TRIM, ACTION_COPY,
+		  ACTION_ZOOM, ACTION_NEXT_PANE),
+	VIEW_PANE("run: samples", ACTION_COPY, ACTION_DOWN, ACTION_UP, ACTION_PAGE_DOWN,
+		  ACTION_PAGE_UP, ACTION_HOME, ACTION_END, ACTION_LEFT, ACTION_RIGHT, ACTION_ZOOM,
+		  ACTION_NEXT_PANE),
+	VIEW_PANE("run: log", ACTION_COPY, ACTION_DOWN, ACTION_UP, ACTION_PAGE_DOWN, ACTION_PAGE_UP,
+		  ACTION_HOME, ACTION_END, ACTION_LEFT, ACTION_RIGHT, ACTION_ZOOM,
+		  ACTION_NEXT_PANE),
 };
 
 static const struct view_pane *run_pane_of_help(void *state)
 {
-	static const struct view_pane plot = { "run: plots", plot_actions },
-				      samples = { "run: samples", text_actions },
-				      log = { "run: log", text_actions };
 	const struct run_view *v = state;
 
-	return v->view_state.focus == PANE_SAMPLES ? &samples
-	       : v->view_state.focus == PANE_LOG   ? &log
-						   : &plot;
+	return &run_panes[v->view_state.focus == PANE_SAMPLES ? 1
+			  : v->view_state.focus == PANE_LOG   ? 2
+							      : 0];
 }
 
 /* ---- undo ---- */

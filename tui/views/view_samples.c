@@ -258,21 +258,23 @@ static unsigned samples_act(void *state, struct app_context *w, enum action acti
 	case ACTION_SAMPLES_AGAINST:
 		s->against = (s->against + 1) % N_AGAINST;
 		return REACT_REDRAW;
-	case ACTION_SAMPLES_ORDER:
+	case ACTION_ORDER:
 		s->order = (s->order + 1) % N_ORDERS;
+		s->n_shown = 0; /* the first sentence of the order becomes the chosen one */
+		s->lists[SAMPLES_SENTENCES].at = 0;
 		apply_samples_filter(s);
 		return REACT_REDRAW;
 	case ACTION_SAMPLES_MAP:
 		toggle_attention(s, w);
 		return REACT_REDRAW | REACT_SOON;
-	case ACTION_SAMPLES_COPY:
+	case ACTION_COPY:
 		copy_sentence(s, w);
 		return REACT_REDRAW;
 	case ACTION_SAMPLES_TRANSLATE:
 		if (chosen_sentence(s))
 			context_send_text(w, TAB_TRANSLATE, chosen_sentence(s)->source);
 		return REACT_REDRAW;
-	case ACTION_SAMPLES_SEARCH:
+	case ACTION_FIND:
 		context_ask(w, &(struct question){ .kind = QUESTION_FILTER,
 						   .id = 1,
 						   .title = "only sentences that contain",
@@ -541,10 +543,34 @@ static void samples_draw(void *state, struct grid *g, struct rect body, const st
 }
 
 static const enum action samples_hints[] = {
-	ACTION_DOWN,	      ACTION_RIGHT,	ACTION_SAMPLES_TRANSLATE, ACTION_SAMPLES_AGAINST,
-	ACTION_SAMPLES_ORDER, ACTION_NEXT_PANE, ACTION_SAMPLES_SEARCH,	  ACTION_SAMPLES_MAP,
-	ACTION_SAMPLES_COPY,  ACTION_NONE,
+	ACTION_DOWN,
+	ACTION_RIGHT,
+	ACTION_SAMPLES_TRANSLATE,
+	ACTION_SAMPLES_AGAINST,
+	ACTION_ORDER,
+	ACTION_NEXT_PANE,
+	ACTION_FIND,
+	ACTION_SAMPLES_MAP,
+	ACTION_COPY,
+	ACTION_NONE,
 };
+
+/* ---- panes, for their borders and the help ---- */
+
+static const struct view_pane samples_panes[] = {
+	[SAMPLES_SENTENCES] = VIEW_PANE("samples: sentences", ACTION_ORDER, ACTION_FIND,
+					ACTION_SAMPLES_TRANSLATE, ACTION_COPY),
+	[SAMPLES_VERSIONS_PANE] = VIEW_PANE("samples: translations", ACTION_SAMPLES_AGAINST,
+					    ACTION_SAMPLES_MAP, ACTION_COPY),
+	[SAMPLES_MAP] = VIEW_PANE("samples: attention", ACTION_SAMPLES_MAP),
+};
+
+static const struct view_pane *samples_pane_of_help(void *state)
+{
+	const struct samples_view *s = state;
+
+	return &samples_panes[s->focus];
+}
 
 /* ---- undo ---- */
 
@@ -571,6 +597,7 @@ const struct view view_samples = {
 	.close = samples_close,
 	.mouse = samples_mouse,
 	.answer = samples_answer,
+	.pane = samples_pane_of_help,
 	.hints = samples_hints,
 	.toggles = samples_toggles,
 	.n_toggles = ARRAY_LEN(samples_toggles),

@@ -274,7 +274,7 @@ static unsigned settings_act(void *state, struct app_context *w, enum action act
 		context_set_saved(w, "settings.only-set", s->only_set ? "yes" : NULL);
 		build_list(s);
 		break;
-	case ACTION_SETTINGS_FILTER:
+	case ACTION_FIND:
 		context_ask(w, &(struct question){ .kind = QUESTION_FILTER,
 						   .id = ASK_FILTER,
 						   .title = "options that contain",
@@ -451,7 +451,7 @@ static void settings_draw(void *state, struct grid *g, struct rect body,
 static const enum action settings_hints[] = {
 	ACTION_SETTINGS_CHANGE,
 	ACTION_SETTINGS_ONLY,
-	ACTION_SETTINGS_FILTER,
+	ACTION_FIND,
 	ACTION_NONE,
 };
 
