@@ -725,7 +725,8 @@ TEST(workbench_frame_at_every_size)
 
 				grid_clear(&g);
 				frame_draw_tabs(&g, f.tabs, &w, front);
-				frame_draw_foot(&g, f.foot, &w, view_tabs[front], NULL, 0, rows % 2);
+				frame_draw_foot(&g, f.foot, &w, view_tabs[front], NULL, 0,
+						rows % 2);
 				/* a click on a drawn tab finds it */
 				for (int col = 0; col < cols; col++)
 					if (frame_tab_at(f.tabs, front, col) == front)

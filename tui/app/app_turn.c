@@ -144,6 +144,10 @@ unsigned app_update(struct app *a)
 	for (int i = 0; i < TAB_COUNT; i++)
 		if (i != a->front)
 			reaction |= update_tab(a, i);
+	if (a->overlay && a->overlay->update) {
+		app_set_caller(a, CALLER_OVERLAY);
+		reaction |= a->overlay->update(a->overlay_state, w);
+	}
 	if (*a->requests->message && w->now - a->requests->message_time > MESSAGE_MAX_S) {
 		*a->requests->message = 0;
 		reaction |= REACT_REDRAW;

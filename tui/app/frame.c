@@ -230,7 +230,7 @@ static struct span free_border(const struct grid *g, int row)
 	for (int i = 2, run = 0; line && i < f->cols - 1; i++) {
 		const struct cell *corner = &line[f->cols - 1];
 
-		run = line[i].ch == line[f->cols - 2].ch && line[i].style == corner->style ? run + 1 : 0;
+		run = line[i].ch == corner[-1].ch && line[i].style == corner->style ? run + 1 : 0;
 		if (run > best.width)
 			best = (struct span){ row, f->col + i - run + 1, run, STYLE_FOCUS };
 	}

@@ -23,6 +23,7 @@ struct run_history;
 struct jobs;
 struct keymap;
 struct view_pane;
+struct workspace_index;
 
 /* Changes since the last turn; each of them redraws the screen. */
 enum context_news {
@@ -54,7 +55,9 @@ struct app_context {
 	double plot_step;
 
 	struct jobs *jobs; /* jobs started here (jobs.h) */
-	char corpus[101];  /* the chosen corpus; "": none. Views may write it */
+	const struct workspace_index
+		*index;	  /* of Home, whose state lives as long; NULL: not shown yet */
+	char corpus[101]; /* the chosen corpus; "": none. Views may write it */
 
 	const struct keymap *keymap;  /* for keys_describe(); borrowed */
 	const char *view;	      /* name of the tab in front; borrowed */

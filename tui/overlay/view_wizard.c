@@ -8,6 +8,7 @@
 #include "share/base/mem.h"
 #include "share/base/util.h"
 #include "share/help/help.h"
+#include "tui/context/form_forecast.h"
 #include "tui/context/jobs.h"
 #include "tui/context/view_requests.h"
 #include "tui/context/wizard.h"
@@ -26,7 +27,8 @@ struct form {
 	size_t top;	  /* first visible line */
 	int page;
 	struct text_filter filter;
-	struct rect list; /* position of the list at the last draw, for the mouse */
+	struct form_forecast forecast; /* of z with its present values */
+	struct rect list;	       /* position of the list at the last draw, for the mouse */
 };
 
 static int form_open(void *state, struct app_context *w, struct err *e)
@@ -37,8 +39,10 @@ static int form_open(void *state, struct app_context *w, struct err *e)
 	w->requests->wizard = NULL;
 	if (!f->z)
 		return err_set(e, ERR_INTERNAL, "there is no form to show");
-	if ((f->lines = mem_alloc(2 * f->z->n + 1, sizeof(*f->lines), e)))
+	if ((f->lines = mem_alloc(2 * f->z->n + 1, sizeof(*f->lines), e))) {
+		form_forecast_start(&f->forecast, f->z, w);
 		return 0;
+	}
 	wizard_free(f->z);
 	return e->code;
 }
@@ -47,9 +51,17 @@ static void form_close(void *state)
 {
 	struct form *f = state;
 
+	form_forecast_close(&f->forecast);
 	wizard_free(f->z);
 	free(f->lines);
 	text_filter_clear(&f->filter);
+}
+
+static unsigned form_update(void *state, struct app_context *w)
+{
+	struct form *f = state;
+
+	return form_forecast_update(&f->forecast, f->z, w);
 }
 
 /* ---- rows ---- */
@@ -113,6 +125,16 @@ static void ask_choice(struct form *f, struct app_context *w, const char *title)
 					   .n_choices = n });
 }
 
+static int set_form_value(struct form *f, const struct app_context *w, const char *value,
+			  struct err *e)
+{
+	int rc = wizard_set(f->z, f->chosen, value, e);
+
+	if (!rc)
+		form_forecast_start(&f->forecast, f->z, w);
+	return rc;
+}
+
 static void change_form_value(struct form *f, struct app_context *w)
 {
 	struct wizard_row *r = &f->z->rows[f->chosen];
@@ -124,7 +146,7 @@ static void change_form_value(struct form *f, struct app_context *w)
 	else
 		wizard_value(f->z, f->chosen, &now);
 	if (r->option.name && r->option.kind == CONF_BOOL) {
-		wizard_set(f->z, f->chosen, strcmp(buf_text(&now), "yes") ? "yes" : "no", &e);
+		set_form_value(f, w, strcmp(buf_text(&now), "yes") ? "yes" : "no", &e);
 	} else if (r->option.name && r->option.kind == CONF_ENUM) {
 		ask_choice(f, w, r->label);
 	} else if (!r->option.name && f->z->n_choices) {
@@ -166,7 +188,7 @@ static unsigned form_answer(void *state, struct app_context *w, int question, co
 
 	if (question == ASK_FILTER && text && !text_filter_set(&f->filter, text, &e))
 		choose_first_row(f);
-	else if (question != ASK_FILTER && text && wizard_set(f->z, f->chosen, text, &e)) {
+	else if (question != ASK_FILTER && text && set_form_value(f, w, text, &e)) {
 		context_notify(w, STYLE_BAD, "%s", e.text);
 	} else if (question == ASK_NUMBER && text) {
 		move_form_row(f, 1);
@@ -240,7 +262,7 @@ static unsigned form_act(void *state, struct app_context *w, enum action action)
 		change_form_value(f, w);
 		break;
 	case ACTION_FORM_RESET:
-		wizard_set(f->z, f->chosen, NULL, &e);
+		set_form_value(f, w, NULL, &e);
 		break;
 	case ACTION_FORM_RUN:
 		return run_form_command(f, w);
@@ -384,7 +406,7 @@ static void form_draw(void *state, struct grid *g, struct rect body, const struc
 {
 	struct form *f = state;
 	struct rect r = layout_inside(body);
-	struct buf line = { 0 }, help = { 0 };
+	struct buf line = { 0 }, help = { 0 }, forecast = { 0 };
 	struct span at;
 	int rows;
 
@@ -401,6 +423,12 @@ static void form_draw(void *state, struct grid *g, struct rect body, const struc
 	at.row = r.row + r.rows - rows;
 	draw_text_wrapped(g, at, rows, 0, buf_text(&line));
 	r.rows -= rows;
+	form_forecast_text(&f->forecast, f->z, &forecast);
+	if (forecast.len && r.rows > 3) {
+		r.rows--;
+		draw_text(g, r.row + r.rows, r.col, r.cols, STYLE_FIRST, buf_text(&forecast));
+	}
+	buf_free(&forecast);
 	if (f->z->rows[f->chosen].option.name)
 		conf_explain(f->z->rows[f->chosen].option.name, &help);
 	if (r.rows >= 6) {
@@ -432,6 +460,7 @@ const struct view view_wizard = {
 	.title = "form",
 	.state_size = sizeof(struct form),
 	.open = form_open,
+	.update = form_update,
 	.act = form_act,
 	.key = form_key,
 	.draw = form_draw,

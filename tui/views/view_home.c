@@ -163,6 +163,7 @@ static unsigned home_update(void *state, struct app_context *w)
 	if (h->jobs_changed)
 		h->ws_index.listed_at = 0;
 	h->ws_index.judges_runs = true;
+	w->index = &h->ws_index;
 	got = workspace_index_update(&h->ws_index, w->workspace, w->now, BUDGET_S, &e);
 	if (got != INDEX_UNCHANGED || h->jobs_changed || !h->n_steps) {
 		list_again(h, w->now, chosen);
@@ -366,18 +367,15 @@ static unsigned home_act(void *state, struct app_context *w, enum action action)
 	}
 	switch (action) {
 	case ACTION_NEXT_PANE:
-		h->focus = (h->focus + 1) % HOME_PANES;
-		return REACT_REDRAW;
 	case ACTION_PREV_PANE:
-		h->focus = (h->focus + HOME_PANES - 1) % HOME_PANES;
+		h->focus =
+			(h->focus + (action == ACTION_NEXT_PANE ? 1 : HOME_PANES - 1)) % HOME_PANES;
 		return REACT_REDRAW;
 	case ACTION_HOME_OPEN:
 		return open_chosen(h, w);
 	case ACTION_HOME_PREPARE:
-		open_form(h, w, "prep");
-		return REACT_REDRAW;
 	case ACTION_HOME_TRAIN:
-		open_form(h, w, "train");
+		open_form(h, w, action == ACTION_HOME_TRAIN ? "train" : "prep");
 		return REACT_REDRAW;
 	case ACTION_EVALUATE:
 	case ACTION_SAVE:
