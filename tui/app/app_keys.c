@@ -192,10 +192,8 @@ unsigned app_mouse(struct app *a, const struct mouse *m)
 	if (a->overlay && reaction & REACT_BACK)
 		return app_end_overlay(a) | app_execute_requests(a);
 	/* A view without mouse support scrolls by the wheel. */
-	if (state && v->act && (!v->mouse || reaction & REACT_UNKNOWN) &&
-	    (m->kind == MOUSE_WHEEL_UP || m->kind == MOUSE_WHEEL_DOWN))
+	if (state && v->act && (!v->mouse || reaction & REACT_UNKNOWN) && mouse_wheel_action(m))
 		for (int i = 0; i < 3; i++)
-			reaction |= v->act(state, &a->context,
-					   m->kind == MOUSE_WHEEL_UP ? ACTION_UP : ACTION_DOWN);
+			reaction |= v->act(state, &a->context, mouse_wheel_action(m));
 	return (reaction & ~(unsigned)REACT_UNKNOWN) | app_execute_requests(a);
 }

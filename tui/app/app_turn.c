@@ -112,10 +112,7 @@ static void show_ended_job(struct app *a)
 	}
 	jobs_output_text(job, &text);
 	app_set_caller(a, CALLER_APP);
-	context_ask(&a->context, &(struct question){ .kind = QUESTION_TEXT,
-						     .id = ASK_OUTPUT,
-						     .title = job->title,
-						     .text = buf_text(&text) });
+	context_ask_text(&a->context, QUESTION_TEXT, ASK_OUTPUT, job->title, buf_text(&text));
 	buf_free(&text);
 }
 

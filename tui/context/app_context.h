@@ -103,6 +103,10 @@ void context_notify(struct app_context *w, enum style style, const char *fmt, ..
  */
 void context_ask(struct app_context *w, const struct question *q);
 
+/* The same with the members that most questions have; id 0: the view has one question only. */
+void context_ask_text(struct app_context *w, enum question_kind kind, int id, const char *title,
+		      const char *text);
+
 /*
  * Copy text to the clipboard of the user's terminal, also over ssh (OSC 52). The last row reports
  * success or failure. At most 100,000 bytes.

@@ -175,9 +175,7 @@ static unsigned help_act(void *state, struct app_context *w, enum action action)
 
 	switch (action) {
 	case ACTION_FIND:
-		context_ask(w, &(struct question){ .kind = QUESTION_FILTER,
-						   .title = "keys whose help contains",
-						   .text = h->filter.text });
+		context_ask_text(w, QUESTION_FILTER, 0, "keys whose help contains", h->filter.text);
 		break;
 	case ACTION_HELP:
 	case ACTION_BACK:

@@ -156,10 +156,7 @@ static void change_form_value(struct form *f, struct app_context *w)
 						   .choices = (const char *const *)f->z->choices,
 						   .n_choices = f->z->n_choices });
 	} else {
-		context_ask(w, &(struct question){ .kind = QUESTION_LINE,
-						   .id = ASK_VALUE,
-						   .title = r->label,
-						   .text = buf_text(&now) });
+		context_ask_text(w, QUESTION_LINE, ASK_VALUE, r->label, buf_text(&now));
 	}
 	buf_free(&now);
 }
@@ -174,10 +171,7 @@ static unsigned form_key(void *state, struct app_context *w, int key)
 	if (!r->option.name || (r->option.kind != CONF_INT && r->option.kind != CONF_REAL) ||
 	    !((key >= '0' && key <= '9') || key == '.'))
 		return REACT_UNKNOWN;
-	context_ask(w, &(struct question){ .kind = QUESTION_LINE,
-					   .id = ASK_NUMBER,
-					   .title = r->label,
-					   .text = text });
+	context_ask_text(w, QUESTION_LINE, ASK_NUMBER, r->label, text);
 	return REACT_REDRAW;
 }
 
@@ -272,10 +266,8 @@ static unsigned form_act(void *state, struct app_context *w, enum action action)
 		buf_free(&line);
 		break;
 	case ACTION_FIND:
-		context_ask(w, &(struct question){ .kind = QUESTION_FILTER,
-						   .id = ASK_FILTER,
-						   .title = "options that contain",
-						   .text = f->filter.text });
+		context_ask_text(w, QUESTION_FILTER, ASK_FILTER, "options that contain",
+				 f->filter.text);
 		break;
 	case ACTION_BACK:
 	case ACTION_QUIT:

@@ -103,6 +103,13 @@ int keys_next(const char **text)
 	return (int)c;
 }
 
+enum action mouse_wheel_action(const struct mouse *m)
+{
+	return m->kind == MOUSE_WHEEL_UP     ? ACTION_UP
+	       : m->kind == MOUSE_WHEEL_DOWN ? ACTION_DOWN
+					     : ACTION_NONE;
+}
+
 bool keys_group_is_common(const char *group)
 {
 	return !strcmp(group, "Panes") || !strcmp(group, "Plots") || !strcmp(group, "Training") ||

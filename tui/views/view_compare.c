@@ -164,10 +164,8 @@ static unsigned compare_act(void *state, struct app_context *w, enum action acti
 		share_cursor(c, w);
 		return REACT_REDRAW;
 	case ACTION_FIND:
-		context_ask(w, &(struct question){ .kind = QUESTION_SEARCH,
-						   .id = 1,
-						   .title = "next run whose name contains",
-						   .text = c->wanted.text });
+		context_ask_text(w, QUESTION_SEARCH, 1, "next run whose name contains",
+				 c->wanted.text);
 		return REACT_REDRAW;
 	case ACTION_EXPORT:
 		export_table(c, w);

@@ -279,15 +279,11 @@ static unsigned ask_data_search(struct data_view *d, struct app_context *w)
 	struct data_view_state *s = &d->view_state;
 
 	if (s->front == DATA_DROPPED)
-		context_ask(w, &(struct question){ .kind = QUESTION_FILTER,
-						   .id = ASK_WORD,
-						   .title = "only pairs that contain",
-						   .text = s->dropped_filter.text });
+		context_ask_text(w, QUESTION_FILTER, ASK_WORD, "only pairs that contain",
+				 s->dropped_filter.text);
 	else if (s->front == DATA_VOCABULARY)
-		context_ask(w, &(struct question){ .kind = QUESTION_FILTER,
-						   .id = ASK_PIECE,
-						   .title = "only pieces that contain",
-						   .text = s->piece_filter.text });
+		context_ask_text(w, QUESTION_FILTER, ASK_PIECE, "only pieces that contain",
+				 s->piece_filter.text);
 	return REACT_REDRAW;
 }
 
@@ -301,10 +297,8 @@ static unsigned type_in_pane(struct data_view *d, struct app_context *w)
 		enum pair_limit l = (enum pair_limit)s->lists[DATA_RULES].at;
 
 		snprintf(title, sizeof(title), "try %s", pair_limit_name(l));
-		context_ask(w, &(struct question){ .kind = QUESTION_LINE,
-						   .id = ASK_LIMIT,
-						   .title = title,
-						   .text = pair_limit_text(&s->tried, l, value) });
+		context_ask_text(w, QUESTION_LINE, ASK_LIMIT, title,
+				 pair_limit_text(&s->tried, l, value));
 		return REACT_REDRAW;
 	}
 	s->front = DATA_SPLIT;
@@ -470,22 +464,6 @@ static unsigned data_answer(void *state, struct app_context *w, int question, co
 	return REACT_REDRAW | REACT_AGAIN;
 }
 
-static unsigned data_mouse(void *state, struct app_context *w, const struct mouse *m)
-{
-	struct data_view *d = state;
-	struct list_widget *l = &d->view_state.lists[d->view_state.front];
-	size_t n = data_rows(&d->details, &d->view_state);
-
-	(void)w;
-	if (m->kind == MOUSE_WHEEL_DOWN)
-		l->at = MIN(l->at + 3, n ? n - 1 : 0);
-	else if (m->kind == MOUSE_WHEEL_UP)
-		l->at -= MIN(l->at, (size_t)3);
-	else
-		return REACT_NOTHING;
-	return REACT_REDRAW;
-}
-
 /* ---- drawing ---- */
 
 static void data_draw(void *state, struct grid *g, struct rect body, const struct app_context *w)
@@ -585,7 +563,6 @@ const struct view view_data = {
 	.typing = data_typing,
 	.key = data_key,
 	.paste = data_paste,
-	.mouse = data_mouse,
 	.answer = data_answer,
 	.pane = data_pane_of_help,
 	.hints = data_hints,

@@ -17,6 +17,7 @@
 #include "tui/context/run_requests.h"
 #include "tui/context/wizard.h"
 #include "tui/run/recipes.h"
+#include "tui/run/run_look.h"
 #include "tui/term/draw.h"
 #include "tui/term/list_widget.h"
 #include "tui/views/home_forms.h"
@@ -280,10 +281,7 @@ static void show_job(struct home *h, struct app_context *w, const struct job *jo
 
 	jobs_output_text(job, &text);
 	h->job_shown = job->id;
-	context_ask(w, &(struct question){ .kind = QUESTION_TEXT,
-					   .id = ASK_JOB,
-					   .title = job->title,
-					   .text = buf_text(&text) });
+	context_ask_text(w, QUESTION_TEXT, ASK_JOB, job->title, buf_text(&text));
 	buf_free(&text);
 }
 
@@ -390,10 +388,8 @@ static unsigned home_act(void *state, struct app_context *w, enum action action)
 		copy_command(h, w);
 		return REACT_REDRAW;
 	case ACTION_FIND:
-		context_ask(w, &(struct question){ .kind = QUESTION_FILTER,
-						   .id = ASK_FILTER,
-						   .title = "only names that contain",
-						   .text = h->filter.text });
+		context_ask_text(w, QUESTION_FILTER, ASK_FILTER, "only names that contain",
+				 h->filter.text);
 		return REACT_REDRAW;
 	default:
 		return REACT_UNKNOWN;
@@ -436,11 +432,10 @@ static unsigned home_mouse(void *state, struct app_context *w, const struct mous
 		size_t n = rows_of(h, (enum home_pane)i, w);
 		size_t row = l->top + (size_t)(m->row - in.row);
 
-		if (m->row < in.row || m->row >= in.row + in.rows || m->col < in.col ||
-		    m->col >= in.col + in.cols)
+		if (!layout_has_cell(in, m->row, m->col))
 			continue;
-		if (m->kind == MOUSE_WHEEL_UP || m->kind == MOUSE_WHEEL_DOWN)
-			list_widget_act(l, m->kind == MOUSE_WHEEL_UP ? ACTION_UP : ACTION_DOWN, n);
+		if (mouse_wheel_action(m))
+			list_widget_act(l, mouse_wheel_action(m), n);
 		else if (m->kind != MOUSE_PRESS || m->button != 1 || row >= n)
 			return REACT_NOTHING;
 		else if (h->focus == (enum home_pane)i && l->at == row)
@@ -486,20 +481,14 @@ static void draw_step(struct grid *g, const struct home_row *at, const struct su
 
 static void draw_corpus(struct grid *g, const struct home_row *at, const struct indexed_corpus *c)
 {
-	static const struct {
-		uint32_t sign;
-		enum style style;
-	} looks[] = { [CORPUS_READY] = { 0x2713, STYLE_GOOD },
-		      [CORPUS_WORKING] = { 0x25CF, STYLE_FIRST },
-		      [CORPUS_UNFINISHED] = { 0x25A0, STYLE_WARN } };
+	const struct run_look look = corpus_state_look(c->state);
 	char text[320], words[60], a[NUMBER_TEXT_BYTES], b[NUMBER_TEXT_BYTES], share[16] = "";
 	char mark[40] = "";
 	int marked = 0;
 	double done = prep_progress_share(&c->progress);
 	int col = at->r.col + 4, right = at->r.col + at->r.cols;
 
-	grid_put(g, at->row, at->r.col + 2, style_of(at, looks[c->state].style),
-		 looks[c->state].sign);
+	grid_put(g, at->row, at->r.col + 2, style_of(at, look.style), look.sign);
 	draw_text(g, at->row, col, MIN(18, right - col), style_of(at, STYLE_BRIGHT), c->name);
 	if (isfinite(done))
 		snprintf(share, sizeof(share), ", %.0f %%", 100 * done);

@@ -197,12 +197,6 @@ static unsigned hosts_act(void *state, struct app_context *w, enum action action
 	return reaction;
 }
 
-static bool is_mouse_in_box(struct rect r, const struct mouse *m)
-{
-	return m->row >= r.row && m->row < r.row + r.rows && m->col >= r.col &&
-	       m->col < r.col + r.cols;
-}
-
 static void choose_hosts_row(const struct fleet *f, struct hosts_view_state *s, int row)
 {
 	s->has_moved = true;
@@ -225,13 +219,11 @@ static unsigned hosts_mouse(void *state, struct app_context *w, const struct mou
 		return reaction;
 	}
 	for (int i = 0; i < HOSTS_PANES; i++)
-		if (s->boxes[i].rows && is_mouse_in_box(s->boxes[i], m)) {
-			if (m->kind == MOUSE_PRESS)
+		if (layout_has_cell(s->boxes[i], m->row, m->col)) {
+			if (m->kind == MOUSE_PRESS || mouse_wheel_action(m))
 				s->focus = (enum hosts_pane)i;
-			if (m->kind == MOUSE_WHEEL_UP || m->kind == MOUSE_WHEEL_DOWN) {
-				s->focus = (enum hosts_pane)i;
+			if (mouse_wheel_action(m))
 				scroll_hosts_pane(f, s, m->kind == MOUSE_WHEEL_UP ? -1 : 1);
-			}
 			if (i == HOSTS_TABLE && m->kind == MOUSE_PRESS && m->row >= s->first_row)
 				choose_hosts_row(f, s, s->top[i] + m->row - s->first_row);
 			return REACT_REDRAW;

@@ -269,17 +269,13 @@ static unsigned run_mouse(void *state, struct app_context *w, const struct mouse
 		return REACT_UNKNOWN;
 	reaction = viewport_mouse(&s->plots, m, &plot);
 	w->plot_step = s->plots.cursor;
-	if (m->kind == MOUSE_PRESS || m->kind == MOUSE_WHEEL_UP || m->kind == MOUSE_WHEEL_DOWN)
-		for (int i = 0; i < PANE_COUNT; i++) {
-			struct rect r = s->boxes[i];
-
-			if (m->row >= r.row && m->row < r.row + r.rows && m->col >= r.col &&
-			    m->col < r.col + r.cols) {
+	if (m->kind == MOUSE_PRESS || mouse_wheel_action(m))
+		for (int i = 0; i < PANE_COUNT; i++)
+			if (layout_has_cell(s->boxes[i], m->row, m->col)) {
 				s->focus = (enum run_pane)i;
 				reaction = reaction & REACT_UNKNOWN ? REACT_REDRAW : reaction;
 			}
-		}
-	if (m->kind == MOUSE_WHEEL_UP || m->kind == MOUSE_WHEEL_DOWN)
+	if (mouse_wheel_action(m))
 		scroll_down(s, m->kind == MOUSE_WHEEL_UP ? -3 : 3);
 	return reaction;
 }

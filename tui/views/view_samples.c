@@ -275,10 +275,8 @@ static unsigned samples_act(void *state, struct app_context *w, enum action acti
 			context_send_text(w, TAB_TRANSLATE, chosen_sentence(s)->source);
 		return REACT_REDRAW;
 	case ACTION_FIND:
-		context_ask(w, &(struct question){ .kind = QUESTION_FILTER,
-						   .id = 1,
-						   .title = "only sentences that contain",
-						   .text = s->filter.text });
+		context_ask_text(w, QUESTION_FILTER, 1, "only sentences that contain",
+				 s->filter.text);
 		return REACT_REDRAW;
 	default:
 		if (s->focus == SAMPLES_MAP)
@@ -299,13 +297,6 @@ static unsigned samples_answer(void *state, struct app_context *w, int question,
 		apply_samples_filter(s);
 	}
 	return REACT_REDRAW;
-}
-
-static unsigned samples_mouse(void *state, struct app_context *w, const struct mouse *m)
-{
-	if (m->kind != MOUSE_WHEEL_UP && m->kind != MOUSE_WHEEL_DOWN)
-		return REACT_NOTHING;
-	return samples_act(state, w, m->kind == MOUSE_WHEEL_UP ? ACTION_UP : ACTION_DOWN);
 }
 
 /* ---- drawing ---- */
@@ -595,7 +586,6 @@ const struct view view_samples = {
 	.act = samples_act,
 	.draw = samples_draw,
 	.close = samples_close,
-	.mouse = samples_mouse,
 	.answer = samples_answer,
 	.pane = samples_pane_of_help,
 	.hints = samples_hints,
