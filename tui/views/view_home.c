@@ -17,11 +17,12 @@
 #include "tui/context/run_requests.h"
 #include "tui/context/wizard.h"
 #include "tui/run/recipes.h"
-#include "tui/run/run_look.h"
+#include "tui/run/service_metrics.h"
 #include "tui/term/draw.h"
 #include "tui/term/list_widget.h"
 #include "tui/views/home_forms.h"
 #include "tui/views/home_preview.h"
+#include "tui/views/home_rows.h"
 #include "tui/views/home_runs.h"
 #include "tui/views/views.h"
 
@@ -51,8 +52,10 @@ struct home {
 	bool jobs_changed; /* since the last update; another tab may have been in front */
 	char host[160];	   /* description of this host, one line */
 	double host_seen;
-	int job_shown;		       /* job that an open question is about */
-	struct rect boxes[HOME_PANES]; /* as drawn last, for the mouse */
+	struct service_metrics service; /* of the newest server that runs as a job, */
+	int service_job;		/* 0: there is none */
+	int job_shown;			/* job that an open question is about */
+	struct rect boxes[HOME_PANES];	/* as drawn last, for the mouse */
 };
 
 static void home_close(void *state)
@@ -60,6 +63,7 @@ static void home_close(void *state)
 	struct home *h = state;
 
 	home_preview_close(&h->preview);
+	service_metrics_close(&h->service);
 	workspace_index_free(&h->ws_index);
 	text_filter_clear(&h->filter);
 	free(h->corpora);
@@ -139,6 +143,26 @@ static void find_steps(struct home *h, const struct app_context *w)
 			h->lists[HOME_NEXT].at = i;
 }
 
+/* Ask the newest server among the running jobs what it does. */
+static unsigned update_service(struct home *h, const struct app_context *w)
+{
+	const struct job *job = NULL;
+
+	for (size_t i = 0; i < jobs_count(w->jobs) && !job; i++)
+		if (jobs_at(w->jobs, i)->state == JOB_RUNNING &&
+		    strstr(jobs_at(w->jobs, i)->command, " serve "))
+			job = jobs_at(w->jobs, i);
+	if (h->service_job != (job ? job->id : 0))
+		service_metrics_close(&h->service);
+	h->service_job = job ? job->id : 0;
+	for (size_t i = 0; job && i < job->n_lines; i++)
+		if (strstr(job_line(job, i)->text, "ready on http://"))
+			return service_metrics_update(&h->service, job_line(job, i)->text, w->now)
+				       ? REACT_REDRAW
+				       : REACT_NOTHING;
+	return REACT_NOTHING;
+}
+
 static bool is_cockpit(int rows, int cols)
 {
 	return rows >= COCKPIT_ROWS && cols >= COCKPIT_COLS;
@@ -172,6 +196,7 @@ static unsigned home_update(void *state, struct app_context *w)
 		reaction = REACT_REDRAW | (got == INDEX_MORE ? REACT_AGAIN : 0);
 	}
 	h->jobs_changed = false;
+	reaction |= update_service(h, w);
 	run = chosen_run(h);
 	if (is_cockpit(w->rows - 2, w->cols))
 		reaction |= home_preview_update(&h->preview, w, run ? run->name : "");
@@ -452,98 +477,19 @@ static unsigned home_mouse(void *state, struct app_context *w, const struct mous
 
 /* ---- drawing ---- */
 
-struct home_row {
-	struct rect r;
-	int row;
-	bool chosen;
-};
-
-static enum style style_of(const struct home_row *at, enum style style)
-{
-	return at->chosen ? STYLE_SELECTED : style;
-}
-
-static void draw_step(struct grid *g, const struct home_row *at, const struct suggested_step *s)
-{
-	struct buf command = { 0 };
-	int col = at->r.col + 2, right = at->r.col + at->r.cols;
-
-	col += draw_text(g, at->row, col, right - col, style_of(at, STYLE_BRIGHT), s->title) + 2;
-	col = MAX(col, at->r.col + 34);
-	if (s->kind == NEXT_STEP_RUN)
-		jobs_command_text(s->argv, &command);
-	if (right - col > 12)
-		draw_text(g, at->row, col, right - col,
-			  style_of(at, s->kind == NEXT_STEP_RUN ? STYLE_FIRST : STYLE_DIM),
-			  s->kind == NEXT_STEP_RUN ? buf_text(&command) : s->why);
-	buf_free(&command);
-}
-
-static void draw_corpus(struct grid *g, const struct home_row *at, const struct indexed_corpus *c)
-{
-	const struct run_look look = corpus_state_look(c->state);
-	char text[320], words[60], a[NUMBER_TEXT_BYTES], b[NUMBER_TEXT_BYTES], share[16] = "";
-	char mark[40] = "";
-	int marked = 0;
-	double done = prep_progress_share(&c->progress);
-	int col = at->r.col + 4, right = at->r.col + at->r.cols;
-
-	grid_put(g, at->row, at->r.col + 2, style_of(at, look.style), look.sign);
-	draw_text(g, at->row, col, MIN(18, right - col), style_of(at, STYLE_BRIGHT), c->name);
-	if (isfinite(done))
-		snprintf(share, sizeof(share), ", %.0f %%", 100 * done);
-	if (c->state == CORPUS_READY) {
-		int pairs = snprintf(text, sizeof(text), "%s to %s, %s pairs", c->source, c->target,
-				     format_count(a, c->train));
-
-		if (c->clear_verdicts > 0)
-			marked = snprintf(mark, sizeof(mark), "! %d verdict%s  ", c->clear_verdicts,
-					  text_plural(c->clear_verdicts));
-		snprintf(words, sizeof(words), ", vocabulary %s", format_count(b, c->vocabulary));
-		if (pairs + (int)strlen(words) + marked <= right - col - 19) /* not half of it */
-			snprintf(text + pairs, sizeof(text) - (size_t)pairs, "%s", words);
-	} else if (c->state == CORPUS_WORKING)
-		snprintf(text, sizeof(text), "%s: %s%s", corpus_state_name(c->state),
-			 c->progress.stage, share);
-	else
-		snprintf(text, sizeof(text), "%s%s%s", corpus_state_name(c->state),
-			 c->progress.exists ? ", stopped in " : "", c->progress.stage);
-	col += 19;
-	col += draw_text(g, at->row, col, right - col, style_of(at, STYLE_WARN), mark);
-	draw_text(g, at->row, col, right - col, style_of(at, STYLE_NORMAL), text);
-}
-
-static void draw_job(struct grid *g, const struct home_row *at, const struct job *job, double now)
-{
-	char took[NUMBER_TEXT_BYTES], text[NUMBER_TEXT_BYTES + 40];
-	bool runs = job->state == JOB_RUNNING;
-	enum style style = runs ? STYLE_FIRST : job->state == JOB_DONE ? STYLE_GOOD : STYLE_BAD;
-	int col = at->r.col + 4, right = at->r.col + at->r.cols;
-
-	grid_put(g, at->row, at->r.col + 2, style_of(at, style),
-		 runs			  ? 0x25CF
-		 : job->state == JOB_DONE ? 0x2713
-					  : 0x2717);
-	col += draw_text(g, at->row, col, MIN(30, right - col), style_of(at, STYLE_BRIGHT),
-			 job->title) +
-	       2;
-	snprintf(text, sizeof(text), "%s %s", job_state_name(job->state),
-		 format_duration(took, (runs ? now : job->ended) - job->started));
-	col += draw_text(g, at->row, col, right - col, style_of(at, style), text) + 2;
-	draw_text(g, at->row, col, right - col, style_of(at, STYLE_DIM), job->last);
-}
-
 static void draw_home_row(struct home *h, struct grid *g, enum home_pane pane, size_t i,
 			  const struct home_row *at, const struct app_context *w)
 {
 	if (pane == HOME_NEXT)
-		draw_step(g, at, &h->steps[i]);
+		home_draw_step(g, at, &h->steps[i]);
 	else if (pane == HOME_CORPORA)
-		draw_corpus(g, at, &h->ws_index.corpora[h->corpora[i]]);
+		home_draw_corpus(g, at, &h->ws_index.corpora[h->corpora[i]]);
 	else if (pane == HOME_RUNS)
 		home_draw_run(g, at->r, at->row, &h->ws_index.runs[h->runs[i]], at->chosen, w->now);
 	else
-		draw_job(g, at, jobs_at(w->jobs, i), w->now);
+		home_draw_job(g, at, jobs_at(w->jobs, i),
+			      jobs_at(w->jobs, i)->id == h->service_job ? &h->service : NULL,
+			      w->now);
 }
 
 /*
