@@ -319,7 +319,7 @@ TEST(home_reads_what_a_server_does)
 			     "werkbank_target_tokens_total 1000\n"));
 	service_metrics_text(&m, &text);
 	check_str(buf_text(&text),
-		  "3 clients, 1 request, queue 120 characters, 45 ms each, 6 refused");
+		  "2 clients, 1 request, queue 120 characters, 45 ms each, 6 refused");
 	check(!service_metrics_update(&m, address, 101)); /* every two seconds */
 	check(!m.is_asking);
 	check(answer_metrics(&m, listener, address, 104,

@@ -91,7 +91,8 @@ static bool read_metrics(struct service_metrics *m, const char *text, double now
 
 	if (strncmp(text, "HTTP/1.1 200", 12) != 0 || isnan(tokens))
 		return false;
-	m->connections = metric_sum(text, "werkbank_connections");
+	m->connections =
+		fmax(metric_sum(text, "werkbank_connections") - 1, 0); /* one is this question */
 	m->requests = metric_sum(text, "werkbank_requests_in_flight");
 	m->queue_characters = metric_sum(text, "werkbank_queue_characters");
 	m->refused = metric_sum(text, "werkbank_refused_total");

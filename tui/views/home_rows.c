@@ -79,8 +79,8 @@ void home_draw_job(struct grid *g, const struct home_row *at, const struct job *
 		 runs			  ? 0x25CF
 		 : job->state == JOB_DONE ? 0x2713
 					  : 0x2717);
-	col += draw_text(g, at->row, col, MIN(30, right - col), style_of(at, STYLE_BRIGHT),
-			 job->title) +
+	col += draw_text(g, at->row, col, MIN(service && service->is_known ? 8 : 30, right - col),
+			 style_of(at, STYLE_BRIGHT), job->title) +
 	       2;
 	snprintf(text, sizeof(text), "%s %s", job_state_name(job->state),
 		 format_duration(took, (runs ? now : job->ended) - job->started));
