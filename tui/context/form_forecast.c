@@ -56,7 +56,7 @@ static void ask_trainer(struct form_forecast *f, const struct wizard *z, double 
 }
 
 /* The answer: bytes of a rank and parameters, a line each. */
-static unsigned read_answer(struct form_forecast *f, double now)
+static unsigned read_forecast(struct form_forecast *f, double now)
 {
 	const struct job *job;
 
@@ -76,7 +76,7 @@ static unsigned read_answer(struct form_forecast *f, double now)
 
 /* ---- time and BLEU ---- */
 
-static bool is_listed(const char *const *names, size_t n, const char *name)
+static bool is_option_named(const char *const *names, size_t n, const char *name)
 {
 	for (size_t i = 0; i < n; i++)
 		if (!strcmp(names[i], name))
@@ -92,7 +92,7 @@ static bool decides_time(const char *section, const char *name)
 					     "gpu",	     "threads",	      "cuda_graphs",
 					     "freeze" };
 
-	return !strcmp(section, "model") || is_listed(names, ARRAY_LEN(names), name);
+	return !strcmp(section, "model") || is_option_named(names, ARRAY_LEN(names), name);
 }
 
 /* Does the option change what a run learns? The length of the training, which is shown, is left out. */
@@ -107,7 +107,7 @@ static bool decides_bleu(const char *section, const char *name)
 	};
 
 	return !strcmp(section, "data") || !strcmp(section, "model") ||
-	       (!strcmp(section, "train") && !is_listed(others, ARRAY_LEN(others), name));
+	       (!strcmp(section, "train") && !is_option_named(others, ARRAY_LEN(others), name));
 }
 
 static bool options_agree(const struct conf *a, const struct conf *b,
@@ -199,11 +199,11 @@ void form_forecast_start(struct form_forecast *f, const struct wizard *z,
 unsigned form_forecast_update(struct form_forecast *f, const struct wizard *z,
 			      const struct app_context *w)
 {
-	return read_answer(f, w->now) | compare_runs(f, z, w);
+	return read_forecast(f, w->now) | compare_runs(f, z, w);
 }
 
 /* The time of the steps, or the limit of time if that is shorter. */
-static void add_time(const struct form_forecast *f, const struct conf *c, struct buf *out)
+static void add_forecast_time(const struct form_forecast *f, const struct conf *c, struct buf *out)
 {
 	const double limit = c->max_minutes > 0 ? c->max_minutes * 60 : INFINITY;
 	const double time = c->steps > 0 ? (double)c->steps * f->step_s : NAN;
@@ -233,7 +233,7 @@ void form_forecast_text(const struct form_forecast *f, const struct wizard *z, s
 		buf_printf(out, "%s parameters", format_value(text, f->parameters));
 	if (isfinite(f->memory))
 		buf_printf(out, "   memory %s", format_bytes(text, f->memory));
-	add_time(f, &z->effective, out);
+	add_forecast_time(f, &z->effective, out);
 	if (isfinite(f->bleu))
 		buf_printf(out, "   BLEU of %s: %.2f at step %s", f->scored, f->bleu,
 			   format_count(text, f->bleu_step));

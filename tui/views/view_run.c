@@ -19,6 +19,7 @@
 #include "tui/views/run_panes.h"
 #include "tui/views/views.h"
 
+#define EMPTY_ROWS	 3  /* of a pane that says that it is empty */
 #define LEFT_STRIDE	 8  /* columns per scroll step to the side */
 #define WARNING_ROWS	 20 /* rows of the view that leave room for a warning ... */
 #define WARNING_TWO_ROWS 30 /* ... and for two rows of it */
@@ -382,6 +383,9 @@ static void run_draw(void *state, struct grid *g, struct rect body, const struct
 		       0); /* the size of the screen may have changed, and with it the layout */
 	layout_run(body, panes_shown(v, body.cols), v->view_state.focus, v->view_state.zoomed,
 		   run_step_is_short(w->history), &layout);
+	/* without samples their pane gives its rows to the log below it */
+	if (!w->history->n_samples && v->view_state.focus != PANE_SAMPLES)
+		layout_shrink(&layout.panes[PANE_SAMPLES], &layout.panes[PANE_LOG], EMPTY_ROWS);
 	if (layout.too_small) {
 		draw_too_small(g, body, w->history);
 		return;
