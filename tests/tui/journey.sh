@@ -71,6 +71,7 @@ lacks() {
 	held "$2"
 }
 press() { key=$*; $tmux send-keys "$@"; }
+count() { press "$@"; n_keys=$((n_keys + $#)); }
 write() { key=$1; $tmux send-keys -l "$1"; }
 
 prepare_and_look() {
@@ -138,10 +139,9 @@ look_at_the_run() {
 	press 1
 	shows '> Translate with demo' 'the next step is to translate'
 	press '?'
-	shows 'evaluate the run now' 'keys of home'
-	test "$($tmux capture-pane -p | grep -cE '^│ +e  ')" = 1 || fail "e must be listed once"
+	shows 'run the suggested step' 'keys of home'
+	test "$($tmux capture-pane -p | grep -cE '^│ +C  ')" = 1 || fail "C must be listed once"
 	test "$($tmux capture-pane -p | grep -c '^│.* Enter  ')" = 1 || fail "Enter must be listed once"
-	lacks 'export' 'a key with a meaning of its own is listed once'
 	press Escape
 	shows '> Translate with demo' 'back'
 }
@@ -189,25 +189,34 @@ train_again() {
 	press 1
 	shows '> Translate with demo' 'home'
 	press t
+	shows 'T: train a model' 'a lower case letter names the upper case one that acts'
+	n_keys=0
+	count T
 	shows 'steps +60 +WERKBANK_STEPS; default 100000' 'the form shows the value in use, its origin and the default'
 	lacks '--workspace' 'the folder is given once'
-	press j j Enter
-	shows '╭▸ steps' 'a value is asked for'
-	press C-u
-	write 100000
-	press Enter
-	shows 'steps += 100000 +command line' 'the value is changed'
-	press j Enter
-	shows '╭▸ max-minutes' 'the next one'
-	press C-u
-	write 0.01
-	press Enter
-	shows '[-]-max-minutes 0\.01' 'the command has both'
-	press x
+	count j j 9
+	shows '╭▸ steps' 'a digit begins a new value'
+	count 9 9 9 Enter
+	shows 'steps += 9999 +command line' 'the value is changed'
+	count . 1
+	shows '╭▸ max-minutes' 'the next row follows'
+	count Enter
+	shows '[-]-max-minutes 0?\.1' 'the command has both'
+	count L
+	test $n_keys -le 12 || fail "a training with two changed options took $n_keys keys"
 	shows 'demo-2 +finished ' 'it is trained'
 	shows 'Go on training demo-2' 'it can go on'
 	press Tab Tab Enter
-	shows 'finished: 0\.01 minutes are over' 'the run view says why it ended'
+	shows 'finished: 0\.1 minutes are over' 'the run view says why it ended'
+	n_keys=0
+	count : 3 0 Enter
+	shows 'values? at step 30|at step 30|step 30 ' 'a step by its number'
+	test $n_keys -le 5 || fail "a step took $n_keys keys"
+	n_keys=0
+	count 6 o
+	shows '^│> +[0-9]+ +[0-9.]+ ' 'the worst sentence is chosen'
+	$tmux capture-pane -p | grep -A1 'sentences by the worst chrF' | grep -q '^│>' || fail "the chosen sentence is not the worst"
+	test $n_keys -le 2 || fail "the worst sentence took $n_keys keys"
 	press 5
 	shows '\] .*demo-2' 'compare has both runs'
 	press 9
@@ -237,7 +246,6 @@ journey() {
 # shortest : from an empty folder to a translated sentence in five keys and the sentence.
 shortest() {
 	size="shortest way" n_keys=0
-	count() { press "$@"; n_keys=$((n_keys + $#)); }
 	rm -rf "$here/start" && mkdir "$here/start"
 	$tmux new-session -d -x 80 -y 24 "cd '$here/start' && WERKBANK_HOME='$here/ws-short' '$wb' 2>'$here/stderr'; sleep 60"
 	shows '> Prepare the built-in corpus' 'an empty workspace'

@@ -113,7 +113,7 @@ if test -n "$utf8"; then
 	# late and odd hosts are first, with the reason; by name on request, or for want of reports
 	screen hosts-odd $utf8 fleet --dump 24x80 --keys 4j
 	screen hosts-turns $utf8 turns --dump 24x80 --keys 4
-	screen hosts-by-name $utf8 fleet --dump 24x80 --keys '4njj'
+	screen hosts-by-name $utf8 fleet --dump 24x80 --keys '4ojj'
 	# what happened to hosts, on a time line
 	screen hosts-events $utf8 fleet --dump 24x80 --keys '4<Shift-Tab>'
 	screen hosts-faults $utf8 faults --dump 24x80 --keys '4<Shift-Tab>'
@@ -131,8 +131,8 @@ if test -n "$utf8"; then
 	screen run-ops $utf8 ops --dump 24x80 --keys '3<Tab><Tab><Tab>z'
 	screen run-ops-40x120 $utf8 ops --dump 40x120 --keys '3<Tab><Tab><Tab>z'
 	screen run-zoomed $utf8 fleet --dump 24x80 --keys '3z<Left><Left><Left>++,,y'
-	screen run-log-x $utf8 fleet --dump 24x80 --keys '3zxSSS'
-	screen run-gradient $utf8 fleet --dump 24x80 --keys '3<Tab><Tab><Tab><Tab><Tab>zo'
+	screen run-log-x $utf8 fleet --dump 24x80 --keys '3zxfff'
+	screen run-gradient $utf8 fleet --dump 24x80 --keys '3<Tab><Tab><Tab><Tab><Tab>zi'
 	screen log-found $utf8 fleet --dump 24x80 --keys '8/gradient<Enter>'
 	screen log-warnings $utf8 fleet --dump 24x80 --keys '8ft'
 	screen log-only $utf8 fleet --dump 24x80 --keys '8&BLEU<Enter><Up><Enter>'
@@ -144,7 +144,7 @@ if test -n "$utf8"; then
 		screen compare-seeds-$size $utf8 base-1 --dump $size --keys 5
 	done
 	screen compare-seeds-ascii C base-1 --dump 24x80 --keys 5
-	screen compare-seeds-apart $utf8 base-1 --dump 24x80 --keys '5B'
+	screen compare-seeds-apart $utf8 base-1 --dump 24x80 --keys '5d'
 	screen compare-seeds-cursor $utf8 base-1 --dump 40x120 --keys '5m<Left><Left>'
 	screen compare-seeds-two $utf8 base-1 --dump 40x120 --keys '5jjj j j j '
 	screen compare-seeds-minutes $utf8 base-1 --dump 40x120 --keys '5jjj j j j   kkk   mma'
@@ -179,7 +179,7 @@ fi
 # ---- exports: TensorBoard's header, a line a sample ----
 mkdir -p "$here/out.d"
 (cd "$here/out.d" && LC_ALL=C WERKBANK_NOW=1750001300 XDG_STATE_HOME="$here/state" "$OLDPWD/werkbank" watch -C "$here/w" fleet \
-	--dump 24x80 --keys '3e4e8e' >/dev/null)
+	--dump 24x80 --keys '3W4W8W' >/dev/null)
 loss=$here/out.d/fleet-train_nll.csv
 if test "$(head -1 "$loss")" = "Wall time,Step,Value" && test "$(wc -l <"$loss")" = 61 &&
     grep -q '^1750000910,1550,nan$' "$loss" && grep -q '^node3,2,NVIDIA H100 80GB HBM3,' "$here/out.d/fleet-gpus.csv" &&
@@ -192,7 +192,7 @@ fi
 
 # ---- pictures: the plot as drawn, by its key and by the palette; valid XML ----
 (cd "$here/out.d" && LC_ALL=C WERKBANK_NOW=1750001300 XDG_STATE_HOME="$here/state" "$OLDPWD/werkbank" watch -C "$here/w" fleet \
-	--dump 24x80 --keys '3++yp<Tab><Tab><Tab>:plot-picture<Enter>4p5p' >/dev/null)
+	--dump 24x80 --keys '3++yI<Tab><Tab><Tab>:plot-picture<Enter>4I5I' >/dev/null)
 test -z "${UPDATE:-}" || cp "$here/out.d/fleet-NLL.svg" "$golden/"
 good=1
 for file in fleet-NLL fleet-step fleet-node3-work compare; do

@@ -122,7 +122,7 @@ TEST(workbench_reads_a_long_live_journal)
 			check_int(a.context.history->step, STEPS);
 			check_near(a.context.history->read_share, 1, 0);
 			check(screen_shows(&a, "step 60,000"));
-			check(screen_shows(&a, "W save"));
+			check(screen_shows(&a, "S save"));
 			/* half read: its numbers are not those of now */
 			a.context.history->read_share = 0.459;
 			check(screen_shows(&a, "reading 45 %"));
@@ -418,8 +418,9 @@ TEST(workbench_form_shows_the_recipes_values)
 	app_show_tab(&a, TAB_HOME);
 	update_workbench(&a);
 	press_keys(&a, "t");
+	check(screen_shows(&a, "T: train a model"));
+	press_keys(&a, "T/steps<Enter>");
 	check(screen_lacks(&a, "--workspace")); /* -C says it */
-	press_keys(&a, "/steps<Enter>");
 	check(screen_shows(&a, "steps                   2000          demo.ini:"));
 	check(screen_shows(&a, "; default 100000"));
 	/* The user's value, then the recipe's again. */
@@ -428,7 +429,7 @@ TEST(workbench_form_shows_the_recipes_values)
 	press_keys(&a, "d");
 	check(screen_shows(&a, "2000          demo.ini:"));
 	/* A form of another command, and an option that the recipe leaves alone. */
-	press_keys(&a, "<Esc>p/merges<Enter>");
+	press_keys(&a, "<Esc>P/merges<Enter>");
 	check(screen_shows(&a, "1000          demo.ini:"));
 	press_keys(&a, "/<Ctrl-U>min-words<Enter>");
 	check(screen_shows(&a, "min-words               1             default"));
@@ -773,8 +774,8 @@ TEST(workbench_undoes_toggles_and_filters)
 	/* every view with toggles survives undoing all of them */
 	for (char tab = '1'; tab <= '9'; tab++)
 		if (tab != '7')
-			press_keys(&a, (char[]){ tab, 'o', 'd', 'm', 's', 'x', 'u', 'u', 'u', 'u',
-						 'u', 0 });
+			press_keys(&a, (char[]){ tab, 'o', 'd', 'i', 'm', 's', 'x', 'u', 'u', 'u',
+						 'u', 'u', 0 });
 	app_close(&a);
 }
 

@@ -1,18 +1,23 @@
 /* t_home.c - the table of runs: what its columns mean, its order, many runs; sparklines. */
 #include "tests/test.h"
 
+#include <arpa/inet.h>
 #include <locale.h>
 #include <math.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "share/base/buf.h"
 #include "share/base/file.h"
 #include "share/base/util.h"
 #include "share/format/json.h"
 #include "tui/plot/sparkline.h"
+#include "tui/run/service_metrics.h"
 #include "tui/run/workspace_index.h"
 #include "tui/views/home_runs.h"
 
@@ -265,4 +270,68 @@ TEST(home_says_that_a_run_evaluates)
 	check_str(eval_progress_text(&s.evaluation, 245, text, sizeof(text)), "0:15 of about 1:00");
 	s.alive = false;
 	check(!status_is_evaluating(&s, 245));
+}
+
+/* ---- a server as a job ---- */
+
+/* Answer the question that m sends to a listener, and let m read it. */
+static bool answer_metrics(struct service_metrics *m, int listener, const char *address, double now,
+			   const char *answer)
+{
+	char question[400] = "";
+	int fd;
+
+	check(!service_metrics_update(m, address, now));
+	fd = accept(listener, NULL, NULL);
+	check(!service_metrics_update(m, address, now)); /* nothing has come yet */
+	check(fd >= 0 && recv(fd, question, sizeof(question) - 1, 0) > 0);
+	check(!strncmp(question, "GET /metrics HTTP/1.1\r\nHost: localhost\r\n", 40));
+	check(send(fd, answer, strlen(answer), 0) > 0);
+	close(fd);
+	for (int i = 0; i < 1000 && m->is_asking; i++) {
+		if (service_metrics_update(m, address, now))
+			return true;
+		usleep(1000);
+	}
+	return false;
+}
+
+TEST(home_reads_what_a_server_does)
+{
+	struct sockaddr_in a = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	socklen_t n = sizeof(a);
+	struct service_metrics m = { 0 };
+	struct buf text = { 0 };
+	char address[60];
+	int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	check(!bind(listener, (const struct sockaddr *)&a, n) && !listen(listener, 1) &&
+	      !getsockname(listener, (struct sockaddr *)&a, &n));
+	snprintf(address, sizeof(address), "werkbank serve: ready on http://127.0.0.1:%d",
+		 ntohs(a.sin_port));
+	check(answer_metrics(&m, listener, address, 100,
+			     "HTTP/1.1 200 OK\r\n\r\nwerkbank_connections 3\n"
+			     "werkbank_requests_in_flight 1\nwerkbank_queue_characters 120\n"
+			     "werkbank_refused_total{reason=\"form\"} 2\n"
+			     "werkbank_refused_total{reason=\"slow\"} 4\n"
+			     "werkbank_translation_seconds_sum 9\n"
+			     "werkbank_translation_seconds_count 200\n"
+			     "werkbank_target_tokens_total 1000\n"));
+	service_metrics_text(&m, &text);
+	check_str(buf_text(&text),
+		  "2 clients, 1 request, queue 120 characters, 45 ms each, 6 refused");
+	check(!service_metrics_update(&m, address, 101)); /* every two seconds */
+	check(!m.is_asking);
+	check(answer_metrics(&m, listener, address, 104,
+			     "HTTP/1.1 200 OK\r\n\r\nwerkbank_connections 1\n"
+			     "werkbank_target_tokens_total 2000\n"));
+	check_near(m.tokens_s, 250, 1e-9);
+	/* a refusal changes nothing; a closed port is no failure */
+	check(!answer_metrics(&m, listener, address, 110, "HTTP/1.1 401 Unauthorized\r\n\r\n"));
+	check_near(m.tokens_s, 250, 1e-9);
+	close(listener);
+	check(!service_metrics_update(&m, address, 120) &&
+	      !service_metrics_update(&m, address, 121));
+	service_metrics_close(&m);
+	buf_free(&text);
 }

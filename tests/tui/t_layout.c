@@ -123,3 +123,18 @@ TEST(tui_layout_divides)
 	check_int(sizes[1], 0);
 	check_int(sizes[2], 3);
 }
+
+TEST(layout_gives_rows_of_an_empty_pane)
+{
+	struct rect upper = { 2, 5, 10, 40 }, lower = { 12, 5, 4, 40 }, beside = { 12, 50, 4, 40 };
+	struct rect none = { 0 };
+
+	layout_shrink(&upper, &beside, 3); /* not below it */
+	layout_shrink(&upper, &none, 3);   /* hidden */
+	layout_shrink(&upper, &lower, 10); /* it has no more */
+	check_int(upper.rows, 10);
+	layout_shrink(&upper, &lower, 3);
+	check_int(upper.rows, 3);
+	check_int(lower.row, 5);
+	check_int(lower.rows, 11);
+}

@@ -180,7 +180,7 @@ TEST(palette_does_it)
 	check(!a.overlay);
 	press(&a, "<Alt-x>show each key<Enter>");
 	check(a.overlay == &view_help);
-	press(&a, "<Esc><Alt-1>t:"); /* a form keeps its values */
+	press(&a, "<Esc><Alt-1>T:"); /* a form keeps its values */
 	check(a.overlay == &view_wizard);
 	press(&a, "<Esc>:<F10>");
 	app_close(&a);

@@ -479,6 +479,49 @@ TEST(tui_keys_every_action_has_its_own)
 	}
 }
 
+/* The grammar of first keys that actions.def describes. */
+TEST(tui_keys_upper_case_acts)
+{
+	static const enum action acting[] = {
+		ACTION_COPY,
+		ACTION_EXPORT,
+		ACTION_PLOT_PICTURE,
+		ACTION_SAVE,
+		ACTION_EVALUATE,
+		ACTION_STOP,
+		ACTION_HOME_PREPARE,
+		ACTION_HOME_TRAIN,
+		ACTION_FORM_RUN,
+		ACTION_COPY_TRANSLATION,
+		ACTION_EXPORT_TRANSLATIONS,
+	};
+	const char *const without_plots[] = {
+		"home", "data", "samples", "log", "settings", "form"
+	};
+
+	for (int a = 1; a < ACTION_COUNT; a++) {
+		const struct action_info *info = &action_infos[a];
+		const char key = *info->keys, *const group = info->group;
+		bool acts = false, upper = key >= 'A' && key <= 'Z', has_plots = true;
+		enum action common = keys_action(NULL, key, NULL);
+
+		for (size_t i = 0; i < ARRAY_LEN(acting); i++)
+			acts |= acting[i] == (enum action)a;
+		for (size_t i = 0; i < ARRAY_LEN(without_plots); i++)
+			has_plots &= strcmp(group, without_plots[i]) != 0;
+		if (acts || !upper)
+			check_int(acts, upper);
+		else
+			check(strchr("GN", key) || !strcmp(group, "translate"));
+		if (keys_group_is_common(group) || !strcmp(group, "translate") || key == '<' ||
+		    (!has_plots &&
+		     !strcmp(action_infos[common].group ? action_infos[common].group : "",
+			     "Plots")))
+			continue;
+		check_int(common, ACTION_NONE);
+	}
+}
+
 TEST(tui_theme_colours)
 {
 	bool bad;

@@ -13,6 +13,7 @@
 #include "share/base/util.h"
 #include "tui/context/jobs.h"
 #include "tui/context/next_steps.h"
+#include "tui/context/run_requests.h"
 #include "tui/context/view.h"
 #include "tui/context/view_requests.h"
 #include "tui/run/log_lines.h"
@@ -182,12 +183,9 @@ TEST(views_compare_at_every_size)
 
 TEST(views_samples_at_every_size)
 {
-	static const enum action actions[] = { ACTION_END,
-					       ACTION_SAMPLES_AGAINST,
-					       ACTION_SAMPLES_ORDER,
-					       ACTION_NEXT_PANE,
-					       ACTION_UP,
-					       ACTION_NONE };
+	static const enum action actions[] = { ACTION_END,   ACTION_SAMPLES_AGAINST,
+					       ACTION_ORDER, ACTION_NEXT_PANE,
+					       ACTION_UP,    ACTION_NONE };
 
 	every_size_of(&view_samples, actions, "");
 }
@@ -297,7 +295,9 @@ static const char *after_run_action(struct app_context *w, void *state, enum act
 {
 	*w->requests->message = 0;
 	prompt_close(&w->requests->prompt);
-	view_run.act(state, w, action);
+	check(view_run.act(state, w, action) & REACT_UNKNOWN);
+	run_request_ask(w, action, w->history->name, w->history->state == RUN_RUNNING,
+			run_state_name(w->history->state));
 	return w->requests->prompt.open ? w->requests->prompt.text : w->requests->message;
 }
 
@@ -307,9 +307,9 @@ TEST(run_view_asks_only_live_runs)
 		enum action action;
 		const char *command, *refused;
 	} requests[] = {
-		{ ACTION_RUN_SAVE, "werkbank save -C ", "it cannot be saved" },
-		{ ACTION_RUN_EVALUATE, "werkbank evaluate -C ", "it cannot be evaluated" },
-		{ ACTION_RUN_STOP, "werkbank stop -C ", "it cannot be stopped" },
+		{ ACTION_SAVE, "werkbank save -C ", "it cannot be saved" },
+		{ ACTION_EVALUATE, "werkbank evaluate -C ", "it cannot be evaluated" },
+		{ ACTION_STOP, "werkbank stop -C ", "it cannot be stopped" },
 	};
 	struct app_context w;
 	void *state = open_view(&view_run, &w);
@@ -592,7 +592,7 @@ TEST(samples_filter_without_a_match)
 		;
 	come_to_rest(&view_samples, state, &w);
 	check(!view_shows(&view_samples, state, &w, "no sentence matches"));
-	view_samples.act(state, &w, ACTION_SAMPLES_SEARCH);
+	view_samples.act(state, &w, ACTION_FIND);
 	view_samples.answer(state, &w, w.requests->prompt.id, "qqqqq");
 	check(view_shows(&view_samples, state, &w, "no sentence matches"));
 	close_view(&view_samples, state, &w);

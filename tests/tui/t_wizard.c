@@ -1,11 +1,16 @@
 /* t_wizard.c - forms for the options of a command: rows, values, the command line. */
 #include "tests/test.h"
 
+#include <math.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "share/base/util.h"
+#include "tui/context/form_forecast.h"
 #include "tui/context/jobs.h"
 #include "tui/context/wizard.h"
+#include "tui/run/workspace_index.h"
+#include "tui/term/reaction.h"
 
 static struct err e;
 
@@ -100,5 +105,71 @@ TEST(form_of_a_training_shows_what_the_corpus_says)
 	check_str(buf_text(&text), "de200");
 	check_str(wizard_origin(z, row_of(z, "merges")), "corpus rev");
 	buf_free(&text);
+	wizard_free(z);
+}
+
+/* The line of a form; the answer about memory, which depends on the machine, is replaced. */
+static void check_forecast(const struct wizard *z, const struct workspace_index *index,
+			   const char *want)
+{
+	struct app_context w = { .addresses = "", .workspace = test_folder(), .index = index };
+	struct form_forecast f = { 0 };
+	struct buf text = { 0 };
+
+	form_forecast_start(&f, z, &w);
+	while (form_forecast_update(&f, z, &w) & (REACT_AGAIN | REACT_SOON))
+		usleep(1000);
+	f.parameters = 1.5e6;
+	f.memory = 91e6;
+	form_forecast_text(&f, z, &text);
+	check_str(buf_text(&text), want);
+	form_forecast_close(&f);
+	buf_free(&text);
+}
+
+/* Time and BLEU are those of earlier runs with the same options, or unknown. */
+TEST(form_forecasts_from_measured_runs)
+{
+	static const struct wizard_value values[] = { { "steps", "500" },
+						      { "batch_tokens", "256" } };
+	const struct wizard_form form = { .command = "train",
+					  .title = "t",
+					  .argument = "small",
+					  .argument_label = "recipe",
+					  .values = values,
+					  .n_values = 2,
+					  .show_tab = -1 };
+	struct wizard *z = wizard_new(&form, test_folder(), &e);
+	struct indexed_run twin = { .status = { .name = "twin",
+						.step = 100,
+						.best_step = 90,
+						.best_bleu = 31.4,
+						.ranks = 1,
+						.attempt_t = 1000,
+						.latest = 1200 } };
+	const struct workspace_index index = { .runs = &twin, .n_runs = 1 }, none = { 0 };
+	struct buf recipe = { 0 };
+
+	if (!check(z != NULL))
+		return;
+	gethostname(twin.status.host, sizeof(twin.status.host) - 1);
+	conf_write_recipe(&z->effective, &recipe);
+	test_put_file("runs/twin/recipe.ini", buf_text(&recipe));
+	buf_free(&recipe);
+	check_forecast(
+		z, &none,
+		"1.50M parameters   memory 91.0 MB   time at most 1:00:00, not measured yet");
+	check_forecast(z, &index,
+		       "1.50M parameters   memory 91.0 MB   time about 16:40, at the pace of twin"
+		       "   BLEU of twin: 31.40 at step 90");
+	check_int(wizard_set(z, row_of(z, "label-smoothing"), "0.3", &e),
+		  0); /* as fast, not as good */
+	check_forecast(z, &index,
+		       "1.50M parameters   memory 91.0 MB   time about 16:40, at the pace of twin");
+	check_int(wizard_set(z, row_of(z, "max-minutes"), "5", &e), 0);
+	check_forecast(z, &index, "1.50M parameters   memory 91.0 MB   time at most 5:00");
+	check_int(wizard_set(z, row_of(z, "max-minutes"), "0", &e), 0);
+	twin.status.host[0] = '!'; /* another machine */
+	check_forecast(z, &index, "1.50M parameters   memory 91.0 MB   time not measured yet");
 	wizard_free(z);
 }

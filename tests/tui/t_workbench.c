@@ -37,8 +37,8 @@ TEST(workbench_keymap_files)
 	struct keymap map = { 0 };
 
 	/* the same letter in the group of a view, only there */
-	check_int(keys_action(&map, 'x', "form"), ACTION_FORM_RUN);
-	check_int(keys_action(&map, 'x', "run"), keys_action(&map, 'x', NULL));
+	check_int(keys_action(&map, 'd', "form"), ACTION_FORM_RESET);
+	check_int(keys_action(&map, 'd', "run"), keys_action(&map, 'd', NULL));
 	check_int(keymap_read(&map, "keys", "# mine\n\nform.run = X <Alt-x>\n", &e), 0);
 	check_int(keymap_read(&map, "keys", "workbench.quit=Q", &e), 0);
 	check_int(keymap_read(&map, "keys", "translate.take = A", &e), 0); /* an old name */
@@ -47,7 +47,14 @@ TEST(workbench_keymap_files)
 	check_str(keymap_keys(&map, ACTION_FIX_PREFIX), "B");
 	check_str(keymap_keys(&map, ACTION_CLEAR), "C");
 	check_str(keymap_keys(&map, ACTION_ACCEPT), "A");
-	check(keys_action(&map, 'x', "form") != ACTION_FORM_RUN);
+	check(keys_action(&map, 'L', "form") != ACTION_FORM_RUN);
+	/* actions that views once had as their own are common ones now */
+	check_int(
+		keymap_read(&map, "keys", "home.filter = F\nrun.save = M\ncompare.export = O", &e),
+		0);
+	check_int(keys_action(&map, 'F', "data"), ACTION_FIND);
+	check_int(keys_action(&map, 'M', "home"), ACTION_SAVE);
+	check_str(keymap_keys(&map, ACTION_EXPORT), "O");
 	check_int(keys_action(&map, 'X', "form"), ACTION_FORM_RUN);
 	check_int(keys_action(&map, KEY_ALT | 'x', "form"), ACTION_FORM_RUN);
 	check_int(keys_action(&map, 'Q', "run"), ACTION_QUIT);
@@ -631,7 +638,7 @@ TEST(workbench_only_looks)
 	context_open_wizard(
 		&a.context,
 		&(struct wizard_form){ .title = "Look", .command = "status", .show_tab = -1 });
-	press(&a, "<Ctrl-L>x");
+	press(&a, "<Ctrl-L>L");
 	check(on_screen(&a, "readonly: nothing is started"));
 	/* only jobs that read */
 	for (size_t i = 0; i < jobs_count(a.context.jobs); i++)
@@ -670,6 +677,8 @@ TEST(workbench_fills_a_form)
 	check(on_screen(&a, "--run second"));
 	press(&a, "j<Enter><Ctrl-U>-3<Enter>"); /* out of range */
 	check(on_screen(&a, "--max-minutes 2"));
+	press(&a, "4.5<Enter>k"); /* a digit begins a new number */
+	check(on_screen(&a, "--max-minutes 4.5"));
 	press(&a, "jd/beam<Enter><Enter><Ctrl-U>7<Enter>");
 	check(on_screen(&a, "--beam 7") && !on_screen(&a, "--detach"));
 	check(on_screen(&a, "beam width") || on_screen(&a, "default 4"));
@@ -716,7 +725,8 @@ TEST(workbench_frame_at_every_size)
 
 				grid_clear(&g);
 				frame_draw_tabs(&g, f.tabs, &w, front);
-				frame_draw_foot(&g, f.foot, &w, view_tabs[front], rows % 2);
+				frame_draw_foot(&g, f.foot, &w, view_tabs[front], NULL, 0,
+						rows % 2);
 				/* a click on a drawn tab finds it */
 				for (int col = 0; col < cols; col++)
 					if (frame_tab_at(f.tabs, front, col) == front)

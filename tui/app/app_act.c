@@ -8,6 +8,7 @@
 #include "share/base/util.h"
 #include "tui/app/frame.h"
 #include "tui/context/jobs.h"
+#include "tui/context/run_requests.h"
 #include "tui/overlay/overlays.h"
 #include "tui/views/views.h"
 
@@ -136,6 +137,8 @@ static unsigned ask_which_run(struct app *a)
 
 unsigned app_act_itself(struct app *a, enum action action)
 {
+	const struct run_history *h = a->context.history;
+
 	if (action >= ACTION_GO_HOME && action < ACTION_GO_HOME + TAB_COUNT)
 		return app_show_tab(a, (int)(action - ACTION_GO_HOME));
 	switch (action) {
@@ -168,7 +171,11 @@ unsigned app_act_itself(struct app *a, enum action action)
 	case ACTION_QUIT:
 		return ask_leave(a);
 	default:
-		return REACT_NOTHING;
+		return run_request_ask(&a->context, action, h ? h->name : NULL,
+				       h && h->state == RUN_RUNNING,
+				       h ? run_state_name(h->state) : "")
+			       ? REACT_REDRAW
+			       : REACT_NOTHING;
 	}
 }
 

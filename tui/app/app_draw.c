@@ -8,14 +8,17 @@
 
 static void draw_foot(struct app *a, struct rect foot, const struct view *v, void *state)
 {
+	const bool typing = state && v->typing && v->typing(state);
+	const struct view_pane *pane = state && v->pane ? v->pane(state) : NULL;
+	size_t n = frame_draw_border_hints(&a->grid, &a->context, pane, typing);
+
 	if (!foot.rows)
 		return;
 	if (*a->requests->message)
 		draw_text(&a->grid, foot.row, 1, foot.cols - 2, a->requests->message_style,
 			  a->requests->message);
 	else
-		frame_draw_foot(&a->grid, foot, &a->context, v,
-				state && v->typing && v->typing(state));
+		frame_draw_foot(&a->grid, foot, &a->context, v, pane, n, typing);
 }
 
 static void set_grid_clip(struct grid *g, struct rect r)

@@ -67,6 +67,21 @@ static bool refuse_to_leave(struct app *a)
 	return true;
 }
 
+/* A letter without an action, whose upper case has one: say so, because upper case letters act. */
+static unsigned explain_upper_case(struct app *a, int key, const char *view)
+{
+	enum action action = key >= 'a' && key <= 'z'
+				     ? keys_action(&a->keymap, key - 'a' + 'A', view)
+				     : ACTION_NONE;
+
+	if (action == ACTION_NONE)
+		return REACT_NOTHING;
+	context_notify(&a->context, STYLE_NORMAL, "%c: %s (upper case letters act)",
+		       key - 'a' + 'A', action_infos[action].help);
+	a->requests->message_is_brief = true;
+	return REACT_REDRAW;
+}
+
 /* Pass a key to a view: as text if the view reads text, then as an action. */
 static unsigned view_key(struct app *a, const struct view *v, void *state, int key)
 {
@@ -75,17 +90,19 @@ static unsigned view_key(struct app *a, const struct view *v, void *state, int k
 	unsigned reaction = REACT_UNKNOWN;
 	struct undo_step before;
 
-	if (v->typing && v->typing(state) && v->key) {
+	const bool is_typing = v->typing && v->typing(state);
+
+	if (v->key && (is_typing || !v->typing)) {
 		if (is_tab)
 			app_undo_look(a, a->front, a->asked_by, &before);
 		reaction = v->key(state, &a->context, key);
 		if (is_tab)
 			app_undo_keep(a, &before);
-		if (!(reaction & REACT_UNKNOWN) || key_is_text(key))
+		if (!(reaction & REACT_UNKNOWN) || (is_typing && key_is_text(key)))
 			return reaction;
 	}
 	if (action == ACTION_NONE)
-		return REACT_NOTHING;
+		return explain_upper_case(a, key, v->name);
 	if (action == ACTION_QUIT && v->start_typing && key_is_text(key) && refuse_to_leave(a))
 		return REACT_REDRAW;
 	return app_view_act(a, v, state, action);
@@ -175,10 +192,8 @@ unsigned app_mouse(struct app *a, const struct mouse *m)
 	if (a->overlay && reaction & REACT_BACK)
 		return app_end_overlay(a) | app_execute_requests(a);
 	/* A view without mouse support scrolls by the wheel. */
-	if (state && v->act && (!v->mouse || reaction & REACT_UNKNOWN) &&
-	    (m->kind == MOUSE_WHEEL_UP || m->kind == MOUSE_WHEEL_DOWN))
+	if (state && v->act && (!v->mouse || reaction & REACT_UNKNOWN) && mouse_wheel_action(m))
 		for (int i = 0; i < 3; i++)
-			reaction |= v->act(state, &a->context,
-					   m->kind == MOUSE_WHEEL_UP ? ACTION_UP : ACTION_DOWN);
+			reaction |= v->act(state, &a->context, mouse_wheel_action(m));
 	return (reaction & ~(unsigned)REACT_UNKNOWN) | app_execute_requests(a);
 }

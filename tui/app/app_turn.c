@@ -112,10 +112,7 @@ static void show_ended_job(struct app *a)
 	}
 	jobs_output_text(job, &text);
 	app_set_caller(a, CALLER_APP);
-	context_ask(&a->context, &(struct question){ .kind = QUESTION_TEXT,
-						     .id = ASK_OUTPUT,
-						     .title = job->title,
-						     .text = buf_text(&text) });
+	context_ask_text(&a->context, QUESTION_TEXT, ASK_OUTPUT, job->title, buf_text(&text));
 	buf_free(&text);
 }
 
@@ -144,6 +141,10 @@ unsigned app_update(struct app *a)
 	for (int i = 0; i < TAB_COUNT; i++)
 		if (i != a->front)
 			reaction |= update_tab(a, i);
+	if (a->overlay && a->overlay->update) {
+		app_set_caller(a, CALLER_OVERLAY);
+		reaction |= a->overlay->update(a->overlay_state, w);
+	}
 	if (*a->requests->message && w->now - a->requests->message_time > MESSAGE_MAX_S) {
 		*a->requests->message = 0;
 		reaction |= REACT_REDRAW;

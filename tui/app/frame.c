@@ -16,6 +16,7 @@
 
 #define SHORT_TITLE 4  /* letters of a shortened tab title */
 #define NAME_ROOM   7  /* columns of the name of the run together with whole titles */
+#define BORDER_ROOM 24 /* columns of a border that have room for hints */
 #define STATE_ROOM  14 /* columns: two blanks, sign, blank, longest name of a state */
 
 const struct view *const view_tabs[TAB_COUNT] = {
@@ -191,15 +192,10 @@ void frame_key_text(const struct keymap *map, enum action action, bool no_text, 
 /* Can the action do something now? Requests need a run that trains. */
 static bool is_offered(const struct app_context *w, enum action action)
 {
-	static const enum action requests[] = { ACTION_RUN_SAVE,      ACTION_RUN_EVALUATE,
-						ACTION_RUN_STOP,      ACTION_HOME_SAVE,
-						ACTION_HOME_EVALUATE, ACTION_HOME_STOP };
 	const struct run_history *h = w->history;
 
-	for (size_t i = 0; i < ARRAY_LEN(requests); i++)
-		if (action == requests[i])
-			return !w->readonly && h && h->state == RUN_RUNNING && !h->is_gone;
-	return true;
+	return strcmp(action_infos[action].group, "Training") != 0 ||
+	       (!w->readonly && h && h->state == RUN_RUNNING && !h->is_gone);
 }
 
 /* Draw "key label" if it fits before column right; false: no room. */
@@ -217,16 +213,73 @@ static bool draw_hint(struct grid *g, struct span *at, const struct app_context 
 	if (need > at->width)
 		return false;
 	grid_text(g, at->row, at->col, need, STYLE_BRIGHT, key);
+	grid_put(g, at->row, at->col + grid_text_width(g, key), STYLE_DIM, ' ');
 	grid_text(g, at->row, at->col + grid_text_width(g, key) + 1, need, STYLE_DIM, label);
 	at->col += need + 3;
 	at->width -= need + 3;
 	return true;
 }
 
+/* The first cell and the number of cells of the longest free part of a row of the focused border. */
+static struct span free_border(const struct grid *g, int row)
+{
+	const struct grid_part *f = &g->focus;
+	const struct cell *line = grid_at(g, row, f->col);
+	struct span best = { row, 0, 0, STYLE_FOCUS };
+
+	for (int i = 2, run = 0; line && i < f->cols - 1; i++) {
+		const struct cell *corner = &line[f->cols - 1];
+
+		run = line[i].ch == corner[-1].ch && line[i].style == corner->style ? run + 1 : 0;
+		if (run > best.width)
+			best = (struct span){ row, f->col + i - run + 1, run, STYLE_FOCUS };
+	}
+	return best;
+}
+
+size_t frame_draw_border_hints(struct grid *g, const struct app_context *w,
+			       const struct view_pane *pane, bool typing)
+{
+	const struct grid_part *f = &g->focus;
+	struct span at;
+	size_t n = 0;
+
+	if (!pane || f->rows < 2 || f->cols < BORDER_ROOM)
+		return 0;
+	at = free_border(g, f->row + f->rows - 1);
+	if (at.width < BORDER_ROOM)
+		at = free_border(g, f->row);
+	at.col++;
+	at.width -= 2;
+	for (; pane->actions[n] > ACTION_ZOOM; n++) { /* keys that only move are last */
+		struct span to = { at.row, at.col + 1, at.width - 2, STYLE_FOCUS };
+
+		if (!is_offered(w, pane->actions[n]) || to.width <= 0 ||
+		    !draw_hint(g, &to, w, pane->actions[n], typing))
+			break;
+		grid_put(g, at.row, at.col, STYLE_FOCUS, ' ');
+		grid_put(g, at.row, to.col - 3, STYLE_FOCUS, ' ');
+		at.width -= to.col - 1 - at.col;
+		at.col = to.col - 1;
+	}
+	return n;
+}
+
+static bool is_in_border(const struct view_pane *pane, size_t n, enum action action)
+{
+	while (n > 0)
+		if (pane->actions[--n] == action)
+			return true;
+	return false;
+}
+
 void frame_draw_foot(struct grid *g, struct rect r, const struct app_context *w,
-		     const struct view *v, bool typing)
+		     const struct view *v, const struct view_pane *pane, size_t n_shown,
+		     bool typing)
 {
 	static const enum action common[] = { ACTION_HELP, ACTION_QUIT, ACTION_NONE };
+	static const enum action last[] = { ACTION_PALETTE, ACTION_REPORT, ACTION_UNDO,
+					    ACTION_NONE };
 	struct span at = { r.row, r.col + 1, r.cols - 2, STYLE_NORMAL };
 	size_t jobs = jobs_running(w->jobs);
 	char text[40];
@@ -255,6 +308,10 @@ void frame_draw_foot(struct grid *g, struct rect r, const struct app_context *w,
 		if (!draw_hint(g, &at, w, *a, typing || (*a == ACTION_QUIT && v->start_typing)))
 			return;
 	for (const enum action *a = v->hints; a && *a; a++)
-		if (is_offered(w, *a) && !draw_hint(g, &at, w, *a, typing))
+		if (!is_in_border(pane, n_shown, *a) && is_offered(w, *a) &&
+		    !draw_hint(g, &at, w, *a, typing))
+			return;
+	for (const enum action *a = last; *a; a++)
+		if (!draw_hint(g, &at, w, *a, typing))
 			return;
 }

@@ -28,10 +28,18 @@ void frame_key_text(const struct keymap *map, enum action action, bool no_text, 
 		    size_t size);
 
 /*
- * Draw key hints of the view and the number of running jobs. While the view reads text, say so and
+ * Draw the first actions of the pane with the keys into the border of the focused box, where a side
+ * of the border has room; returns how many. pane NULL: none.
+ */
+size_t frame_draw_border_hints(struct grid *g, const struct app_context *w,
+			       const struct view_pane *pane, bool typing);
+
+/*
+ * Draw key hints of the view, but for the first n_shown of its pane, and the number of running jobs. While the view reads text, say so and
  * show only keys that are not text.
  */
 void frame_draw_foot(struct grid *g, struct rect r, const struct app_context *w,
-		     const struct view *v, bool typing);
+		     const struct view *v, const struct view_pane *pane, size_t n_shown,
+		     bool typing);
 
 #endif

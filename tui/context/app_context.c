@@ -122,6 +122,12 @@ void context_notify(struct app_context *w, enum style style, const char *fmt, ..
 	w->requests->redraw = true;
 }
 
+void context_ask_text(struct app_context *w, enum question_kind kind, int id, const char *title,
+		      const char *text)
+{
+	context_ask(w, &(struct question){ .kind = kind, .id = id, .title = title, .text = text });
+}
+
 void context_ask(struct app_context *w, const struct question *q)
 {
 	struct view_requests *requests = w->requests;
@@ -247,11 +253,8 @@ void context_run_command(struct app_context *w, const char *title, const char *c
 	}
 	jobs_command_text(argv, &line);
 	requests->caller = CALLER_COMMAND;
-	context_ask(w, &(struct question){
-			       .kind = w->readonly ? QUESTION_TEXT : QUESTION_YES_NO,
-			       .title = w->readonly ? title_of_copy(w) : "run this command?",
-			       .text = buf_text(&line),
-		       });
+	context_ask_text(w, w->readonly ? QUESTION_TEXT : QUESTION_YES_NO, 0,
+			 w->readonly ? title_of_copy(w) : "run this command?", buf_text(&line));
 	requests->caller = caller;
 	buf_free(&line);
 }

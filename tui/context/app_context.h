@@ -23,6 +23,7 @@ struct run_history;
 struct jobs;
 struct keymap;
 struct view_pane;
+struct workspace_index;
 
 /* Changes since the last turn; each of them redraws the screen. */
 enum context_news {
@@ -54,7 +55,9 @@ struct app_context {
 	double plot_step;
 
 	struct jobs *jobs; /* jobs started here (jobs.h) */
-	char corpus[101];  /* the chosen corpus; "": none. Views may write it */
+	const struct workspace_index
+		*index;	  /* of Home, whose state lives as long; NULL: not shown yet */
+	char corpus[101]; /* the chosen corpus; "": none. Views may write it */
 
 	const struct keymap *keymap;  /* for keys_describe(); borrowed */
 	const char *view;	      /* name of the tab in front; borrowed */
@@ -99,6 +102,10 @@ void context_notify(struct app_context *w, enum style style, const char *fmt, ..
  * copied and replaces an open question, which gets a NULL answer.
  */
 void context_ask(struct app_context *w, const struct question *q);
+
+/* The same with the members that most questions have; id 0: the view has one question only. */
+void context_ask_text(struct app_context *w, enum question_kind kind, int id, const char *title,
+		      const char *text);
 
 /*
  * Copy text to the clipboard of the user's terminal, also over ssh (OSC 52). The last row reports

@@ -1,29 +1,28 @@
 /* run_requests.c - see run_requests.h. */
 #include "tui/context/run_requests.h"
 
-#include <assert.h>
 #include <stdio.h>
 
 #include "share/base/util.h"
 
-static const struct {
+static const struct run_request {
+	enum action action;
 	const char *command, *title, *participle;
 } requests[] = {
-	[REQUEST_SAVE] = { "save", "save", "saved" },
-	[REQUEST_EVALUATE] = { "evaluate", "evaluate", "evaluated" },
-	[REQUEST_STOP] = { "stop", "save and stop", "stopped" },
+	{ ACTION_SAVE, "save", "save", "saved" },
+	{ ACTION_EVALUATE, "evaluate", "evaluate", "evaluated" },
+	{ ACTION_STOP, "stop", "save and stop", "stopped" },
 };
 
-void run_request_ask(struct app_context *w, enum run_request request, const char *run,
-		     bool is_alive, const char *state)
+static void ask_request(struct app_context *w, const struct run_request *request, const char *run,
+			bool is_alive, const char *state)
 {
 	char title[160];
 
-	assert(request < (int)ARRAY_LEN(requests));
 	if (w->readonly) {
 		context_notify(w, STYLE_WARN, "%s: no run is %s from here",
 			       *w->addresses ? "watched over ssh" : "--readonly",
-			       requests[request].participle);
+			       request->participle);
 		return;
 	}
 	if (!run) {
@@ -32,11 +31,21 @@ void run_request_ask(struct app_context *w, enum run_request request, const char
 	}
 	if (!is_alive) {
 		context_notify(w, STYLE_WARN, "%s is not being trained (%s): it cannot be %s", run,
-			       state, requests[request].participle);
+			       state, request->participle);
 		return;
 	}
-	snprintf(title, sizeof(title), "%s %s", requests[request].title, run);
-	context_run_in_workspace(
-		w, title,
-		(const char *const[]){ "werkbank", requests[request].command, run, NULL });
+	snprintf(title, sizeof(title), "%s %s", request->title, run);
+	context_run_in_workspace(w, title,
+				 (const char *const[]){ "werkbank", request->command, run, NULL });
+}
+
+bool run_request_ask(struct app_context *w, enum action action, const char *run, bool is_alive,
+		     const char *state)
+{
+	for (size_t i = 0; i < ARRAY_LEN(requests); i++)
+		if (requests[i].action == action) {
+			ask_request(w, &requests[i], run, is_alive, state);
+			return true;
+		}
+	return false;
 }

@@ -5,16 +5,15 @@
 #include <stdbool.h>
 
 #include "tui/context/app_context.h"
-
-enum run_request { REQUEST_SAVE, REQUEST_EVALUATE, REQUEST_STOP };
+#include "tui/term/keys.h"
 
 /*
- * Ask the user whether to send the request; a yes starts "werkbank save", "evaluate" or "stop" as a
- * job. state is the state of the run in a word, for the message when is_alive is false. With
- * --readonly, without a run (NULL) and for a run that is not being trained, only a message says
- * why nothing is sent.
+ * Ask the user whether to send the request of an action of the group Training; a yes starts
+ * "werkbank save", "evaluate" or "stop" as a job. state is the state of the run in a word, for the
+ * message when is_alive is false. With --readonly, without a run (NULL) and for a run that is not
+ * being trained, only a message says why nothing is sent. false: another action.
  */
-void run_request_ask(struct app_context *w, enum run_request request, const char *run,
-		     bool is_alive, const char *state);
+bool run_request_ask(struct app_context *w, enum action action, const char *run, bool is_alive,
+		     const char *state);
 
 #endif

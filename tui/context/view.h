@@ -38,12 +38,19 @@ struct view_toggle {
 		offsetof(type, member), 0, true                                                    \
 	}
 
-/* A pane of a view, as the help presents it. */
+/* A pane of a view, as its border and the help present it. */
 struct view_pane {
 	const char *name;
 	const enum action
 		*actions; /* those that matter most there, in order; ends with ACTION_NONE */
 };
+#define VIEW_PANE(name, ...)                                                                       \
+	{                                                                                          \
+		name, (const enum action[])                                                        \
+		{                                                                                  \
+			__VA_ARGS__, ACTION_NONE                                                   \
+		}                                                                                  \
+	}
 
 struct view {
 	const char *name;  /* also the group of its rows in actions.def: "run" */
@@ -69,7 +76,8 @@ struct view {
 
 	/*
 	 * true: keys are text and go to key(). A key that key() does not handle (REACT_UNKNOWN)
-	 * becomes an action, unless it is a printable character.
+	 * becomes an action, unless it is a printable character. Without typing(), key() sees every
+	 * key first, and each that it does not handle becomes an action.
 	 */
 	bool (*typing)(void *state);
 	unsigned (*key)(void *state, struct app_context *w, int key);
@@ -90,9 +98,9 @@ struct view {
 	const struct view_toggle *toggles;
 	size_t n_toggles;
 	void (*restored)(void *state, struct app_context *w);
-	/* The pane with the keys; the help begins with its actions. Static. */
+	/* The pane with the keys; its border shows its first actions, and the help begins with them. Static. */
 	const struct view_pane *(*pane)(void *state);
-	/* Actions shown in the last row, the most useful first; ends with ACTION_NONE. */
+	/* Actions shown in the last row, but for those in the border of the pane, the most useful first; ends with ACTION_NONE. */
 	const enum action *hints;
 };
 

@@ -246,22 +246,29 @@ static int add_wizard_option(char **argv, size_t *n, const struct wizard_row *r,
 
 char **wizard_argv(const struct wizard *z, struct err *e)
 {
+	return wizard_other_argv(z, z->command, NULL, e);
+}
+
+char **wizard_other_argv(const struct wizard *z, const char *command, const char *argument,
+			 struct err *e)
+{
 	char **argv = mem_alloc(MAX_WORDS + 1, sizeof(*argv), e);
 	size_t n = 0;
 	int status;
 
 	if (!argv)
 		return NULL;
-	status = add_argv_word(argv, &n, "werkbank", e) || add_argv_word(argv, &n, z->command, e);
+	status = add_argv_word(argv, &n, "werkbank", e) || add_argv_word(argv, &n, command, e);
 	if (!status && z->workspace)
 		status = add_argv_word(argv, &n, "-C", e) ||
 			 add_argv_word(argv, &n, z->workspace, e);
 	for (size_t i = 0; i < z->n && !status; i++) {
 		const struct wizard_row *r = &z->rows[i];
 
-		if (r->value)
-			status = r->option.name ? add_wizard_option(argv, &n, r, e)
-						: add_argv_word(argv, &n, r->value, e);
+		if (r->value && r->option.name && conf_accepts_option(command, r->option.name))
+			status = add_wizard_option(argv, &n, r, e);
+		else if (r->value && !r->option.name)
+			status = add_argv_word(argv, &n, argument ? argument : r->value, e);
 	}
 	if (!status)
 		return argv;

@@ -88,4 +88,8 @@ const char *wizard_origin(const struct wizard *z, size_t row);
  */
 char **wizard_argv(const struct wizard *z, struct err *e);
 
+/* The same of another command, with the options of the form that it takes, and its argument (NULL: that of the form). */
+char **wizard_other_argv(const struct wizard *z, const char *command, const char *argument,
+			 struct err *e);
+
 #endif

@@ -126,6 +126,7 @@ static int lines_for(const struct help *h, const struct app_context *w,
 		add_group(&to, w->view);
 	add_group(&to, "Panes");
 	add_group(&to, "Plots");
+	add_group(&to, "Training");
 	add_group(&to, "Workbench");
 	return to.n;
 }
@@ -173,10 +174,8 @@ static unsigned help_act(void *state, struct app_context *w, enum action action)
 	struct help *h = state;
 
 	switch (action) {
-	case ACTION_HELP_FILTER:
-		context_ask(w, &(struct question){ .kind = QUESTION_FILTER,
-						   .title = "keys whose help contains",
-						   .text = h->filter.text });
+	case ACTION_FIND:
+		context_ask_text(w, QUESTION_FILTER, 0, "keys whose help contains", h->filter.text);
 		break;
 	case ACTION_HELP:
 	case ACTION_BACK:
@@ -209,7 +208,7 @@ static void help_close(void *state)
 }
 
 static const enum action help_hints[] = {
-	ACTION_BACK, ACTION_HELP_FILTER, ACTION_DOWN, ACTION_UP, ACTION_NONE,
+	ACTION_BACK, ACTION_FIND, ACTION_DOWN, ACTION_UP, ACTION_NONE,
 };
 
 const struct view view_help = {

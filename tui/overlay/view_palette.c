@@ -207,8 +207,8 @@ static unsigned palette_mouse(void *state, struct app_context *w, const struct m
 	struct palette_view *v = state;
 	size_t row = v->list.top + (size_t)(m->row - v->rows.row);
 
-	if (m->kind == MOUSE_WHEEL_UP || m->kind == MOUSE_WHEEL_DOWN)
-		return move_palette_row(v, m->kind == MOUSE_WHEEL_UP ? ACTION_UP : ACTION_DOWN);
+	if (mouse_wheel_action(m))
+		return move_palette_row(v, mouse_wheel_action(m));
 	if (m->kind != MOUSE_PRESS || m->button != 1)
 		return REACT_NOTHING;
 	if (!layout_has_cell(v->box, m->row, m->col))

@@ -8,6 +8,7 @@
 #include "share/base/mem.h"
 #include "share/base/util.h"
 #include "share/help/help.h"
+#include "tui/context/form_forecast.h"
 #include "tui/context/jobs.h"
 #include "tui/context/view_requests.h"
 #include "tui/context/wizard.h"
@@ -17,7 +18,7 @@
 #define LABEL_COLS 24
 #define VALUE_COLS 14 /* least width of values, so that their origins begin in one column */
 
-enum { ASK_VALUE, ASK_FILTER };
+enum { ASK_VALUE, ASK_NUMBER, ASK_FILTER };
 
 struct form {
 	struct wizard *z; /* owned */
@@ -26,7 +27,8 @@ struct form {
 	size_t top;	  /* first visible line */
 	int page;
 	struct text_filter filter;
-	struct rect list; /* position of the list at the last draw, for the mouse */
+	struct form_forecast forecast; /* of z with its present values */
+	struct rect list;	       /* position of the list at the last draw, for the mouse */
 };
 
 static int form_open(void *state, struct app_context *w, struct err *e)
@@ -37,8 +39,10 @@ static int form_open(void *state, struct app_context *w, struct err *e)
 	w->requests->wizard = NULL;
 	if (!f->z)
 		return err_set(e, ERR_INTERNAL, "there is no form to show");
-	if ((f->lines = mem_alloc(2 * f->z->n + 1, sizeof(*f->lines), e)))
+	if ((f->lines = mem_alloc(2 * f->z->n + 1, sizeof(*f->lines), e))) {
+		form_forecast_start(&f->forecast, f->z, w);
 		return 0;
+	}
 	wizard_free(f->z);
 	return e->code;
 }
@@ -47,9 +51,17 @@ static void form_close(void *state)
 {
 	struct form *f = state;
 
+	form_forecast_close(&f->forecast);
 	wizard_free(f->z);
 	free(f->lines);
 	text_filter_clear(&f->filter);
+}
+
+static unsigned form_update(void *state, struct app_context *w)
+{
+	struct form *f = state;
+
+	return form_forecast_update(&f->forecast, f->z, w);
 }
 
 /* ---- rows ---- */
@@ -113,6 +125,16 @@ static void ask_choice(struct form *f, struct app_context *w, const char *title)
 					   .n_choices = n });
 }
 
+static int set_form_value(struct form *f, const struct app_context *w, const char *value,
+			  struct err *e)
+{
+	int rc = wizard_set(f->z, f->chosen, value, e);
+
+	if (!rc)
+		form_forecast_start(&f->forecast, f->z, w);
+	return rc;
+}
+
 static void change_form_value(struct form *f, struct app_context *w)
 {
 	struct wizard_row *r = &f->z->rows[f->chosen];
@@ -124,7 +146,7 @@ static void change_form_value(struct form *f, struct app_context *w)
 	else
 		wizard_value(f->z, f->chosen, &now);
 	if (r->option.name && r->option.kind == CONF_BOOL) {
-		wizard_set(f->z, f->chosen, strcmp(buf_text(&now), "yes") ? "yes" : "no", &e);
+		set_form_value(f, w, strcmp(buf_text(&now), "yes") ? "yes" : "no", &e);
 	} else if (r->option.name && r->option.kind == CONF_ENUM) {
 		ask_choice(f, w, r->label);
 	} else if (!r->option.name && f->z->n_choices) {
@@ -134,12 +156,23 @@ static void change_form_value(struct form *f, struct app_context *w)
 						   .choices = (const char *const *)f->z->choices,
 						   .n_choices = f->z->n_choices });
 	} else {
-		context_ask(w, &(struct question){ .kind = QUESTION_LINE,
-						   .id = ASK_VALUE,
-						   .title = r->label,
-						   .text = buf_text(&now) });
+		context_ask_text(w, QUESTION_LINE, ASK_VALUE, r->label, buf_text(&now));
 	}
 	buf_free(&now);
+}
+
+/* On the row of a number, a digit begins a new one; after it, the next row is chosen. */
+static unsigned form_key(void *state, struct app_context *w, int key)
+{
+	struct form *f = state;
+	const struct wizard_row *r = &f->z->rows[f->chosen];
+	const char text[] = { (char)key, 0 };
+
+	if (!r->option.name || (r->option.kind != CONF_INT && r->option.kind != CONF_REAL) ||
+	    !((key >= '0' && key <= '9') || key == '.'))
+		return REACT_UNKNOWN;
+	context_ask_text(w, QUESTION_LINE, ASK_NUMBER, r->label, text);
+	return REACT_REDRAW;
 }
 
 static unsigned form_answer(void *state, struct app_context *w, int question, const char *text)
@@ -149,8 +182,10 @@ static unsigned form_answer(void *state, struct app_context *w, int question, co
 
 	if (question == ASK_FILTER && text && !text_filter_set(&f->filter, text, &e))
 		choose_first_row(f);
-	else if (question != ASK_FILTER && text && wizard_set(f->z, f->chosen, text, &e)) {
+	else if (question != ASK_FILTER && text && set_form_value(f, w, text, &e)) {
 		context_notify(w, STYLE_BAD, "%s", e.text);
+	} else if (question == ASK_NUMBER && text) {
+		move_form_row(f, 1);
 	}
 	return REACT_REDRAW;
 }
@@ -174,7 +209,7 @@ static unsigned run_form_command(struct form *f, struct app_context *w)
 	int id = 0;
 
 	if (w->readonly) {
-		context_notify(w, STYLE_WARN, "%s: nothing is started; c copies the command",
+		context_notify(w, STYLE_WARN, "%s: nothing is started; C copies the command",
 			       *w->addresses ? "watched over ssh" : "--readonly");
 		return REACT_REDRAW;
 	}
@@ -221,20 +256,18 @@ static unsigned form_act(void *state, struct app_context *w, enum action action)
 		change_form_value(f, w);
 		break;
 	case ACTION_FORM_RESET:
-		wizard_set(f->z, f->chosen, NULL, &e);
+		set_form_value(f, w, NULL, &e);
 		break;
 	case ACTION_FORM_RUN:
 		return run_form_command(f, w);
-	case ACTION_FORM_COPY:
+	case ACTION_COPY:
 		command_line(f, &line);
 		context_copy_text(w, buf_text(&line));
 		buf_free(&line);
 		break;
-	case ACTION_FORM_FILTER:
-		context_ask(w, &(struct question){ .kind = QUESTION_FILTER,
-						   .id = ASK_FILTER,
-						   .title = "options that contain",
-						   .text = f->filter.text });
+	case ACTION_FIND:
+		context_ask_text(w, QUESTION_FILTER, ASK_FILTER, "options that contain",
+				 f->filter.text);
 		break;
 	case ACTION_BACK:
 	case ACTION_QUIT:
@@ -365,7 +398,7 @@ static void form_draw(void *state, struct grid *g, struct rect body, const struc
 {
 	struct form *f = state;
 	struct rect r = layout_inside(body);
-	struct buf line = { 0 }, help = { 0 };
+	struct buf line = { 0 }, help = { 0 }, forecast = { 0 };
 	struct span at;
 	int rows;
 
@@ -382,6 +415,12 @@ static void form_draw(void *state, struct grid *g, struct rect body, const struc
 	at.row = r.row + r.rows - rows;
 	draw_text_wrapped(g, at, rows, 0, buf_text(&line));
 	r.rows -= rows;
+	form_forecast_text(&f->forecast, f->z, &forecast);
+	if (forecast.len && r.rows > 3) {
+		r.rows--;
+		draw_text(g, r.row + r.rows, r.col, r.cols, STYLE_FIRST, buf_text(&forecast));
+	}
+	buf_free(&forecast);
 	if (f->z->rows[f->chosen].option.name)
 		conf_explain(f->z->rows[f->chosen].option.name, &help);
 	if (r.rows >= 6) {
@@ -395,19 +434,31 @@ static void form_draw(void *state, struct grid *g, struct rect body, const struc
 }
 
 static const enum action form_hints[] = {
-	ACTION_FORM_CHANGE, ACTION_FORM_RUN, ACTION_FORM_COPY, ACTION_FORM_RESET,
-	ACTION_FORM_FILTER, ACTION_BACK,     ACTION_NONE,
+	ACTION_FORM_CHANGE, ACTION_FORM_RUN, ACTION_COPY, ACTION_FORM_RESET,
+	ACTION_FIND,	    ACTION_BACK,     ACTION_NONE,
 };
+
+static const struct view_pane form_pane = VIEW_PANE("form", ACTION_FORM_CHANGE, ACTION_FORM_RESET,
+						    ACTION_FIND, ACTION_COPY, ACTION_FORM_RUN);
+
+static const struct view_pane *form_pane_of_help(void *state)
+{
+	(void)state;
+	return &form_pane;
+}
 
 const struct view view_wizard = {
 	.name = "form",
 	.title = "form",
 	.state_size = sizeof(struct form),
 	.open = form_open,
+	.update = form_update,
 	.act = form_act,
+	.key = form_key,
 	.draw = form_draw,
 	.close = form_close,
 	.mouse = form_mouse,
 	.answer = form_answer,
+	.pane = form_pane_of_help,
 	.hints = form_hints,
 };

@@ -27,3 +27,12 @@ struct run_look run_look_of(enum run_state state, const struct run_health *healt
 		look.style = STYLE_NORMAL;
 	return look;
 }
+
+struct run_look corpus_state_look(enum corpus_state state)
+{
+	static const struct run_look looks[] = { [CORPUS_READY] = { 0x2713, STYLE_GOOD },
+						 [CORPUS_WORKING] = { 0x25CF, STYLE_FIRST },
+						 [CORPUS_UNFINISHED] = { 0x25A0, STYLE_WARN } };
+
+	return looks[state];
+}

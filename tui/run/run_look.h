@@ -4,9 +4,11 @@
 
 #include "tui/run/run_health.h"
 #include "tui/run/run_history.h"
+#include "tui/run/workspace_index.h"
 #include "tui/term/grid.h"
 
 struct run_look run_state_look(enum run_state state);
+struct run_look corpus_state_look(enum corpus_state state);
 
 /*
  * Sign and style of a run: those of its health if something is wrong, else of its state. Only a run

@@ -28,6 +28,8 @@ void draw_box(struct grid *g, struct rect r, const char *title, bool focused)
 
 	if (r.rows < 2 || r.cols < 2)
 		return;
+	if (focused)
+		g->focus = (struct grid_part){ r.row, r.col, r.rows, r.cols };
 	draw_horizontal_line(g, r.row, r.col, r.cols, style, 0x2500);
 	draw_horizontal_line(g, bottom, r.col, r.cols, style, 0x2500);
 	for (int row = r.row + 1; row < bottom; row++) {

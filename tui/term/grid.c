@@ -71,6 +71,7 @@ void grid_clear(struct grid *g)
 
 	for (size_t i = 0; i < n; i++)
 		g->cells[i] = (struct cell){ .ch = ' ', .style = STYLE_NORMAL, .width = 1 };
+	g->focus.rows = 0;
 	picture_list_clear(g->pictures);
 }
 

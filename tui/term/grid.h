@@ -55,9 +55,10 @@ struct grid {
 	 * Clip rectangle: cells outside are not changed; rows 0: no clipping. grid_resize() and
 	 * grid_clear() keep it.
 	 */
-	struct {
+	struct grid_part {
 		int row, col, rows, cols;
 	} clip;
+	struct grid_part focus; /* the focused box that was drawn last; rows 0: none */
 };
 
 /* Resize to at least 1 x 1 and clear. On failure (ERR_NOMEM) the grid is unchanged. */

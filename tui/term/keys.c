@@ -103,9 +103,17 @@ int keys_next(const char **text)
 	return (int)c;
 }
 
+enum action mouse_wheel_action(const struct mouse *m)
+{
+	return m->kind == MOUSE_WHEEL_UP     ? ACTION_UP
+	       : m->kind == MOUSE_WHEEL_DOWN ? ACTION_DOWN
+					     : ACTION_NONE;
+}
+
 bool keys_group_is_common(const char *group)
 {
-	return !strcmp(group, "Panes") || !strcmp(group, "Plots") || !strcmp(group, "Workbench");
+	return !strcmp(group, "Panes") || !strcmp(group, "Plots") || !strcmp(group, "Training") ||
+	       !strcmp(group, "Workbench");
 }
 
 const char *keymap_keys(const struct keymap *map, enum action action)
@@ -181,18 +189,31 @@ static const struct {
 	const char *old_name;
 	enum action action;
 } action_aliases[] = {
+	{ "hosts.hosts-order", ACTION_ORDER },
 	{ "translate.take", ACTION_ACCEPT },
 	{ "translate.hold", ACTION_FIX_PREFIX },
 	{ "translate.free", ACTION_CLEAR },
 };
 
+/*
+ * An action by its name in a key-map file. VIEW.NAME is also that of a common action, which several views
+ * once had as their own; a filter is a search.
+ */
 static enum action find_action(const char *name)
 {
+	const char *own = strchr(name, '.');
+
 	for (size_t i = 0; i < ARRAY_LEN(action_aliases); i++)
 		if (!strcasecmp(action_aliases[i].old_name, name))
 			return action_aliases[i].action;
 	for (int a = 1; a < ACTION_COUNT; a++)
 		if (!strcasecmp(action_full_names[a], name))
+			return (enum action)a;
+	if (own && !strcasecmp(own, ".filter"))
+		own = ".search";
+	for (int a = 1; own && a < ACTION_COUNT; a++)
+		if (keys_group_is_common(action_infos[a].group) &&
+		    !strcasecmp(action_infos[a].name, own + 1))
 			return (enum action)a;
 	return ACTION_NONE;
 }

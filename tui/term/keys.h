@@ -78,6 +78,9 @@ enum action {
 	ACTION_COUNT
 };
 
+/* The list action of a turn of the wheel; ACTION_NONE: the mouse did something else. */
+enum action mouse_wheel_action(const struct mouse *m);
+
 struct action_info {
 	const char *name, *group, *keys, *help;
 };

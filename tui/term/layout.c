@@ -327,3 +327,15 @@ void layout_run(struct rect body, unsigned shown, enum run_pane focus, bool zoom
 	    out->panes[PANE_SPLIT].rows)
 		shorten_step(rest, shown, focus, out->panes);
 }
+
+void layout_shrink(struct rect *upper, struct rect *lower, int n)
+{
+	const int more = upper->rows - n;
+
+	if (more <= 0 || !lower->rows || lower->row != upper->row + upper->rows ||
+	    lower->col != upper->col || lower->cols != upper->cols)
+		return;
+	upper->rows -= more;
+	lower->row -= more;
+	lower->rows += more;
+}

@@ -76,4 +76,7 @@ struct run_layout {
 void layout_run(struct rect body, unsigned shown, enum run_pane focus, bool zoomed,
 		bool is_step_short, struct run_layout *out);
 
+/* Leave at most n rows to a rectangle, and give the others to the one of the same columns directly below it. */
+void layout_shrink(struct rect *upper, struct rect *lower, int n);
+
 #endif

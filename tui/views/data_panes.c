@@ -7,6 +7,7 @@
 
 #include "share/base/number_format.h"
 #include "share/base/util.h"
+#include "tui/run/run_look.h"
 #include "tui/term/draw.h"
 
 #define BAR	   24
@@ -35,12 +36,7 @@ size_t data_rows(const struct corpus_details *b, const struct data_view_state *s
 void data_draw_head(struct grid *g, struct rect r, const struct corpus_details *b)
 {
 	const struct indexed_corpus *c = &b->corpus;
-	static const struct {
-		uint32_t sign;
-		enum style style;
-	} looks[] = { [CORPUS_READY] = { 0x2713, STYLE_GOOD },
-		      [CORPUS_WORKING] = { 0x25CF, STYLE_FIRST },
-		      [CORPUS_UNFINISHED] = { 0x25A0, STYLE_WARN } };
+	const struct run_look look = corpus_state_look(c->state);
 	int col = r.col + 2, right = r.col + r.cols - 1;
 	char text[3 * NUMBER_TEXT_BYTES + 80], x[NUMBER_TEXT_BYTES], y[NUMBER_TEXT_BYTES],
 		z[NUMBER_TEXT_BYTES];
@@ -50,11 +46,9 @@ void data_draw_head(struct grid *g, struct rect r, const struct corpus_details *
 	col += draw_text(g, r.row, col, right - col, STYLE_TITLE, *b->name ? b->name : "no corpus");
 	if (!*b->name)
 		return;
-	grid_put(g, r.row, col + 1, looks[c->state].style, looks[c->state].sign);
+	grid_put(g, r.row, col + 1, look.style, look.sign);
 	col += 3;
-	col += draw_text(g, r.row, col, right - col, looks[c->state].style,
-			 corpus_state_name(c->state)) +
-	       3;
+	col += draw_text(g, r.row, col, right - col, look.style, corpus_state_name(c->state)) + 3;
 	if (c->train < 0)
 		return;
 	snprintf(text, sizeof(text), "%s to %s   %s of %s pairs   vocabulary %s", c->source,

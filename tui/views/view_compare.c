@@ -163,13 +163,11 @@ static unsigned compare_act(void *state, struct app_context *w, enum action acti
 		c->viewport.cursor = NAN;
 		share_cursor(c, w);
 		return REACT_REDRAW;
-	case ACTION_COMPARE_SEARCH:
-		context_ask(w, &(struct question){ .kind = QUESTION_SEARCH,
-						   .id = 1,
-						   .title = "next run whose name contains",
-						   .text = c->wanted.text });
+	case ACTION_FIND:
+		context_ask_text(w, QUESTION_SEARCH, 1, "next run whose name contains",
+				 c->wanted.text);
 		return REACT_REDRAW;
-	case ACTION_COMPARE_EXPORT:
+	case ACTION_EXPORT:
 		export_table(c, w);
 		return REACT_REDRAW;
 	case ACTION_PLOT_PICTURE:
@@ -425,8 +423,23 @@ static void compare_draw(void *state, struct grid *g, struct rect body, const st
 static const enum action compare_hints[] = { ACTION_COMPARE_TOGGLE, ACTION_COMPARE_METRIC,
 					     ACTION_COMPARE_AXIS,   ACTION_PLOT_SMOOTHER,
 					     ACTION_RIGHT,	    ACTION_PLOT_IN,
-					     ACTION_NEXT_PANE,	    ACTION_COMPARE_SEARCH,
-					     ACTION_COMPARE_EXPORT, ACTION_NONE };
+					     ACTION_NEXT_PANE,	    ACTION_FIND,
+					     ACTION_EXPORT,	    ACTION_NONE };
+
+/* ---- panes, for their borders and the help ---- */
+
+static const struct view_pane compare_panes[COMPARE_PANES] = {
+	[COMPARE_LIST] =
+		VIEW_PANE("compare: runs", ACTION_COMPARE_TOGGLE, ACTION_FIND, ACTION_EXPORT),
+	[COMPARE_DIFFER] = VIEW_PANE("compare: options", ACTION_RIGHT, ACTION_EXPORT),
+};
+
+static const struct view_pane *compare_pane_of_help(void *state)
+{
+	const struct compare_view *c = state;
+
+	return &compare_panes[c->focus];
+}
 
 /* ---- undo ---- */
 
@@ -459,6 +472,7 @@ const struct view view_compare = {
 	.close = compare_close,
 	.mouse = compare_mouse,
 	.answer = compare_answer,
+	.pane = compare_pane_of_help,
 	.hints = compare_hints,
 	.toggles = compare_toggles,
 	.n_toggles = ARRAY_LEN(compare_toggles),

@@ -279,15 +279,11 @@ static unsigned ask_data_search(struct data_view *d, struct app_context *w)
 	struct data_view_state *s = &d->view_state;
 
 	if (s->front == DATA_DROPPED)
-		context_ask(w, &(struct question){ .kind = QUESTION_FILTER,
-						   .id = ASK_WORD,
-						   .title = "only pairs that contain",
-						   .text = s->dropped_filter.text });
+		context_ask_text(w, QUESTION_FILTER, ASK_WORD, "only pairs that contain",
+				 s->dropped_filter.text);
 	else if (s->front == DATA_VOCABULARY)
-		context_ask(w, &(struct question){ .kind = QUESTION_FILTER,
-						   .id = ASK_PIECE,
-						   .title = "only pieces that contain",
-						   .text = s->piece_filter.text });
+		context_ask_text(w, QUESTION_FILTER, ASK_PIECE, "only pieces that contain",
+				 s->piece_filter.text);
 	return REACT_REDRAW;
 }
 
@@ -301,10 +297,8 @@ static unsigned type_in_pane(struct data_view *d, struct app_context *w)
 		enum pair_limit l = (enum pair_limit)s->lists[DATA_RULES].at;
 
 		snprintf(title, sizeof(title), "try %s", pair_limit_name(l));
-		context_ask(w, &(struct question){ .kind = QUESTION_LINE,
-						   .id = ASK_LIMIT,
-						   .title = title,
-						   .text = pair_limit_text(&s->tried, l, value) });
+		context_ask_text(w, QUESTION_LINE, ASK_LIMIT, title,
+				 pair_limit_text(&s->tried, l, value));
 		return REACT_REDRAW;
 	}
 	s->front = DATA_SPLIT;
@@ -383,7 +377,7 @@ static unsigned data_act(void *state, struct app_context *w, enum action action)
 	case ACTION_DATA_CORPUS:
 		ask_corpus(d, w);
 		return REACT_REDRAW;
-	case ACTION_DATA_SEARCH:
+	case ACTION_FIND:
 		return ask_data_search(d, w);
 	case ACTION_DATA_TYPE:
 		return type_in_pane(d, w);
@@ -398,7 +392,7 @@ static unsigned data_act(void *state, struct app_context *w, enum action action)
 		s->side = s->side == SIDE_SOURCE ? SIDE_TARGET : SIDE_SOURCE;
 		d->stale = true;
 		return REACT_REDRAW | REACT_AGAIN;
-	case ACTION_DATA_COPY:
+	case ACTION_COPY:
 		copy_shown(d, w);
 		return REACT_REDRAW;
 	default:
@@ -470,22 +464,6 @@ static unsigned data_answer(void *state, struct app_context *w, int question, co
 	return REACT_REDRAW | REACT_AGAIN;
 }
 
-static unsigned data_mouse(void *state, struct app_context *w, const struct mouse *m)
-{
-	struct data_view *d = state;
-	struct list_widget *l = &d->view_state.lists[d->view_state.front];
-	size_t n = data_rows(&d->details, &d->view_state);
-
-	(void)w;
-	if (m->kind == MOUSE_WHEEL_DOWN)
-		l->at = MIN(l->at + 3, n ? n - 1 : 0);
-	else if (m->kind == MOUSE_WHEEL_UP)
-		l->at -= MIN(l->at, (size_t)3);
-	else
-		return REACT_NOTHING;
-	return REACT_REDRAW;
-}
-
 /* ---- drawing ---- */
 
 static void data_draw(void *state, struct grid *g, struct rect body, const struct app_context *w)
@@ -521,32 +499,27 @@ static void data_draw(void *state, struct grid *g, struct rect body, const struc
 		draw[d->view_state.front](g, pane, &d->details, &d->view_state);
 }
 
-static const enum action data_hints[] = { ACTION_NEXT_PANE, ACTION_DATA_CORPUS, ACTION_DATA_SEARCH,
-					  ACTION_DATA_TYPE, ACTION_DATA_SIDE,	ACTION_DATA_COPY,
+static const enum action data_hints[] = { ACTION_NEXT_PANE, ACTION_DATA_CORPUS, ACTION_FIND,
+					  ACTION_DATA_TYPE, ACTION_DATA_SIDE,	ACTION_COPY,
 					  ACTION_NONE };
 
 /* ---- panes, for the help ---- */
 
-#define PANE(name, ...)                                                                            \
-	{                                                                                          \
-		name, (const enum action[])                                                        \
-		{                                                                                  \
-			__VA_ARGS__, ACTION_NEXT_PANE, ACTION_NONE                                 \
-		}                                                                                  \
-	}
-
 static const struct view_pane data_help_panes[DATA_PANES] = {
-	[DATA_STAGES] = PANE("data: stages", ACTION_DATA_CORPUS),
-	[DATA_PAIRS] =
-		PANE("data: pairs", ACTION_LEFT, ACTION_RIGHT, ACTION_DATA_SIDE, ACTION_ZOOM),
-	[DATA_RULES] = PANE("data: limits", ACTION_LEFT, ACTION_RIGHT, ACTION_DATA_TYPE,
-			    ACTION_DATA_RESET, ACTION_DATA_COPY, ACTION_UP, ACTION_DOWN),
-	[DATA_DROPPED] = PANE("data: dropped", ACTION_LEFT, ACTION_RIGHT, ACTION_DATA_SEARCH,
-			      ACTION_ZOOM, ACTION_DATA_COPY, ACTION_UP, ACTION_DOWN),
-	[DATA_REPEATS] = PANE("data: repeats", ACTION_UP, ACTION_DOWN),
-	[DATA_VOCABULARY] = PANE("data: vocabulary", ACTION_DATA_SEARCH, ACTION_DATA_COPY),
-	[DATA_SPLIT] = PANE("data: split", ACTION_DATA_TYPE, ACTION_DATA_SIDE, ACTION_LEFT,
-			    ACTION_RIGHT, ACTION_DATA_COPY),
+	[DATA_STAGES] = VIEW_PANE("data: stages", ACTION_DATA_CORPUS, ACTION_NEXT_PANE),
+	[DATA_PAIRS] = VIEW_PANE("data: pairs", ACTION_DATA_SIDE, ACTION_ZOOM, ACTION_LEFT,
+				 ACTION_RIGHT, ACTION_NEXT_PANE),
+	[DATA_RULES] =
+		VIEW_PANE("data: limits", ACTION_DATA_TYPE, ACTION_DATA_RESET, ACTION_COPY,
+			  ACTION_LEFT, ACTION_RIGHT, ACTION_UP, ACTION_DOWN, ACTION_NEXT_PANE),
+	[DATA_DROPPED] =
+		VIEW_PANE("data: dropped", ACTION_FIND, ACTION_COPY, ACTION_ZOOM, ACTION_LEFT,
+			  ACTION_RIGHT, ACTION_UP, ACTION_DOWN, ACTION_NEXT_PANE),
+	[DATA_REPEATS] = VIEW_PANE("data: repeats", ACTION_UP, ACTION_DOWN, ACTION_NEXT_PANE),
+	[DATA_VOCABULARY] =
+		VIEW_PANE("data: vocabulary", ACTION_FIND, ACTION_COPY, ACTION_NEXT_PANE),
+	[DATA_SPLIT] = VIEW_PANE("data: split", ACTION_DATA_TYPE, ACTION_DATA_SIDE, ACTION_COPY,
+				 ACTION_LEFT, ACTION_RIGHT, ACTION_NEXT_PANE),
 };
 
 static const struct view_pane *data_pane_of_help(void *state)
@@ -590,7 +563,6 @@ const struct view view_data = {
 	.typing = data_typing,
 	.key = data_key,
 	.paste = data_paste,
-	.mouse = data_mouse,
 	.answer = data_answer,
 	.pane = data_pane_of_help,
 	.hints = data_hints,

@@ -17,10 +17,12 @@
 #include "tui/context/run_requests.h"
 #include "tui/context/wizard.h"
 #include "tui/run/recipes.h"
+#include "tui/run/service_metrics.h"
 #include "tui/term/draw.h"
 #include "tui/term/list_widget.h"
 #include "tui/views/home_forms.h"
 #include "tui/views/home_preview.h"
+#include "tui/views/home_rows.h"
 #include "tui/views/home_runs.h"
 #include "tui/views/views.h"
 
@@ -50,8 +52,10 @@ struct home {
 	bool jobs_changed; /* since the last update; another tab may have been in front */
 	char host[160];	   /* description of this host, one line */
 	double host_seen;
-	int job_shown;		       /* job that an open question is about */
-	struct rect boxes[HOME_PANES]; /* as drawn last, for the mouse */
+	struct service_metrics service; /* of the newest server that runs as a job, */
+	int service_job;		/* 0: there is none */
+	int job_shown;			/* job that an open question is about */
+	struct rect boxes[HOME_PANES];	/* as drawn last, for the mouse */
 };
 
 static void home_close(void *state)
@@ -59,6 +63,7 @@ static void home_close(void *state)
 	struct home *h = state;
 
 	home_preview_close(&h->preview);
+	service_metrics_close(&h->service);
 	workspace_index_free(&h->ws_index);
 	text_filter_clear(&h->filter);
 	free(h->corpora);
@@ -138,6 +143,26 @@ static void find_steps(struct home *h, const struct app_context *w)
 			h->lists[HOME_NEXT].at = i;
 }
 
+/* Ask the newest server among the running jobs what it does. */
+static unsigned update_service(struct home *h, const struct app_context *w)
+{
+	const struct job *job = NULL;
+
+	for (size_t i = 0; i < jobs_count(w->jobs) && !job; i++)
+		if (jobs_at(w->jobs, i)->state == JOB_RUNNING &&
+		    strstr(jobs_at(w->jobs, i)->command, " serve "))
+			job = jobs_at(w->jobs, i);
+	if (h->service_job != (job ? job->id : 0))
+		service_metrics_close(&h->service);
+	h->service_job = job ? job->id : 0;
+	for (size_t i = 0; job && i < job->n_lines; i++)
+		if (strstr(job_line(job, i)->text, "ready on http://"))
+			return service_metrics_update(&h->service, job_line(job, i)->text, w->now)
+				       ? REACT_REDRAW
+				       : REACT_NOTHING;
+	return REACT_NOTHING;
+}
+
 static bool is_cockpit(int rows, int cols)
 {
 	return rows >= COCKPIT_ROWS && cols >= COCKPIT_COLS;
@@ -163,6 +188,7 @@ static unsigned home_update(void *state, struct app_context *w)
 	if (h->jobs_changed)
 		h->ws_index.listed_at = 0;
 	h->ws_index.judges_runs = true;
+	w->index = &h->ws_index;
 	got = workspace_index_update(&h->ws_index, w->workspace, w->now, BUDGET_S, &e);
 	if (got != INDEX_UNCHANGED || h->jobs_changed || !h->n_steps) {
 		list_again(h, w->now, chosen);
@@ -170,6 +196,7 @@ static unsigned home_update(void *state, struct app_context *w)
 		reaction = REACT_REDRAW | (got == INDEX_MORE ? REACT_AGAIN : 0);
 	}
 	h->jobs_changed = false;
+	reaction |= update_service(h, w);
 	run = chosen_run(h);
 	if (is_cockpit(w->rows - 2, w->cols))
 		reaction |= home_preview_update(&h->preview, w, run ? run->name : "");
@@ -179,7 +206,7 @@ static unsigned home_update(void *state, struct app_context *w)
 /* ---- commands ---- */
 
 /* Send a request to the run that is chosen here, else to the run of the workbench. */
-static void send_request(const struct home *h, struct app_context *w, enum run_request request)
+static void send_request(const struct home *h, struct app_context *w, enum action action)
 {
 	const struct list_widget *l = &h->lists[HOME_RUNS];
 	const struct run_status *s = NULL;
@@ -190,9 +217,9 @@ static void send_request(const struct home *h, struct app_context *w, enum run_r
 	if (h->focus == HOME_RUNS && l->at < h->n_runs)
 		s = &h->ws_index.runs[h->runs[l->at]].status;
 	if (s)
-		run_request_ask(w, request, s->name, s->alive, s->state);
+		run_request_ask(w, action, s->name, s->alive, s->state);
 	else
-		run_request_ask(w, request, w->run, false, "unknown");
+		run_request_ask(w, action, w->run, false, "unknown");
 }
 
 /* The corpus of the form "train a model": the chosen one, or the newest ready one; NULL: none. */
@@ -279,10 +306,7 @@ static void show_job(struct home *h, struct app_context *w, const struct job *jo
 
 	jobs_output_text(job, &text);
 	h->job_shown = job->id;
-	context_ask(w, &(struct question){ .kind = QUESTION_TEXT,
-					   .id = ASK_JOB,
-					   .title = job->title,
-					   .text = buf_text(&text) });
+	context_ask_text(w, QUESTION_TEXT, ASK_JOB, job->title, buf_text(&text));
 	buf_free(&text);
 }
 
@@ -330,7 +354,7 @@ static unsigned stop_chosen(struct home *h, struct app_context *w)
 		h->focus == HOME_JOBS ? jobs_at(w->jobs, h->lists[HOME_JOBS].at) : NULL;
 
 	if (!job) {
-		send_request(h, w, REQUEST_STOP);
+		send_request(h, w, ACTION_STOP);
 		return REACT_REDRAW;
 	}
 	if (job->state != JOB_RUNNING || w->readonly)
@@ -366,38 +390,31 @@ static unsigned home_act(void *state, struct app_context *w, enum action action)
 	}
 	switch (action) {
 	case ACTION_NEXT_PANE:
-		h->focus = (h->focus + 1) % HOME_PANES;
-		return REACT_REDRAW;
 	case ACTION_PREV_PANE:
-		h->focus = (h->focus + HOME_PANES - 1) % HOME_PANES;
+		h->focus =
+			(h->focus + (action == ACTION_NEXT_PANE ? 1 : HOME_PANES - 1)) % HOME_PANES;
 		return REACT_REDRAW;
 	case ACTION_HOME_OPEN:
 		return open_chosen(h, w);
 	case ACTION_HOME_PREPARE:
-		open_form(h, w, "prep");
-		return REACT_REDRAW;
 	case ACTION_HOME_TRAIN:
-		open_form(h, w, "train");
+		open_form(h, w, action == ACTION_HOME_TRAIN ? "train" : "prep");
 		return REACT_REDRAW;
-	case ACTION_HOME_EVALUATE:
-		send_request(h, w, REQUEST_EVALUATE);
+	case ACTION_EVALUATE:
+	case ACTION_SAVE:
+		send_request(h, w, action);
 		return REACT_REDRAW;
-	case ACTION_HOME_SAVE:
-		send_request(h, w, REQUEST_SAVE);
-		return REACT_REDRAW;
-	case ACTION_HOME_STOP:
+	case ACTION_STOP:
 		return stop_chosen(h, w);
-	case ACTION_HOME_ORDER:
+	case ACTION_ORDER:
 		change_order(h, w);
 		return REACT_REDRAW;
-	case ACTION_HOME_COPY:
+	case ACTION_COPY:
 		copy_command(h, w);
 		return REACT_REDRAW;
-	case ACTION_HOME_FILTER:
-		context_ask(w, &(struct question){ .kind = QUESTION_FILTER,
-						   .id = ASK_FILTER,
-						   .title = "only names that contain",
-						   .text = h->filter.text });
+	case ACTION_FIND:
+		context_ask_text(w, QUESTION_FILTER, ASK_FILTER, "only names that contain",
+				 h->filter.text);
 		return REACT_REDRAW;
 	default:
 		return REACT_UNKNOWN;
@@ -440,11 +457,10 @@ static unsigned home_mouse(void *state, struct app_context *w, const struct mous
 		size_t n = rows_of(h, (enum home_pane)i, w);
 		size_t row = l->top + (size_t)(m->row - in.row);
 
-		if (m->row < in.row || m->row >= in.row + in.rows || m->col < in.col ||
-		    m->col >= in.col + in.cols)
+		if (!layout_has_cell(in, m->row, m->col))
 			continue;
-		if (m->kind == MOUSE_WHEEL_UP || m->kind == MOUSE_WHEEL_DOWN)
-			list_widget_act(l, m->kind == MOUSE_WHEEL_UP ? ACTION_UP : ACTION_DOWN, n);
+		if (mouse_wheel_action(m))
+			list_widget_act(l, mouse_wheel_action(m), n);
 		else if (m->kind != MOUSE_PRESS || m->button != 1 || row >= n)
 			return REACT_NOTHING;
 		else if (h->focus == (enum home_pane)i && l->at == row)
@@ -461,104 +477,19 @@ static unsigned home_mouse(void *state, struct app_context *w, const struct mous
 
 /* ---- drawing ---- */
 
-struct home_row {
-	struct rect r;
-	int row;
-	bool chosen;
-};
-
-static enum style style_of(const struct home_row *at, enum style style)
-{
-	return at->chosen ? STYLE_SELECTED : style;
-}
-
-static void draw_step(struct grid *g, const struct home_row *at, const struct suggested_step *s)
-{
-	struct buf command = { 0 };
-	int col = at->r.col + 2, right = at->r.col + at->r.cols;
-
-	col += draw_text(g, at->row, col, right - col, style_of(at, STYLE_BRIGHT), s->title) + 2;
-	col = MAX(col, at->r.col + 34);
-	if (s->kind == NEXT_STEP_RUN)
-		jobs_command_text(s->argv, &command);
-	if (right - col > 12)
-		draw_text(g, at->row, col, right - col,
-			  style_of(at, s->kind == NEXT_STEP_RUN ? STYLE_FIRST : STYLE_DIM),
-			  s->kind == NEXT_STEP_RUN ? buf_text(&command) : s->why);
-	buf_free(&command);
-}
-
-static void draw_corpus(struct grid *g, const struct home_row *at, const struct indexed_corpus *c)
-{
-	static const struct {
-		uint32_t sign;
-		enum style style;
-	} looks[] = { [CORPUS_READY] = { 0x2713, STYLE_GOOD },
-		      [CORPUS_WORKING] = { 0x25CF, STYLE_FIRST },
-		      [CORPUS_UNFINISHED] = { 0x25A0, STYLE_WARN } };
-	char text[320], words[60], a[NUMBER_TEXT_BYTES], b[NUMBER_TEXT_BYTES], share[16] = "";
-	char mark[40] = "";
-	int marked = 0;
-	double done = prep_progress_share(&c->progress);
-	int col = at->r.col + 4, right = at->r.col + at->r.cols;
-
-	grid_put(g, at->row, at->r.col + 2, style_of(at, looks[c->state].style),
-		 looks[c->state].sign);
-	draw_text(g, at->row, col, MIN(18, right - col), style_of(at, STYLE_BRIGHT), c->name);
-	if (isfinite(done))
-		snprintf(share, sizeof(share), ", %.0f %%", 100 * done);
-	if (c->state == CORPUS_READY) {
-		int pairs = snprintf(text, sizeof(text), "%s to %s, %s pairs", c->source, c->target,
-				     format_count(a, c->train));
-
-		if (c->clear_verdicts > 0)
-			marked = snprintf(mark, sizeof(mark), "! %d verdict%s  ", c->clear_verdicts,
-					  text_plural(c->clear_verdicts));
-		snprintf(words, sizeof(words), ", vocabulary %s", format_count(b, c->vocabulary));
-		if (pairs + (int)strlen(words) + marked <= right - col - 19) /* not half of it */
-			snprintf(text + pairs, sizeof(text) - (size_t)pairs, "%s", words);
-	} else if (c->state == CORPUS_WORKING)
-		snprintf(text, sizeof(text), "%s: %s%s", corpus_state_name(c->state),
-			 c->progress.stage, share);
-	else
-		snprintf(text, sizeof(text), "%s%s%s", corpus_state_name(c->state),
-			 c->progress.exists ? ", stopped in " : "", c->progress.stage);
-	col += 19;
-	col += draw_text(g, at->row, col, right - col, style_of(at, STYLE_WARN), mark);
-	draw_text(g, at->row, col, right - col, style_of(at, STYLE_NORMAL), text);
-}
-
-static void draw_job(struct grid *g, const struct home_row *at, const struct job *job, double now)
-{
-	char took[NUMBER_TEXT_BYTES], text[NUMBER_TEXT_BYTES + 40];
-	bool runs = job->state == JOB_RUNNING;
-	enum style style = runs ? STYLE_FIRST : job->state == JOB_DONE ? STYLE_GOOD : STYLE_BAD;
-	int col = at->r.col + 4, right = at->r.col + at->r.cols;
-
-	grid_put(g, at->row, at->r.col + 2, style_of(at, style),
-		 runs			  ? 0x25CF
-		 : job->state == JOB_DONE ? 0x2713
-					  : 0x2717);
-	col += draw_text(g, at->row, col, MIN(30, right - col), style_of(at, STYLE_BRIGHT),
-			 job->title) +
-	       2;
-	snprintf(text, sizeof(text), "%s %s", job_state_name(job->state),
-		 format_duration(took, (runs ? now : job->ended) - job->started));
-	col += draw_text(g, at->row, col, right - col, style_of(at, style), text) + 2;
-	draw_text(g, at->row, col, right - col, style_of(at, STYLE_DIM), job->last);
-}
-
 static void draw_home_row(struct home *h, struct grid *g, enum home_pane pane, size_t i,
 			  const struct home_row *at, const struct app_context *w)
 {
 	if (pane == HOME_NEXT)
-		draw_step(g, at, &h->steps[i]);
+		home_draw_step(g, at, &h->steps[i]);
 	else if (pane == HOME_CORPORA)
-		draw_corpus(g, at, &h->ws_index.corpora[h->corpora[i]]);
+		home_draw_corpus(g, at, &h->ws_index.corpora[h->corpora[i]]);
 	else if (pane == HOME_RUNS)
 		home_draw_run(g, at->r, at->row, &h->ws_index.runs[h->runs[i]], at->chosen, w->now);
 	else
-		draw_job(g, at, jobs_at(w->jobs, i), w->now);
+		home_draw_job(g, at, jobs_at(w->jobs, i),
+			      jobs_at(w->jobs, i)->id == h->service_job ? &h->service : NULL,
+			      w->now);
 }
 
 /*
@@ -747,11 +678,29 @@ static int home_open(void *state, struct app_context *w, struct err *e)
 	return 0;
 }
 
-static const enum action home_hints[] = {
-	ACTION_HOME_OPEN,  ACTION_DOWN,		 ACTION_NEXT_PANE,   ACTION_HOME_PREPARE,
-	ACTION_HOME_TRAIN, ACTION_HOME_EVALUATE, ACTION_HOME_SAVE,   ACTION_HOME_STOP,
-	ACTION_HOME_ORDER, ACTION_HOME_COPY,	 ACTION_HOME_FILTER, ACTION_NONE
+static const enum action home_hints[] = { ACTION_HOME_OPEN,    ACTION_DOWN,	  ACTION_NEXT_PANE,
+					  ACTION_HOME_PREPARE, ACTION_HOME_TRAIN, ACTION_EVALUATE,
+					  ACTION_SAVE,	       ACTION_STOP,	  ACTION_ORDER,
+					  ACTION_COPY,	       ACTION_FIND,	  ACTION_NONE };
+
+/* ---- panes, for their borders and the help ---- */
+
+static const struct view_pane home_panes[HOME_PANES] = {
+	[HOME_NEXT] = VIEW_PANE("home: next", ACTION_HOME_OPEN, ACTION_COPY, ACTION_HOME_PREPARE,
+				ACTION_HOME_TRAIN),
+	[HOME_CORPORA] = VIEW_PANE("home: corpora", ACTION_HOME_OPEN, ACTION_HOME_TRAIN,
+				   ACTION_HOME_PREPARE, ACTION_FIND),
+	[HOME_RUNS] = VIEW_PANE("home: runs", ACTION_HOME_OPEN, ACTION_ORDER, ACTION_FIND,
+				ACTION_SAVE, ACTION_EVALUATE, ACTION_STOP),
+	[HOME_JOBS] = VIEW_PANE("home: jobs", ACTION_HOME_OPEN, ACTION_STOP),
 };
+
+static const struct view_pane *home_pane_of_help(void *state)
+{
+	const struct home *h = state;
+
+	return &home_panes[h->focus];
+}
 
 /* ---- undo ---- */
 
@@ -779,6 +728,7 @@ const struct view view_home = {
 	.close = home_close,
 	.mouse = home_mouse,
 	.answer = home_answer,
+	.pane = home_pane_of_help,
 	.hints = home_hints,
 	.toggles = home_toggles,
 	.n_toggles = ARRAY_LEN(home_toggles),

@@ -158,7 +158,7 @@ static unsigned act_on_hosts_pane(struct hosts_view_state *s, struct app_context
 		}
 		s->metric = (enum hosts_metric)((s->metric + 1) % HOSTS_METRICS);
 		break;
-	case ACTION_HOSTS_ORDER:
+	case ACTION_ORDER:
 		s->by_name = !s->by_name;
 		s->has_moved = false;
 		break;
@@ -197,12 +197,6 @@ static unsigned hosts_act(void *state, struct app_context *w, enum action action
 	return reaction;
 }
 
-static bool is_mouse_in_box(struct rect r, const struct mouse *m)
-{
-	return m->row >= r.row && m->row < r.row + r.rows && m->col >= r.col &&
-	       m->col < r.col + r.cols;
-}
-
 static void choose_hosts_row(const struct fleet *f, struct hosts_view_state *s, int row)
 {
 	s->has_moved = true;
@@ -225,13 +219,11 @@ static unsigned hosts_mouse(void *state, struct app_context *w, const struct mou
 		return reaction;
 	}
 	for (int i = 0; i < HOSTS_PANES; i++)
-		if (s->boxes[i].rows && is_mouse_in_box(s->boxes[i], m)) {
-			if (m->kind == MOUSE_PRESS)
+		if (layout_has_cell(s->boxes[i], m->row, m->col)) {
+			if (m->kind == MOUSE_PRESS || mouse_wheel_action(m))
 				s->focus = (enum hosts_pane)i;
-			if (m->kind == MOUSE_WHEEL_UP || m->kind == MOUSE_WHEEL_DOWN) {
-				s->focus = (enum hosts_pane)i;
+			if (mouse_wheel_action(m))
 				scroll_hosts_pane(f, s, m->kind == MOUSE_WHEEL_UP ? -1 : 1);
-			}
 			if (i == HOSTS_TABLE && m->kind == MOUSE_PRESS && m->row >= s->first_row)
 				choose_hosts_row(f, s, s->top[i] + m->row - s->first_row);
 			return REACT_REDRAW;
@@ -377,9 +369,37 @@ static void hosts_draw(void *state, struct grid *g, struct rect body, const stru
 }
 
 static const enum action hosts_hints[] = {
-	ACTION_NEXT_PANE, ACTION_ZOOM,	      ACTION_HOSTS_METRIC, ACTION_HOSTS_TIME,
-	ACTION_PLOT_IN,	  ACTION_HOSTS_ORDER, ACTION_EXPORT,	   ACTION_NONE,
+	ACTION_NEXT_PANE, ACTION_ZOOM,	ACTION_HOSTS_METRIC, ACTION_HOSTS_TIME,
+	ACTION_PLOT_IN,	  ACTION_ORDER, ACTION_EXPORT,	     ACTION_NONE,
 };
+
+/* ---- panes, for their borders and the help ---- */
+
+static const struct view_pane hosts_panes[] = {
+	VIEW_PANE("hosts: table", ACTION_ORDER, ACTION_EXPORT, ACTION_COPY),
+	VIEW_PANE("hosts: map", ACTION_HOSTS_METRIC, ACTION_HOSTS_TIME, ACTION_PLOT_IN,
+		  ACTION_PLOT_OUT),
+	VIEW_PANE("hosts: curves", ACTION_PLOT_IN, ACTION_PLOT_LOG_Y, ACTION_PLOT_PICTURE,
+		  ACTION_LEFT, ACTION_RIGHT),
+	VIEW_PANE("hosts: rows", ACTION_DOWN, ACTION_UP),
+};
+
+static const struct view_pane *hosts_pane_of_help(void *state)
+{
+	const struct hosts_view *v = state;
+
+	switch (v->view_state.focus) {
+	case HOSTS_TABLE:
+		return &hosts_panes[0];
+	case HOSTS_HEAT:
+		return &hosts_panes[1];
+	case HOSTS_NET:
+	case HOSTS_WORK:
+		return &hosts_panes[2];
+	default:
+		return &hosts_panes[3];
+	}
+}
 
 /* ---- undo ---- */
 
@@ -401,6 +421,7 @@ const struct view view_hosts = {
 	.act = hosts_act,
 	.draw = hosts_draw,
 	.mouse = hosts_mouse,
+	.pane = hosts_pane_of_help,
 	.hints = hosts_hints,
 	.toggles = hosts_toggles,
 	.n_toggles = ARRAY_LEN(hosts_toggles),

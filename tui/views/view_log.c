@@ -136,13 +136,6 @@ static void move_log_line(struct log_view *v, const struct run_history *h, int l
 	v->follow = v->chosen == all - 1;
 }
 
-static void ask_log_text(struct app_context *w, int id, const char *title, const char *text)
-{
-	struct question q = { .kind = QUESTION_FILTER, .id = id, .title = title, .text = text };
-
-	context_ask(w, &q);
-}
-
 /* Append a line as text: time, step, kind, text. */
 static void append_log_line(struct buf *out, const struct history_line *l, char between)
 {
@@ -171,14 +164,12 @@ static void show_log_line(const struct log_view *v, struct app_context *w)
 {
 	const struct history_line *l = filtered_log_line(v, w->history, v->chosen);
 	char title[100], clock[NUMBER_TEXT_BYTES], step[NUMBER_TEXT_BYTES];
-	struct question q = { .kind = QUESTION_TEXT, .title = title };
 
 	if (!l)
 		return;
 	snprintf(title, sizeof(title), "%s, %s UTC, step %s", log_kind_name(l->kind),
 		 log_clock(clock, l->t), format_count(step, l->step));
-	q.text = l->text;
-	context_ask(w, &q);
+	context_ask_text(w, QUESTION_TEXT, 0, title, l->text);
 }
 
 static void export_log(const struct log_view *v, struct app_context *w)
@@ -234,11 +225,12 @@ static unsigned log_act(void *state, struct app_context *w, enum action action)
 	case ACTION_LOG_CLOCK:
 		v->clock = !v->clock;
 		break;
-	case ACTION_LOG_SEARCH:
-		ask_log_text(w, ASK_SEARCH, "Search for", v->find.text);
+	case ACTION_FIND:
+		context_ask_text(w, QUESTION_FILTER, ASK_SEARCH, "Search for", v->find.text);
 		break;
 	case ACTION_LOG_ONLY:
-		ask_log_text(w, ASK_ONLY, "Only lines that contain", v->only.text);
+		context_ask_text(w, QUESTION_FILTER, ASK_ONLY, "Only lines that contain",
+				 v->only.text);
 		break;
 	case ACTION_LOG_NEXT:
 		find_next(v, w, 1);
@@ -291,7 +283,7 @@ static unsigned log_mouse(void *state, struct app_context *w, const struct mouse
 
 	if (!w->history)
 		return REACT_UNKNOWN;
-	if (m->kind == MOUSE_WHEEL_UP || m->kind == MOUSE_WHEEL_DOWN)
+	if (mouse_wheel_action(m))
 		move_log_line(v, w->history, m->kind == MOUSE_WHEEL_UP ? -3 : 3);
 	else if (m->kind == MOUSE_PRESS && m->row >= v->first_row)
 		move_log_line(v, w->history, v->top + m->row - v->first_row - v->chosen);
@@ -363,9 +355,21 @@ static void log_draw(void *state, struct grid *g, struct rect body, const struct
 }
 
 static const enum action log_hints[] = {
-	ACTION_LOG_SEARCH, ACTION_LOG_KINDS, ACTION_LOG_ONLY, ACTION_LOG_CLOCK,
-	ACTION_LOG_OPEN,   ACTION_EXPORT,    ACTION_NONE,
+	ACTION_FIND,	 ACTION_LOG_KINDS, ACTION_LOG_ONLY, ACTION_LOG_CLOCK,
+	ACTION_LOG_OPEN, ACTION_EXPORT,	   ACTION_NONE,
 };
+
+/* ---- panes, for their borders and the help ---- */
+
+static const struct view_pane log_pane =
+	VIEW_PANE("log: lines", ACTION_FIND, ACTION_LOG_KINDS, ACTION_LOG_ONLY, ACTION_LOG_STEP,
+		  ACTION_LOG_CLOCK, ACTION_EXPORT);
+
+static const struct view_pane *log_pane_of_help(void *state)
+{
+	(void)state;
+	return &log_pane;
+}
 
 /* ---- undo ---- */
 
@@ -387,6 +391,7 @@ const struct view view_log = {
 	.close = log_close,
 	.mouse = log_mouse,
 	.answer = log_answer,
+	.pane = log_pane_of_help,
 	.hints = log_hints,
 	.toggles = log_toggles,
 	.n_toggles = ARRAY_LEN(log_toggles),

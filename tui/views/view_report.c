@@ -75,13 +75,6 @@ static unsigned report_act(void *state, struct app_context *w, enum action actio
 	}
 }
 
-static unsigned report_mouse(void *state, struct app_context *w, const struct mouse *m)
-{
-	if (m->kind == MOUSE_WHEEL_UP || m->kind == MOUSE_WHEEL_DOWN)
-		return report_act(state, w, m->kind == MOUSE_WHEEL_UP ? ACTION_UP : ACTION_DOWN);
-	return REACT_UNKNOWN;
-}
-
 static void draw_report_line(struct grid *g, struct rect r, int row, const struct job_line *line)
 {
 	const char *text = line->text;
@@ -124,6 +117,5 @@ const struct view view_report = {
 	.open = report_open,
 	.act = report_act,
 	.draw = report_draw,
-	.mouse = report_mouse,
 	.hints = report_hints,
 };

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "share/base/util.h"
-#include "tui/context/run_requests.h"
 #include "tui/run/log_lines.h"
 #include "tui/run/run_history.h"
 #include "tui/term/draw.h"
@@ -20,6 +19,7 @@
 #include "tui/views/run_panes.h"
 #include "tui/views/views.h"
 
+#define EMPTY_ROWS	 3  /* of a pane that says that it is empty */
 #define LEFT_STRIDE	 8  /* columns per scroll step to the side */
 #define WARNING_ROWS	 20 /* rows of the view that leave room for a warning ... */
 #define WARNING_TWO_ROWS 30 /* ... and for two rows of it */
@@ -217,19 +217,6 @@ static void move_to_event(struct plot_viewport *plots, struct app_context *w, bo
 			       is_next ? "no event after this step" : "no event before this step");
 }
 
-/* Actions that ask the run itself for something. */
-static unsigned request_from_run(struct app_context *w, enum action action)
-{
-	const struct run_history *h = w->history;
-	enum run_request request = action == ACTION_RUN_SAVE	   ? REQUEST_SAVE
-				   : action == ACTION_RUN_EVALUATE ? REQUEST_EVALUATE
-								   : REQUEST_STOP;
-
-	run_request_ask(w, request, h ? h->name : NULL, h && h->state == RUN_RUNNING,
-			h ? run_state_name(h->state) : "");
-	return REACT_REDRAW;
-}
-
 static unsigned act_on_run(struct run_view *v, struct app_context *w, enum action action)
 {
 	struct run_view_state *s = &v->view_state;
@@ -237,8 +224,6 @@ static unsigned act_on_run(struct run_view *v, struct app_context *w, enum actio
 	size_t n;
 	unsigned reaction;
 
-	if (action == ACTION_RUN_SAVE || action == ACTION_RUN_EVALUATE || action == ACTION_RUN_STOP)
-		return request_from_run(w, action);
 	if (!w->history)
 		return REACT_UNKNOWN;
 	if (action == ACTION_RUN_EVENT || action == ACTION_RUN_FORMER) {
@@ -285,17 +270,13 @@ static unsigned run_mouse(void *state, struct app_context *w, const struct mouse
 		return REACT_UNKNOWN;
 	reaction = viewport_mouse(&s->plots, m, &plot);
 	w->plot_step = s->plots.cursor;
-	if (m->kind == MOUSE_PRESS || m->kind == MOUSE_WHEEL_UP || m->kind == MOUSE_WHEEL_DOWN)
-		for (int i = 0; i < PANE_COUNT; i++) {
-			struct rect r = s->boxes[i];
-
-			if (m->row >= r.row && m->row < r.row + r.rows && m->col >= r.col &&
-			    m->col < r.col + r.cols) {
+	if (m->kind == MOUSE_PRESS || mouse_wheel_action(m))
+		for (int i = 0; i < PANE_COUNT; i++)
+			if (layout_has_cell(s->boxes[i], m->row, m->col)) {
 				s->focus = (enum run_pane)i;
 				reaction = reaction & REACT_UNKNOWN ? REACT_REDRAW : reaction;
 			}
-		}
-	if (m->kind == MOUSE_WHEEL_UP || m->kind == MOUSE_WHEEL_DOWN)
+	if (mouse_wheel_action(m))
 		scroll_down(s, m->kind == MOUSE_WHEEL_UP ? -3 : 3);
 	return reaction;
 }
@@ -402,6 +383,9 @@ static void run_draw(void *state, struct grid *g, struct rect body, const struct
 		       0); /* the size of the screen may have changed, and with it the layout */
 	layout_run(body, panes_shown(v, body.cols), v->view_state.focus, v->view_state.zoomed,
 		   run_step_is_short(w->history), &layout);
+	/* without samples their pane gives its rows to the log below it */
+	if (!w->history->n_samples && v->view_state.focus != PANE_SAMPLES)
+		layout_shrink(&layout.panes[PANE_SAMPLES], &layout.panes[PANE_LOG], EMPTY_ROWS);
 	if (layout.too_small) {
 		draw_too_small(g, body, w->history);
 		return;
@@ -419,35 +403,34 @@ static void run_draw(void *state, struct grid *g, struct rect body, const struct
 }
 
 static const enum action run_hints[] = {
-	ACTION_NEXT_PANE, ACTION_ZOOM,	     ACTION_RUN_SAVE, ACTION_RUN_EVALUATE,
-	ACTION_RUN_STOP,  ACTION_RUN_LAYOUT, ACTION_PLOT_IN,  ACTION_PLOT_SMOOTHER,
+	ACTION_NEXT_PANE, ACTION_ZOOM,	     ACTION_SAVE,    ACTION_EVALUATE,
+	ACTION_STOP,	  ACTION_RUN_LAYOUT, ACTION_PLOT_IN, ACTION_PLOT_SMOOTHER,
 	ACTION_EXPORT,	  ACTION_CHOOSE_RUN, ACTION_NONE,
 };
 
 /* ---- panes, for the help ---- */
 
-static const enum action plot_actions[] = {
-	ACTION_PLOT_IN,	   ACTION_PLOT_OUT,	 ACTION_PLOT_ALL,     ACTION_PLOT_EARLIER,
-	ACTION_PLOT_LATER, ACTION_LEFT,		 ACTION_RIGHT,	      ACTION_PLOT_LOG_X,
-	ACTION_PLOT_LOG_Y, ACTION_PLOT_SMOOTHER, ACTION_PLOT_ROUGHER, ACTION_PLOT_TRIM,
-	ACTION_RUN_VALUES, ACTION_EXPORT,	 ACTION_PLOT_PICTURE, ACTION_COPY,
-	ACTION_ZOOM,	   ACTION_NEXT_PANE,	 ACTION_NONE,
-};
-static const enum action text_actions[] = {
-	ACTION_DOWN, ACTION_UP,	   ACTION_PAGE_DOWN, ACTION_PAGE_UP, ACTION_HOME,      ACTION_END,
-	ACTION_LEFT, ACTION_RIGHT, ACTION_COPY,	     ACTION_ZOOM,    ACTION_NEXT_PANE, ACTION_NONE,
+static const struct view_pane run_panes[] = {
+	VIEW_PANE("run: plots", ACTION_PLOT_IN, ACTION_PLOT_SMOOTHER, ACTION_PLOT_ROUGHER,
+		  ACTION_RUN_VALUES, ACTION_EXPORT, ACTION_PLOT_PICTURE, ACTION_PLOT_OUT,
+		  ACTION_PLOT_ALL, ACTION_PLOT_EARLIER, ACTION_PLOT_LATER, ACTION_LEFT,
+		  ACTION_RIGHT, ACTION_PLOT_LOG_X, ACTION_PLOT_LOG_Y, ACTION_PLOT_TRIM, ACTION_COPY,
+		  ACTION_ZOOM, ACTION_NEXT_PANE),
+	VIEW_PANE("run: samples", ACTION_COPY, ACTION_DOWN, ACTION_UP, ACTION_PAGE_DOWN,
+		  ACTION_PAGE_UP, ACTION_HOME, ACTION_END, ACTION_LEFT, ACTION_RIGHT, ACTION_ZOOM,
+		  ACTION_NEXT_PANE),
+	VIEW_PANE("run: log", ACTION_COPY, ACTION_DOWN, ACTION_UP, ACTION_PAGE_DOWN, ACTION_PAGE_UP,
+		  ACTION_HOME, ACTION_END, ACTION_LEFT, ACTION_RIGHT, ACTION_ZOOM,
+		  ACTION_NEXT_PANE),
 };
 
 static const struct view_pane *run_pane_of_help(void *state)
 {
-	static const struct view_pane plot = { "run: plots", plot_actions },
-				      samples = { "run: samples", text_actions },
-				      log = { "run: log", text_actions };
 	const struct run_view *v = state;
 
-	return v->view_state.focus == PANE_SAMPLES ? &samples
-	       : v->view_state.focus == PANE_LOG   ? &log
-						   : &plot;
+	return &run_panes[v->view_state.focus == PANE_SAMPLES ? 1
+			  : v->view_state.focus == PANE_LOG   ? 2
+							      : 0];
 }
 
 /* ---- undo ---- */

@@ -258,25 +258,25 @@ static unsigned samples_act(void *state, struct app_context *w, enum action acti
 	case ACTION_SAMPLES_AGAINST:
 		s->against = (s->against + 1) % N_AGAINST;
 		return REACT_REDRAW;
-	case ACTION_SAMPLES_ORDER:
+	case ACTION_ORDER:
 		s->order = (s->order + 1) % N_ORDERS;
+		s->n_shown = 0; /* the first sentence of the order becomes the chosen one */
+		s->lists[SAMPLES_SENTENCES].at = 0;
 		apply_samples_filter(s);
 		return REACT_REDRAW;
 	case ACTION_SAMPLES_MAP:
 		toggle_attention(s, w);
 		return REACT_REDRAW | REACT_SOON;
-	case ACTION_SAMPLES_COPY:
+	case ACTION_COPY:
 		copy_sentence(s, w);
 		return REACT_REDRAW;
 	case ACTION_SAMPLES_TRANSLATE:
 		if (chosen_sentence(s))
 			context_send_text(w, TAB_TRANSLATE, chosen_sentence(s)->source);
 		return REACT_REDRAW;
-	case ACTION_SAMPLES_SEARCH:
-		context_ask(w, &(struct question){ .kind = QUESTION_FILTER,
-						   .id = 1,
-						   .title = "only sentences that contain",
-						   .text = s->filter.text });
+	case ACTION_FIND:
+		context_ask_text(w, QUESTION_FILTER, 1, "only sentences that contain",
+				 s->filter.text);
 		return REACT_REDRAW;
 	default:
 		if (s->focus == SAMPLES_MAP)
@@ -297,13 +297,6 @@ static unsigned samples_answer(void *state, struct app_context *w, int question,
 		apply_samples_filter(s);
 	}
 	return REACT_REDRAW;
-}
-
-static unsigned samples_mouse(void *state, struct app_context *w, const struct mouse *m)
-{
-	if (m->kind != MOUSE_WHEEL_UP && m->kind != MOUSE_WHEEL_DOWN)
-		return REACT_NOTHING;
-	return samples_act(state, w, m->kind == MOUSE_WHEEL_UP ? ACTION_UP : ACTION_DOWN);
 }
 
 /* ---- drawing ---- */
@@ -541,10 +534,34 @@ static void samples_draw(void *state, struct grid *g, struct rect body, const st
 }
 
 static const enum action samples_hints[] = {
-	ACTION_DOWN,	      ACTION_RIGHT,	ACTION_SAMPLES_TRANSLATE, ACTION_SAMPLES_AGAINST,
-	ACTION_SAMPLES_ORDER, ACTION_NEXT_PANE, ACTION_SAMPLES_SEARCH,	  ACTION_SAMPLES_MAP,
-	ACTION_SAMPLES_COPY,  ACTION_NONE,
+	ACTION_DOWN,
+	ACTION_RIGHT,
+	ACTION_SAMPLES_TRANSLATE,
+	ACTION_SAMPLES_AGAINST,
+	ACTION_ORDER,
+	ACTION_NEXT_PANE,
+	ACTION_FIND,
+	ACTION_SAMPLES_MAP,
+	ACTION_COPY,
+	ACTION_NONE,
 };
+
+/* ---- panes, for their borders and the help ---- */
+
+static const struct view_pane samples_panes[] = {
+	[SAMPLES_SENTENCES] = VIEW_PANE("samples: sentences", ACTION_ORDER, ACTION_FIND,
+					ACTION_SAMPLES_TRANSLATE, ACTION_COPY),
+	[SAMPLES_VERSIONS_PANE] = VIEW_PANE("samples: translations", ACTION_SAMPLES_AGAINST,
+					    ACTION_SAMPLES_MAP, ACTION_COPY),
+	[SAMPLES_MAP] = VIEW_PANE("samples: attention", ACTION_SAMPLES_MAP),
+};
+
+static const struct view_pane *samples_pane_of_help(void *state)
+{
+	const struct samples_view *s = state;
+
+	return &samples_panes[s->focus];
+}
 
 /* ---- undo ---- */
 
@@ -569,8 +586,8 @@ const struct view view_samples = {
 	.act = samples_act,
 	.draw = samples_draw,
 	.close = samples_close,
-	.mouse = samples_mouse,
 	.answer = samples_answer,
+	.pane = samples_pane_of_help,
 	.hints = samples_hints,
 	.toggles = samples_toggles,
 	.n_toggles = ARRAY_LEN(samples_toggles),

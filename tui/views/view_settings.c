@@ -221,8 +221,7 @@ static void explain_option(const struct settings *s, struct app_context *w, cons
 	conf_value(&s->run, name, &text);
 	buf_printf(&text, "\n\nfrom: %s\n\n", conf_origin(&s->run, name));
 	conf_explain(name, &text);
-	context_ask(w, &(struct question){
-			       .kind = QUESTION_TEXT, .title = name, .text = buf_text(&text) });
+	context_ask_text(w, QUESTION_TEXT, 0, name, buf_text(&text));
 	buf_free(&text);
 }
 
@@ -274,11 +273,9 @@ static unsigned settings_act(void *state, struct app_context *w, enum action act
 		context_set_saved(w, "settings.only-set", s->only_set ? "yes" : NULL);
 		build_list(s);
 		break;
-	case ACTION_SETTINGS_FILTER:
-		context_ask(w, &(struct question){ .kind = QUESTION_FILTER,
-						   .id = ASK_FILTER,
-						   .title = "options that contain",
-						   .text = s->filter.text });
+	case ACTION_FIND:
+		context_ask_text(w, QUESTION_FILTER, ASK_FILTER, "options that contain",
+				 s->filter.text);
 		break;
 	case ACTION_BACK:
 		if (!*s->filter.text)
@@ -451,7 +448,7 @@ static void settings_draw(void *state, struct grid *g, struct rect body,
 static const enum action settings_hints[] = {
 	ACTION_SETTINGS_CHANGE,
 	ACTION_SETTINGS_ONLY,
-	ACTION_SETTINGS_FILTER,
+	ACTION_FIND,
 	ACTION_NONE,
 };
 
