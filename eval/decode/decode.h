@@ -88,9 +88,8 @@ struct decode_phrase {
  * Phrases need a search (beam_constrain.c): n_phrases must be 0 with sampling.
  */
 struct decode_constraint {
-	uint64_t number; /* of the sentence; selects its random numbers */
-	const int32_t
-		*prefix; /* (n_prefix) borrowed; with </s> at its end it is the whole translation */
+	uint64_t number;       /* of the sentence; selects its random numbers */
+	const int32_t *prefix; /* (n_prefix) borrowed; with </s>: the whole translation */
 	int32_t n_prefix;
 	const struct decode_phrase *phrases; /* (n_phrases) borrowed */
 	int32_t n_phrases;		     /* up to DECODE_MAX_PHRASES */

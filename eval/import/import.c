@@ -71,13 +71,11 @@ static int import_log(const struct conf *c, struct err *e)
 	int rc;
 
 	if (!c->run && c->output)
-		return err_set(
-			e, ERR_USAGE,
-			"%s does not hold weights (safetensors or model.bin), which --output "
-			"needs; if the file is a training log, give --run NAME instead; if it is "
-			"an "
-			"archive, unpack it and give its folder",
-			c->arguments[0]);
+		return err_set(e, ERR_USAGE,
+			       "%s does not hold weights (safetensors or model.bin), which "
+			       "--output needs; for a training log give --run NAME instead; "
+			       "unpack an archive and give its folder",
+			       c->arguments[0]);
 	if (!c->run)
 		return err_set(e, ERR_USAGE, "a training log becomes a run: give --run NAME");
 	if (paths_check_name("run", c->run, e))
