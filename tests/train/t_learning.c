@@ -165,6 +165,26 @@ static char expected_divergence(const char *table, const char *run)
 	return (char)(found ? *found : 0);
 }
 
+/* A journal without the size of the vocabulary: no uniform guess is named. */
+TEST(learning_names_no_unknown_guess)
+{
+	for (int has_vocabulary = 0; has_vocabulary < 2; has_vocabulary++) {
+		struct learning l;
+		struct learning_signs s;
+
+		learning_begin(&l, has_vocabulary ? 1000 : NAN, 64, 100);
+		for (int i = 1; i <= 60; i++)
+			learning_add_step(&l, &(struct learning_step){ .step = i,
+								       .nll = 5 + 0.2 * i,
+								       .rate = 0.001 });
+		learning_find_signs(&l, &s);
+		check_int(s.diverged, DIVERGENCE_CLEAR);
+		check(!strstr(s.divergence, "nan"));
+		check_int(strstr(s.divergence, "a uniform guess has 6.908 (ln V)") != NULL,
+			  has_vocabulary);
+	}
+}
+
 /* The names of all recorded runs in the table, each once. */
 TEST(learning_warns_of_recorded_sick_runs_only)
 {

@@ -239,6 +239,7 @@ static void judge_divergence(struct learning_signs *s, const struct learning *l)
 	const double climb = s->end - s->lowest;
 	char *text = s->divergence;
 	const size_t size = sizeof(s->divergence);
+	int n;
 
 	if (s->ends_nonfinite || l->has_failed) {
 		s->diverged = DIVERGENCE_CLEAR;
@@ -251,11 +252,12 @@ static void judge_divergence(struct learning_signs *s, const struct learning *l)
 		return;
 	} else if (s->end > guess + ABOVE_GUESS) {
 		s->diverged = DIVERGENCE_CLEAR;
-		snprintf(
-			text, size,
-			"the training NLL began at %.3f, fell to %.3f and ended at %.3f; a uniform "
-			"guess has %.3f (ln V)",
-			s->start, s->lowest, s->end, s->ln_vocabulary);
+		n = snprintf(text, size,
+			     "the training NLL began at %.3f, fell to %.3f and ended at %.3f",
+			     s->start, s->lowest, s->end);
+		if (!isnan(s->ln_vocabulary) && n > 0 && (size_t)n < size)
+			snprintf(text + n, size - (size_t)n, "; a uniform guess has %.3f (ln V)",
+				 s->ln_vocabulary);
 	} else if (climb >= CLIMB_LIKELY) {
 		s->diverged = climb >= CLIMB_CLEAR ? DIVERGENCE_CLEAR : DIVERGENCE_LIKELY;
 		snprintf(text, size,
