@@ -80,6 +80,7 @@ says "a model of another program" 66 'import the model of another program first'
 # ---- freezing ------------------------------------------------------------------------------------
 says "the encoder stays" 0 'freeze: [0-9]+ tensors stay as they are' tune general --run frozen --corpus two --freeze encoder,embeddings
 says "an unknown part" 78 'the model has no part "encodr"' tune general --run bad --corpus two --freeze encodr
+holds "what to do now" 'bad is not tuned yet: correct the option, and give another --run NAME' "$tmp/err"
 
 # ---- the page ----------------------------------------------------------------------------------------
 unset WERKBANK_HOME

@@ -344,8 +344,10 @@ static int train_model(struct tuning *t, int *status, struct err *e)
 	if (run_command(t, "werkbank-launch", words, ARRAY_LEN(words), status, e))
 		return e->code;
 	if (*status && !t->conf->quiet)
-		fprintf(stderr, "%s is not tuned yet: the same tune command goes on and compares\n",
-			t->name);
+		fprintf(stderr, "%s is not tuned yet: %s\n", t->name,
+			*status == err_exit_status(ERR_CONFIG)
+				? "correct the option, and give another --run NAME"
+				: "the same tune command goes on and compares");
 	return 0;
 }
 
