@@ -12,11 +12,13 @@
  * with transformers it need not be zero, and then it becomes the row of <s>. Source: modeling_marian.py,
  * tokenization_marian.py, convert_marian_to_pytorch.py.
  */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "eval/import/import_hugging_face.h"
+#include "share/base/file.h"
 #include "share/base/mem.h"
 #include "share/base/text.h"
 #include "share/workspace/model_files.h"
@@ -256,34 +258,90 @@ static int read_architecture(struct import_job *m, struct err *e)
 	return import_set_options(m, start, e) ? e->code : import_shape_of_options(m, e);
 }
 
+/* Reads generation_config.json. *root NULL: it is missing. Damaged, generate() refuses it. */
+static int read_generation(const struct import_job *m, struct json **root, struct err *e)
+{
+	char *path = file_path(e, "%s/generation_config.json", m->folder);
+	int rc = path ? json_read_optional(root, path, MAX_JSON, e) : e->code;
+
+	if (!rc && !json_is_object(*root) && file_exists(path)) {
+		rc = err_set(e, ERR_DATA,
+			     "%s: not an object of JSON: download it again, or remove it", path);
+		json_free(*root);
+		*root = NULL;
+	}
+	free(path);
+	return rc;
+}
+
 int hf_generation_number(const struct import_job *m, const char *key, int64_t *number,
 			 struct err *e)
 {
 	struct json *root = NULL;
-	int rc = hf_read_json(m, "generation_config.json", &root, e);
+	int rc = read_generation(m, &root, e);
 
 	*number = json_integer(json_get(root, key), json_integer(json_get(m->config, key), -1));
 	json_free(root);
 	return rc;
 }
 
+/* A fact of the search: generation_config.json wins over m->config; null counts as missing. */
+static const struct json *find_search_fact(const struct import_job *m, const struct json *root,
+					   const char *key)
+{
+	const struct json *v = json_get(root, key);
+
+	return json_is_null(v) ? json_get(m->config, key) : v;
+}
+
+/* Refuses what changes the output of generate() and has no option in [decode]. */
+static int check_search(const struct import_job *m, const struct json *root, struct err *e)
+{
+	static const struct {
+		const char *key;
+		double without; /* the value that changes nothing */
+	} facts[] = {
+		{ "no_repeat_ngram_size", 0 }, { "encoder_no_repeat_ngram_size", 0 },
+		{ "repetition_penalty", 1 },   { "min_length", 0 },
+		{ "num_beam_groups", 1 },
+	};
+	const struct json *beam = find_search_fact(m, root, "num_beams");
+
+	if (!json_is_null(beam) && json_integer(beam, 0) < 1)
+		return err_set(e, ERR_DATA,
+			       "%s: num_beams of generation_config.json or config.json is not a "
+			       "whole number from 1 on: correct it, or remove it",
+			       m->folder);
+	for (size_t i = 0; i < ARRAY_LEN(facts); i++) {
+		const struct json *v = find_search_fact(m, root, facts[i].key);
+
+		if (!json_is_null(v) && json_number(v, NAN) != facts[i].without)
+			return err_set(e, ERR_DATA,
+				       "%s: %s of generation_config.json or config.json changes "
+				       "translations, and the search of an imported model cannot "
+				       "have it: set it to %g to import the model without it",
+				       m->folder, facts[i].key, facts[i].without);
+	}
+	return 0;
+}
+
 int hf_set_search(struct import_job *m, struct err *e)
 {
 	struct json *root = NULL;
-	int rc = hf_read_json(m, "generation_config.json", &root, e);
-	const struct json *const of[] = { root, m->config };
-	bool is_early = false;
-	int64_t beam = 0;
-	double penalty = 1;
+	int rc = read_generation(m, &root, e);
+	bool is_early;
 
-	for (size_t i = ARRAY_LEN(of); i-- > 0;) {
-		is_early = json_boolean(json_get(of[i], "early_stopping"), is_early);
-		beam = json_integer(json_get(of[i], "num_beams"), beam);
-		penalty = json_number(json_get(of[i], "length_penalty"), penalty);
+	if (!rc)
+		rc = check_search(m, root, e);
+	if (!rc) {
+		is_early = json_boolean(find_search_fact(m, root, "early_stopping"), false);
+		rc = import_set_search(m, is_early ? "fairseq" : "transformers",
+				       json_integer(find_search_fact(m, root, "num_beams"), 0),
+				       json_number(find_search_fact(m, root, "length_penalty"), 1),
+				       e);
 	}
 	json_free(root);
-	return rc ? rc
-		  : import_set_search(m, is_early ? "fairseq" : "transformers", beam, penalty, e);
+	return rc;
 }
 
 /* The decoder starts from padding, and nothing forces its first token. */

@@ -20,7 +20,10 @@ int hf_set_common(struct import_job *m, const char *activation, struct err *e);
 /* A number of generation_config.json, which wins, or of m->config; -1: neither has it. */
 int hf_generation_number(const struct import_job *m, const char *key, int64_t *number,
 			 struct err *e);
-/* Sets the beam search that generation_config.json, else m->config, gives generate(). */
+/*
+ * Sets the beam search that generation_config.json, else m->config, gives generate(). Refuses a damaged
+ * generation_config.json, and facts that change translations but that [decode] cannot hold.
+ */
 int hf_set_search(struct import_job *m, struct err *e);
 
 #endif

@@ -133,6 +133,9 @@ searches again fairseq 6 0.5
 rm "$tmp/early.hf/recipe.ini" 2>/dev/null
 says "and back without Werkbank's files" 0 '' "$wb" import -q "$tmp/early.hf" -o "$tmp/bare.model"
 searches bare fairseq 6 0.5
+sed 's/^{/{"no_repeat_ngram_size": 0, "repetition_penalty": 1.0, "min_length": null,/' "$golden/marianmt/generation_config.json" >"$tmp/early/generation_config.json"
+says "facts of the search that change nothing" 0 '' "$wb" import -q "$tmp/early" -o "$tmp/usual.model"
+searches usual transformers 4 1
 sed 's/"num_beams": 4/"num_beams": 100/' "$golden/marianmt/generation_config.json" >"$tmp/early/generation_config.json"
 says "a beam that is too wide" 64 'early: its beam search by default.*beam.*from 1 to 64' "$wb" import "$tmp/early" -o "$tmp/none"
 
@@ -242,6 +245,16 @@ edit "no size" 65 '"d_model" must be a number from 1 to 65536' config.json 's/"d
 edit "config.json ends early" 65 '' config.json '$d'
 edit "the decoder starts elsewhere" 65 "decoder_start_token_id is 0, but MarianMT's decoder starts from padding" \
 	generation_config.json 's/"decoder_start_token_id": [0-9]*/"decoder_start_token_id": 0/'
+edit "a damaged generation_config.json" 65 'generation_config.json: not an object of JSON: download' generation_config.json '$d'
+edit "a list as generation_config.json" 65 'generation_config.json: not an object of JSON' generation_config.json '1,$c\
+[]'
+for beam in 0 2.5 '"x"' 1e30; do
+	edit "$beam beams" 65 'num_beams of .* is not a whole number from 1 on' generation_config.json "s/\"num_beams\": 4/\"num_beams\": $beam/"
+done
+for fact in no_repeat_ngram_size:3 repetition_penalty:1.2 min_length:20 num_beam_groups:2 encoder_no_repeat_ngram_size:true; do
+	edit "a search with $fact" 65 "${fact%:*} of generation_config.json or config.json changes translations" \
+		generation_config.json "s/^{/{\"${fact%:*}\": ${fact#*:},/"
+done
 edit "a number twice" 65 'vocab.json: the token ".*" has the number 5, which is no row, or that of another' vocab.json 's/: 6,/: 5,/'
 edit "a token without a row" 65 'vocab|row' vocab.json 's/: 6,/: 600,/'
 cp -R "$tmp/marian" "$tmp/bad"
