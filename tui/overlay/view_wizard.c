@@ -438,6 +438,8 @@ static void form_draw(void *state, struct grid *g, struct rect body, const struc
 		at = (struct span){ r.row + r.rows - 3, r.col, r.cols, STYLE_DIM };
 		draw_text_wrapped(g, at, 2, 0, buf_text(&help));
 		r.rows -= 4;
+	} else if (r.rows > 1) {
+		r.rows--; /* the number of hidden rows stands below the list */
 	}
 	draw_list(f, g, r);
 	buf_free(&line);
