@@ -83,6 +83,8 @@ struct docfile_format {
 
 extern const struct docfile_format docfile_txt, docfile_html, docfile_markdown, docfile_xliff,
 	docfile_tmx, docfile_po, docfile_srt, docfile_vtt, docfile_docx, docfile_odt;
+/* Texts of XML in requests to a server, with any elements; xml_lines: line ends stay. No file has these kinds. */
+extern const struct docfile_format docfile_xml_text, docfile_xml_lines;
 
 /* Format number i of those that this build can read; NULL: there are fewer. */
 const struct docfile_format *docfile_format_at(size_t i);

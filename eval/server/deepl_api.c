@@ -10,7 +10,8 @@
 #include "share/base/util.h"
 #include "share/format/language_name.h"
 
-#define NO_LIMIT 1000000000000 /* what DeepL's paid accounts answer */
+#define NO_LIMIT    1000000000000 /* what DeepL's paid accounts answer */
+#define MAX_IGNORED 64		  /* tags of a list: each one is searched for in all texts */
 
 /* Authorization: DeepL-Auth-Key KEY; 403 without one, as DeepL answers. */
 bool deepl_check_key(struct server_state *s, struct api_call *call, struct api_answer *a)
@@ -57,20 +58,30 @@ bool deepl_check_options(const struct api_call *call, struct api_answer *a)
 	return true;
 }
 
-/* Has an element of this name content in some text? <x/> and <x a="1"></x> have none. */
-static bool has_content(const struct json *texts, const char *name)
+/* Has an element of this name of n bytes content in some text? <x/> and <x a="1"></x> have none. */
+static bool has_content(const struct json *texts, const char *name, size_t n)
 {
 	const char *one = json_text(texts, NULL);
-	const size_t n = strlen(name);
 
 	for (const struct json *c = one ? NULL : json_first(texts); c; c = json_next(texts, c))
-		if (has_content(c, name))
+		if (has_content(c, name, n))
 			return true;
 	for (const char *at = one; at && (at = strchr(at, '<')) != NULL;) {
 		const bool is_it = !strncmp(++at, name, n) && strchr(" \t\n\r/>", at[n]);
-		const char *end = is_it ? strchr(at, '>') : NULL;
+		const char *end = at + (is_it ? strcspn(at, "<>") : 0);
 
-		if (end && end[-1] != '/' && strncmp(end + 1, "</", 2) != 0)
+		if (is_it && *end == '>' && end[-1] != '/' && strncmp(end + 1, "</", 2) != 0)
+			return true;
+	}
+	return false;
+}
+
+/* names: with commas between them; *count: of all names so far. */
+static bool some_has_content(const struct json *texts, const char *names, size_t *count)
+{
+	for (size_t n; *(names += strspn(names, ", ")); names += n) {
+		n = strcspn(names, ", ");
+		if (++*count > MAX_IGNORED || has_content(texts, names, n))
 			return true;
 	}
 	return false;
@@ -81,15 +92,18 @@ static bool deepl_check_ignored(const struct api_call *call, const struct json *
 				struct api_answer *a)
 {
 	const struct json *list = json_get(call->body, "ignore_tags");
-	bool is_bad = json_text(list, NULL) && has_content(texts, json_text(list, ""));
+	size_t count = 0;
+	bool is_bad = some_has_content(texts, json_text(list, ""), &count);
 
 	for (const struct json *c = json_is_array(list) ? json_first(list) : NULL; c && !is_bad;
 	     c = json_next(list, c))
-		is_bad = !json_text(c, NULL) || has_content(texts, json_text(c, ""));
+		is_bad = !json_text(c, NULL) || some_has_content(texts, json_text(c, ""), &count);
 	if (is_bad)
 		api_refuse(a, 400,
 			   "Value for 'ignore_tags' not supported: elements with content are "
-			   "translated, unless they have translate=\"no\".");
+			   "translated, unless they have translate=\"no\", and a request has at "
+			   "most %d such tags.",
+			   MAX_IGNORED);
 	return !is_bad;
 }
 
@@ -156,9 +170,11 @@ void deepl_translate(struct server_state *s, struct api_call *call, struct api_a
 	    !api_choose_glossary(json_text(json_get(call->body, "glossary_id"), NULL), &kind, a))
 		return;
 	tags = json_text(json_get(call->body, "tag_handling"), "");
-	kind.has_markup = *tags != '\0';
 	read_splitting(call, &kind.is_whole, &joins_lines);
-	joins_lines |= !strcmp(tags, "html"); /* line ends of HTML are blanks */
+	if (!strcmp(tags, "xml"))
+		kind.markup = joins_lines || kind.is_whole ? "xml" : "xml-lines";
+	else if (*tags)
+		kind.markup = "html";
 	a->shows_chars = read_switch(call->body, "show_billed_characters");
 	api_submit(s, call, text, "text", &kind, joins_lines, a);
 }

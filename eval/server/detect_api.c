@@ -1,4 +1,5 @@
 /* detect_api.c - the language of a text, among those of the models: /detect, and requests without a source language */
+#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,13 +31,31 @@ static size_t list_languages(const struct server_state *s, const char *target,
 	return n;
 }
 
+/* Adds a text without its tags, whose words tell nothing about the language. */
+static void collect_words(const char *text, struct buf *all)
+{
+	while (*text) {
+		const bool begins_tag = *text == '<' && text[1] &&
+					(isalpha((unsigned char)text[1]) || strchr("/!?", text[1]));
+		size_t n = 1 + strcspn(text + 1, begins_tag ? "<>" : "<");
+
+		if (begins_tag && text[n] == '>') {
+			buf_add_char(all, ' ');
+			n++;
+		} else {
+			buf_add(all, text, n);
+		}
+		text += n;
+	}
+}
+
 /* Collects as much text as a guess looks at: of one text, or of a list of texts. */
 static void collect_text(const struct json *texts, struct buf *all)
 {
-	buf_add_str(all, json_text(texts, ""));
+	collect_words(json_text(texts, ""), all);
 	for (const struct json *c = json_is_array(texts) ? json_first(texts) : NULL;
 	     c && all->len < LANGUAGE_GUESS_BYTES; c = json_next(texts, c)) {
-		buf_add_str(all, json_text(c, ""));
+		collect_words(json_text(c, ""), all);
 		buf_add_char(all, '\n');
 	}
 }

@@ -64,8 +64,8 @@ void libre_translate(struct server_state *s, struct api_call *call, struct api_a
 	}
 	if (!libre_choose_model(s, call, q, a))
 		return;
-	kind.has_markup = !strcmp(format, "html");
-	if (!kind.has_markup && strcmp(format, "text") != 0) {
+	kind.markup = strcmp(format, "html") ? NULL : "html";
+	if (!kind.markup && strcmp(format, "text") != 0) {
 		api_refuse(a, 400, "%.20s format is not supported: it must be text or html",
 			   format);
 		return;
@@ -77,9 +77,9 @@ void libre_translate(struct server_state *s, struct api_call *call, struct api_a
 	if (!api_choose_glossary(json_text(json_get(call->body, "glossary"), NULL), &kind, a))
 		return;
 	a->n_alternatives = (int)n;
-	if (!kind.has_markup) /* else the lists of alternatives are empty, as LibreTranslate's */
+	if (!kind.markup) /* else the lists of alternatives are empty, as LibreTranslate's */
 		kind.n_best = (int)n + 1;
-	api_submit(s, call, q, "q", &kind, kind.has_markup, a);
+	api_submit(s, call, q, "q", &kind, false, a);
 }
 
 /* The other translations of a text, each once. */

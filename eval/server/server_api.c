@@ -360,7 +360,8 @@ void api_submit(struct server_state *s, const struct api_call *call, const struc
 	a->client = call->client;
 	api_set_models(a, &of_models);
 	a->job = queue_job_new(&of_models, call->client, &e);
-	if (!a->job || !add_texts(texts, name, kind->is_whole || joins_lines, a, &e)) {
+	if (!a->job ||
+	    !add_texts(texts, name, kind->is_whole || kind->markup || joins_lines, a, &e)) {
 		if (!a->status)
 			api_refuse(a, 500, "%s", e.text);
 		return;

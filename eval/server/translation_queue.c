@@ -346,8 +346,8 @@ static void write_flight_text(const struct flight_text *t, struct buf *out)
 		json_put_int(&w, "n_best", kind->n_best);
 	if (kind->is_whole)
 		json_put_bool(&w, "whole", true);
-	if (kind->has_markup)
-		json_put_bool(&w, "markup", true);
+	if (kind->markup)
+		json_put_str(&w, "markup", kind->markup);
 	if (*kind->glossary)
 		json_put_str(&w, "glossary", kind->glossary);
 	if (kind->document) {

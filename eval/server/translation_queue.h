@@ -62,7 +62,7 @@ struct job_kind {
 	int second;
 	int n_best;	      /* of the last model */
 	const char *document; /* borrowed: the job is one file of this kind; NULL: texts */
-	bool has_markup;      /* texts are HTML or XML */
+	const char *markup;   /* borrowed: texts are "html", "xml", or "xml-lines"; NULL: plain */
 	bool is_whole;	      /* texts are not split into sentences */
 	char glossary[QUEUE_GLOSSARY_NAME]; /* "": none */
 };

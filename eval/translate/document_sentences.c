@@ -6,6 +6,7 @@
 
 #include "eval/translate/translate_document.h"
 #include "share/base/mem.h"
+#include "share/base/text.h"
 
 /* Segments as lines, and the sentences of these lines. */
 struct document_units {
@@ -36,11 +37,11 @@ static int list_document_units(struct document_units *u, struct passages *p,
 	return passages_list_units(p, u->lines, n, &u->units, u->results, e);
 }
 
-/* The sentence on one line, without tabs. */
+/* The sentence on one line, without tabs, and without U+FEFF: readers of lines drop it at the begin of a file. */
 static void write_unit_line(const struct engine_line *unit, struct buf *out)
 {
 	buf_clear(out);
-	for (size_t i = 0; i < unit->n; i++)
+	for (size_t i = utf8_mark_bytes(unit->text, unit->n); i < unit->n; i++)
 		buf_add_char(out, strchr("\t\n\r", unit->text[i]) ? ' ' : unit->text[i]);
 }
 

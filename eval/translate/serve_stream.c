@@ -372,16 +372,21 @@ static int read_join_document(struct serve_stream *s, const struct json *request
 	return rc;
 }
 
-/* A text of HTML or XML, whose tags and entities are kept. */
+/* A text of HTML or XML, whose tags and entities are kept; "markup" names its kind. */
 static int read_join_markup(struct serve_stream *s, const struct json *request,
 			    struct join_request *r, struct err *e)
 {
+	static const struct docfile_format *const formats[] = { &docfile_html, &docfile_xml_text,
+								&docfile_xml_lines };
 	const char *text = json_text(json_get(request, "text"), NULL);
+	const char *kind = json_text(json_get(request, "markup"), "");
 
-	if (!text)
-		return err_set(e, ERR_USAGE, "text must be a string");
-	r->is_markup = true;
-	return open_join_document(s, request, r, &docfile_html, text, strlen(text), e);
+	for (size_t i = 0; text && i < ARRAY_LEN(formats); i++)
+		if (!strcmp(kind, formats[i]->name)) {
+			r->is_markup = true;
+			return open_join_document(s, request, r, formats[i], text, strlen(text), e);
+		}
+	return err_set(e, ERR_USAGE, "text must be a string, and markup html, xml or xml-lines");
 }
 
 /* A longer sentence would leave no room for those of others. */

@@ -3,7 +3,7 @@
  *
  *	{"id":7,"join":true,"text":"A dog. A cat.","n_best":2}
  *	{"id":7,"texts":["Ein Hund. Eine Katze.","Der Hund. Die Katze."],"source_tokens":6,"target_tokens":8}
- *	{"id":9,"join":true,"text":"A <b>dog</b>.","markup":true}	HTML or XML: answered like a text
+ *	{"id":9,"join":true,"text":"A <b>dog</b>.","markup":"html"}	or xml, xml-lines: answered like a text
  *	{"id":8,"join":true,"document":"docx","bytes":"BASE64"}
  *	{"id":8,"done":120,"of":400}	each second: sentences
  *	{"id":8,"bytes":"BASE64","source_tokens":6000,"target_tokens":6500}

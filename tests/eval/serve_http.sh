@@ -142,6 +142,20 @@ says "DeepL: usage" 0 '^200 .*"character_count":[1-9]' ask /v2/usage
 says "html: tags stay, without alternatives" 0 '^200 ."alternatives":\[\],"translatedText":"<p>[^"]*<b>[^"]*<(\\/|/)b>[^"]*<(\\/|/)p>"' ask /translate -H "$json" -d '{"q":"<p>The <b>dog</b> is here.</p>","source":"en","target":"de","format":"html","alternatives":1}'
 says "DeepL: placeholders as Weblate sends them" 0 '^200 .*"text":"[^"]*<x id=."7."><(\\/|/)x>[^"]*.n[^"]*<x id=."9."><(\\/|/)x>[^"]*"' ask /v2/translate -H "$json" -d '{"text":["The <x id=\"7\"></x> dog.\nA <x id=\"9\"></x> cat."],"source_lang":"EN","target_lang":"DE","formality":"default","tag_handling":"xml","ignore_tags":["x"]}'
 says "DeepL: ignored tags with content" 0 '^400 ."message":"Value for .ignore_tags' ask /v2/translate -d 'text=The <x>dog</x>' -d target_lang=DE -d tag_handling=xml -d ignore_tags=x
+# xml TEXT OPTIONS... : the translation of a text of XML
+xml() {
+	text=$1
+	shift
+	ask /v2/translate --data-urlencode "text=$text" -d source_lang=EN -d target_lang=DE -d tag_handling=xml "$@" | unslash
+}
+for text in '<code>\nThe dog\nis here.\n</code>' '<t class=notranslate>\nThe dog\n</t>' '<!-- The dog\nis here. -->'; do
+	same "xml: nothing to translate on several lines: $text" "$(xml "$(printf '%b' "$text")")" "200 {\"translations\":[{\"detected_source_language\":\"EN\",\"text\":\"$text\"}]}"
+done
+same "xml: a placeholder is inside its sentence" "$(xml 'The <x id="7"></x> dog is here.' | sed 's/ *<x id[^>]*><.x> */ /; s/ "}/"}/')" "$(ask /v2/translate -d 'text=The dog is here.' -d source_lang=EN -d target_lang=DE | unslash)"
+says "DeepL: a list of ignored tags with content" 0 '^400 ."message":"Value for .ignore_tags' xml 'The <x/><y>dog</y>' -d ignore_tags=x,y
+says "DeepL: no ignored tags" 0 '^200 ' xml 'The <y>dog</y>' -d ignore_tags=
+says "DeepL: too many ignored tags" 0 '^400 .*at most 64' xml 'The dog' -d ignore_tags="$(seq -s , 65)"
+says "the words of tags tell no language" 0 '^200 .*"language":"de"\}' ask /translate --data-urlencode 'q=<p class="the" title="is here and"><b class="of">Der Hund ist unter dem Tisch.</b></p>' -d source=auto -d target=de -d format=html
 says "DeepL: languages of glossaries" 0 '^200 ."supported_languages":\[\].$' ask /v2/glossary-language-pairs
 says "DeepL: refused tags" 0 '^400 ."message":"Value for .tag_handling' ask /v2/translate -d text=a -d target_lang=DE -d tag_handling=md
 says "DeepL: refused instructions" 0 '^400 ."message":"Value for .custom_instructions' ask /v2/translate -H "$json" -d '{"text":["a"],"target_lang":"DE","custom_instructions":["Be polite."]}'

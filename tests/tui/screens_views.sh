@@ -99,6 +99,7 @@ sizes samples 6
 one home-question '1j<Enter>'
 one home-filter '1/fir<Enter><Tab><Tab>'
 one home-tune '1jjjjjjjj<Enter>'
+screen home-tune-10x40 C --dump 10x40 --keys '1jjjjjjjj<Enter>'
 cp w/corpora/tiny/manifest.json manifest.healthy
 sed 's/}[[:space:]]*$/,"verdicts":[{"rule":"shifted","confidence":"clear"},{"rule":"entities","confidence":"likely"}]}/' \
 	manifest.healthy >w/corpora/tiny/manifest.json

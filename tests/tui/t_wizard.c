@@ -127,6 +127,34 @@ static void check_forecast(const struct wizard *z, const struct workspace_index 
 	buf_free(&text);
 }
 
+/* The line says why the trainer refuses the options. */
+TEST(form_forecast_names_a_refused_option)
+{
+	static const struct wizard_value values[] = { { "d_model", "7" } };
+	const struct wizard_form form = { .command = "train",
+					  .title = "t",
+					  .argument = "small",
+					  .argument_label = "recipe",
+					  .values = values,
+					  .n_values = 1,
+					  .show_tab = -1 };
+	struct wizard *z = wizard_new(&form, test_folder(), &e);
+	struct app_context w = { .addresses = "", .workspace = test_folder() };
+	struct form_forecast f = { 0 };
+	struct buf text = { 0 };
+
+	if (!check(z != NULL))
+		return;
+	form_forecast_start(&f, z, &w);
+	while (form_forecast_update(&f, z, &w) & (REACT_AGAIN | REACT_SOON))
+		usleep(1000);
+	form_forecast_text(&f, z, &text);
+	check(strstr(buf_text(&text), "d_model is 7") != NULL);
+	form_forecast_close(&f);
+	buf_free(&text);
+	wizard_free(z);
+}
+
 /* Time and BLEU are those of earlier runs with the same options, or unknown. */
 TEST(form_forecasts_from_measured_runs)
 {

@@ -673,6 +673,9 @@ TEST(workbench_fills_a_form)
 	check(on_screen(&a, "Train a model") && on_screen(&a, "demo --run first"));
 	press(&a, "<Enter>mul<Enter>");
 	check(on_screen(&a, "multi30k --run first"));
+	press(&a, "/zzzz<Enter>d"); /* no row is visible: none changes */
+	check(on_screen(&a, "multi30k --run first") && on_screen(&a, "no option matches"));
+	press(&a, "/<Ctrl-U><Enter>");
 	press(&a, "j<Enter><Ctrl-U>second<Enter>");
 	check(on_screen(&a, "--run second"));
 	press(&a, "j<Enter><Ctrl-U>-3<Enter>"); /* out of range */

@@ -55,7 +55,7 @@ static void ask_trainer(struct form_forecast *f, const struct wizard *z, double 
 	free(recipe);
 }
 
-/* The answer: bytes of a rank and parameters, a line each. */
+/* The answer: bytes of a rank and parameters, a line each; or a message. */
 static unsigned read_forecast(struct form_forecast *f, double now)
 {
 	const struct job *job;
@@ -70,6 +70,11 @@ static unsigned read_forecast(struct form_forecast *f, double now)
 	if (job->state == JOB_DONE && job->n_lines >= 2) {
 		f->memory = strtod(job_line(job, 0)->text, NULL);
 		f->parameters = strtod(job_line(job, 1)->text, NULL);
+	} else if (job->state == JOB_FAILED && job->n_lines) {
+		const char *text = job_line(job, job->n_lines - 1)->text;
+
+		snprintf(f->trouble, sizeof(f->trouble), "%s",
+			 text + (strncmp(text, "werkbank: ", 10) ? 0 : 10));
 	}
 	return REACT_REDRAW;
 }
@@ -228,7 +233,7 @@ void form_forecast_text(const struct form_forecast *f, const struct wizard *z, s
 	if (f->job > 0)
 		buf_add_str(out, "parameters and memory are being computed");
 	else if (isnan(f->memory))
-		buf_add_str(out, "parameters and memory are unknown");
+		buf_add_str(out, *f->trouble ? f->trouble : "parameters and memory are unknown");
 	else
 		buf_printf(out, "%s parameters", format_value(text, f->parameters));
 	if (isfinite(f->memory))

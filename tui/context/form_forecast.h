@@ -21,6 +21,7 @@ struct form_forecast {
 	double step_s;		   /* seconds a step, evaluations included; NaN: not measured */
 	double bleu;		   /* NaN: no run with this corpus and recipe was evaluated */
 	int64_t bleu_step;
+	char trouble[JOB_TEXT];	      /* why the trainer refuses the options; "": it does not */
 	char timed[101], scored[101]; /* the runs that step_s and bleu come from */
 	/* private */
 	struct jobs *asking; /* owned; NULL: nothing is asked */

@@ -74,6 +74,15 @@ static bool form_filter_matches(const struct form *f, size_t i)
 	       (r->option.help && text_filter_matches(&f->filter, r->option.help));
 }
 
+/* No row can be changed while the filter hides all. */
+static bool hides_chosen_row(const struct form *f, struct app_context *w)
+{
+	if (form_filter_matches(f, f->chosen))
+		return false;
+	context_notify(w, STYLE_WARN, "no option matches: / changes what is searched for");
+	return true;
+}
+
 /* Move the chosen row by n matching rows (n < 0: up), as far as possible. */
 static void move_form_row(struct form *f, int n)
 {
@@ -169,7 +178,7 @@ static unsigned form_key(void *state, struct app_context *w, int key)
 	const char text[] = { (char)key, 0 };
 
 	if (!r->option.name || (r->option.kind != CONF_INT && r->option.kind != CONF_REAL) ||
-	    !((key >= '0' && key <= '9') || key == '.'))
+	    !((key >= '0' && key <= '9') || key == '.') || hides_chosen_row(f, w))
 		return REACT_UNKNOWN;
 	context_ask_text(w, QUESTION_LINE, ASK_NUMBER, r->label, text);
 	return REACT_REDRAW;
@@ -253,10 +262,12 @@ static unsigned form_act(void *state, struct app_context *w, enum action action)
 		move_form_row(f, (int)f->z->n);
 		break;
 	case ACTION_FORM_CHANGE:
-		change_form_value(f, w);
+		if (!hides_chosen_row(f, w))
+			change_form_value(f, w);
 		break;
 	case ACTION_FORM_RESET:
-		set_form_value(f, w, NULL, &e);
+		if (!hides_chosen_row(f, w))
+			set_form_value(f, w, NULL, &e);
 		break;
 	case ACTION_FORM_RUN:
 		return run_form_command(f, w);
@@ -427,6 +438,8 @@ static void form_draw(void *state, struct grid *g, struct rect body, const struc
 		at = (struct span){ r.row + r.rows - 3, r.col, r.cols, STYLE_DIM };
 		draw_text_wrapped(g, at, 2, 0, buf_text(&help));
 		r.rows -= 4;
+	} else if (r.rows > 1) {
+		r.rows--; /* the number of hidden rows stands below the list */
 	}
 	draw_list(f, g, r);
 	buf_free(&line);
