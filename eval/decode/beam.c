@@ -70,12 +70,17 @@ int32_t beam_width(const struct decode_options *o)
 	return beam_candidates(o) + N_NEVER_CHOSEN;
 }
 
+double decode_length_penalty(int32_t rules, double alpha, int64_t length)
+{
+	if (rules == BEAM_RULES_OWN)
+		return pow((5.0 + (double)length) / 6.0, alpha);
+	/* OpenNMT-py counts <s> */
+	return pow((double)(length + (rules == BEAM_RULES_OPENNMT)), alpha);
+}
+
 static double length_penalty(const struct beam *b, int32_t length)
 {
-	if (b->o.rules == BEAM_RULES_OWN)
-		return pow((5.0 + length) / 6.0, b->o.alpha);
-	/* OpenNMT-py counts <s> */
-	return pow(length + (b->o.rules == BEAM_RULES_OPENNMT), b->o.alpha);
+	return decode_length_penalty(b->o.rules, b->o.alpha, length);
 }
 
 /* The number of finished hypotheses that the search keeps. */

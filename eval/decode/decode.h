@@ -68,6 +68,9 @@ struct decode_options {
 	const struct banned_phrases *forbid; /* borrowed; NULL: none */
 };
 
+/* What a search divides log-probabilities by. length counts </s>, at least 1; rules: enum conf_beam_rules. */
+double decode_length_penalty(int32_t rules, double alpha, int64_t length);
+
 /* Do the options change scores of tokens, which needs all of them on the host? See beam_penalties.c. */
 static inline bool decode_has_penalties(const struct decode_options *o)
 {

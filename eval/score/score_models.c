@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "eval/decode/decode.h"
 #include "share/base/mem.h"
 #include "share/base/text.h"
 
@@ -142,8 +143,9 @@ static double normalise_score(const struct conf *c, const struct scored_pair *p)
 {
 	if (c->normalization == NORMALIZE_TOKENS)
 		return p->log_prob / MAX(p->n_tokens, 1);
-	if (c->normalization == NORMALIZE_ALPHA) /* as beam.c */
-		return p->log_prob / pow((5.0 + p->n_tokens) / 6.0, c->alpha);
+	if (c->normalization == NORMALIZE_ALPHA)
+		return p->log_prob /
+		       decode_length_penalty((int32_t)c->beam_rules, c->alpha, MAX(p->n_tokens, 1));
 	return p->log_prob;
 }
 

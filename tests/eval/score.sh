@@ -43,22 +43,25 @@ for model in marianmt marian; do
 done
 
 # ---- translate --scores ----
-for beam in 2 4; do
+# by our rules, and by those of the model's program, which cut off more hypotheses of a model that has not learnt to end
+for rules in werkbank transformers; do
+	if [ $rules = werkbank ]; then least=0.6; else least=0.3; fi
 	for alpha in 0 0.6; do
-		"$wb" translate -m marianmt -b $beam --alpha $alpha --one-a-line --scores --precision fp32 -q marianmt.src >told
+		beam=4
+		"$wb" translate -m marianmt -b $beam --alpha $alpha --beam-rules $rules --one-a-line --scores --precision fp32 -q marianmt.src >told
 		cut -f 1 told >want
 		cut -f 2 told >hyp
-		says "score of translations, beam $beam, alpha $alpha" 0 '' "$wb" score -m marianmt --precision fp32 --normalization alpha --alpha $alpha \
+		says "score of translations, $rules, alpha $alpha" 0 '' "$wb" score -m marianmt --precision fp32 --normalization alpha --alpha $alpha --beam-rules $rules \
 			marianmt.src hyp
 		# a translation whose text has other pieces, or that was cut off, has another score
-		paste out want | awk '{ d = $1 - $2; if (d < 0) d = -d; n += d <= 2e-5 } END { print (n >= NR * 0.6) ? "most" : n " of " NR }' >told
-		same "those of translate --scores, beam $beam, alpha $alpha" "$(cat told)" most
+		paste out want | awk '{ d = $1 - $2; if (d < 0) d = -d; n += d <= 2e-5 } END { print (n >= NR * '$least') ? "most" : n " of " NR }' >told
+		same "those of translate --scores, $rules, alpha $alpha" "$(cat told)" most
 	done
 done
 mkdir relu && cp "$golden/marianmt/"* relu && chmod u+w relu/*
 sed -i 's/"activation_function": "[a-z]*"/"activation_function": "relu"/' relu/config.json
 says "another model of the same vocabulary" 0 '' "$wb" import relu -o second
-"$wb" translate -m marianmt --ensemble second --alpha 0 -b 2 --one-a-line --scores --precision fp32 -q marianmt.src >told
+"$wb" translate -m marianmt --ensemble second --alpha 0 -b 2 --beam-rules werkbank --one-a-line --scores --precision fp32 -q marianmt.src >told
 cut -f 1 told >want
 cut -f 2 told >hyp
 says "an ensemble" 0 '' "$wb" score -m marianmt --ensemble second --precision fp32 marianmt.src hyp
