@@ -255,7 +255,12 @@ static void describe_no_overfitting(struct answer *a, const struct learning_sign
 static void judge_overfitting(struct answer *a, const struct learning_signs *s)
 {
 	bool is_clear;
+	char early[60] = "";
 	const enum overfitting found = learning_judge_overfitting(s, &is_clear);
+
+	if (isfinite(s->early_gap) && isfinite(s->early_epoch))
+		snprintf(early, sizeof(early), ", and was %.3f in epoch %.1f", s->early_gap,
+			 s->early_epoch);
 
 	if (found == OVERFIT_UNKNOWN)
 		answer_open(a,
@@ -281,11 +286,11 @@ static void judge_overfitting(struct answer *a, const struct learning_signs *s)
 	else if (found == OVERFIT_GAP)
 		answer_yes(a, is_clear,
 			   "The NLL of training sentences is %.3f, of development sentences %.3f: "
-			   "the gap is %.3f nats, and was %.3f in epoch %.1f. The development NLL "
+			   "the gap is %.3f nats%s. The development NLL "
 			   "was lowest (%.3f) at step %s. The model memorises its training pairs; "
 			   "more dropout or more data would help.",
-			   s->train_last, s->dev_last, s->gap, s->early_gap, s->early_epoch,
-			   s->dev_lowest, COUNT_TEXT(s->dev_lowest_step));
+			   s->train_last, s->dev_last, s->gap, early, s->dev_lowest,
+			   COUNT_TEXT(s->dev_lowest_step));
 	else
 		describe_no_overfitting(a, s);
 }

@@ -154,7 +154,7 @@ TEST(prompt_questions_by_mouse)
 	}
 	check_int(grid_resize(&g, 24, 80, &e), 0);
 	prompt_ask(&p, &sure, &e);
-	check_int(click(&p, &g, "c copy"), PROMPT_COPY);
+	check_int(click(&p, &g, "C copy"), PROMPT_COPY);
 	prompt_ask(&p, &choice, &e);
 	check_int(click(&p, &g, "big"), PROMPT_ANSWERED);
 	check_str(p.answer, "big");

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <math.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -222,6 +223,12 @@ static int evaluate_start_child(const struct evaluate_child *c, const char *cons
 	if (!rc && status && *c->stop) /* a signal to all processes ended the child, too */
 		rc = err_set(e, ERR_TEMPFAIL, "the evaluation of step %lld was stopped",
 			     (long long)c->step);
+	else if (!rc && status > 128)
+		rc = err_set(e, ERR_UNAVAILABLE, "werkbank-eval was ended by signal %d (%s)%s",
+			     status - 128, strsignal(status - 128),
+			     status == 128 + SIGKILL ? ": the kernel sends it if memory is "
+						       "exhausted or a limit of memory is reached"
+						     : "");
 	else if (!rc && status)
 		rc = err_set(e,
 			     status == err_exit_status(ERR_DATA)      ? ERR_DATA

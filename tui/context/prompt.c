@@ -122,7 +122,7 @@ static enum prompt_state key_yes_no(struct prompt *p, int key)
 		return answer_prompt(p, "yes");
 	if (key == 'n' || key == 'N' || key == 'q')
 		return answer_prompt(p, NULL);
-	return key == 'c' ? PROMPT_COPY : PROMPT_OPEN;
+	return key == 'C' || key == 'c' ? PROMPT_COPY : PROMPT_OPEN;
 }
 
 static enum prompt_state key_text(struct prompt *p, int key)
@@ -143,6 +143,7 @@ static enum prompt_state key_text(struct prompt *p, int key)
 	case KEY_NAME_PAGE_UP:
 		p->top = MAX(p->top - BOX_ROWS + 6, 0);
 		break;
+	case 'C':
 	case 'c':
 		return PROMPT_COPY;
 	case 'q':
@@ -260,9 +261,9 @@ static const char *foot_of(const struct prompt *p)
 	case QUESTION_YES_NO:
 		if (p->clicked)
 			return "press the key y for yes   n no";
-		return *p->text ? "y yes   n no   c copy" : "y yes   n no";
+		return *p->text ? "y yes   n no   C copy" : "y yes   n no";
 	case QUESTION_TEXT:
-		return "Esc back   c copy";
+		return "Esc back   C copy";
 	case QUESTION_CHOICE:
 		return "Enter choose   Up Down   type to filter   Esc back";
 	case QUESTION_SEARCH:
