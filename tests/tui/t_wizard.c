@@ -63,6 +63,7 @@ TEST(workbench_forms)
 	check_int(wizard_set(z, row_of(z, "size"), "big", &e), 0);
 	check_int(wizard_set(z, row_of(z, "tokenize"), "no", &e), 0);
 	check_int(wizard_set(z, row_of(z, "detach"), "yes", &e), 0);
+	check_int(wizard_set(z, row_of(z, "run"), "../x y", &e), ERR_USAGE);
 	check_int(wizard_set(z, row_of(z, "run"), NULL, &e), 0);
 	check_line(z, "werkbank train -C w demo --max-minutes 2.5 --no-tokenize --size big "
 		      "--detach");

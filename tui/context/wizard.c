@@ -8,6 +8,7 @@
 
 #include "share/base/mem.h"
 #include "share/conf/text_facts.h"
+#include "share/workspace/paths.h"
 #include "tui/context/jobs.h"
 
 #define MAX_WORDS 60 /* words of a command; jobs.c accepts a few more */
@@ -178,6 +179,13 @@ struct wizard *wizard_new(const struct wizard_form *form, const char *workspace,
 
 /* ---- values ---- */
 
+/* A run or a corpus is a folder of the workspace. */
+static bool is_folder_name(const struct wizard_row *r)
+{
+	return r->option.name &&
+	       (!strcmp(r->option.name, "run") || !strcmp(r->option.name, "corpus"));
+}
+
 int wizard_set(struct wizard *z, size_t row, const char *value, struct err *e)
 {
 	struct wizard_row *r = &z->rows[row];
@@ -185,6 +193,8 @@ int wizard_set(struct wizard *z, size_t row, const char *value, struct err *e)
 
 	assert(row < z->n);
 	if (value && r->option.name && conf_check(r->option.name, value, e))
+		return e->code;
+	if (value && *value && is_folder_name(r) && paths_check_name(r->option.name, value, e))
 		return e->code;
 	if (value && *value && !(copy = mem_strdup(value, e)))
 		return e->code;
