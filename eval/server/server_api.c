@@ -22,7 +22,7 @@ static const struct {
 	{ "/", "GET, HEAD", page_send },
 	{ "/style.css", "GET, HEAD", page_send },
 	{ "/script.js", "GET, HEAD", page_send },
-	{ "/translate", "POST", libre_translate },
+	{ "/translate", "GET, POST", libre_translate }, /* OmegaT's plug-in sends GET */
 	{ "/detect", "POST", libre_detect },
 	{ "/languages", "GET, HEAD", libre_languages },
 	{ "/health", "GET, HEAD", libre_health },

@@ -69,6 +69,7 @@ serve "$@"
 # ---- LibreTranslate's interface ----
 same "health" "$(ask /health)" '200 {"status":"ok"}'
 same "languages" "$(ask /languages)" '200 [{"code":"en","name":"English","targets":["de"]}]'
+same "GET, as OmegaT's plug-in sends it" "$(ask /translate -G --data-urlencode "q=$first" -d source=en -d target=de | unslash)" "200 {\"translatedText\":\"$(quoted "$one" | unslash)\"}"
 same "a form" "$(ask /translate --data-urlencode "q=$first" -d source=en -d target=de | unslash)" "200 {\"translatedText\":\"$(quoted "$one" | unslash)\"}"
 printf '{"q":["%s","%s\\n\\n  %s\\r\\n"],"source":"en","target":"de"}' "$(quoted "$first")" "$(quoted "$first")" "$(quoted "$second")" >"$tmp/list"
 same "a list of texts with several lines" "$(ask /translate -H "$json" --data-binary @"$tmp/list" | unslash)" \
@@ -106,7 +107,7 @@ says "a NUL character in JSON becomes a mark" 0 '^200 ' ask /translate -H "$json
 says "refused: deep JSON" 0 '^400 .*Invalid request' ask /translate -H "$json" --data-binary @"$tmp/bad"
 says "refused: another type" 0 '^415 ' ask /translate -H 'Content-Type: text/xml' -d '<q/>'
 says "refused: too many characters" 0 '^400 .*at most 20000' ask /translate -d "q=$(head -c 30000 /dev/zero | tr '\0' a)" -d source=en -d target=de
-says "refused: another method" 0 '^405 ' ask /translate
+says "refused: another method" 0 '^405 ' ask /detect
 says "refused: another path" 0 '^404 ' ask /../etc/passwd --path-as-is
 says "refused: suggestions" 0 '^403 .*does not offer' ask /suggest -d a=b
 says "refused: a name of another server" 0 '^403 .*--host-names' ask /languages -H 'Host: evil.example:80'
