@@ -47,7 +47,13 @@ FUZZ(document)
 {
 	static const char *const names[] = { "txt", "html", "md",  "xliff", "tmx",
 					     "po",  "srt",  "vtt", "docx",  "odt" };
+	static const struct docfile_format *const of_texts[] = { &docfile_xml_text,
+								 &docfile_xml_lines };
 	static const struct docfile_languages languages = { .source = "en", .target = "de" };
+	const size_t kind = n ? data[0] % (ARRAY_LEN(names) + ARRAY_LEN(of_texts)) : 0;
+	const struct docfile_format *format = kind < ARRAY_LEN(names)
+						      ? docfile_find_format(names[kind])
+						      : of_texts[kind - ARRAY_LEN(names)];
 	struct docfile d;
 	struct err e = { 0 };
 	char *out = NULL;
@@ -56,9 +62,8 @@ FUZZ(document)
 
 	if (!n)
 		return 0;
-	if (!docfile_open_bytes(&d, "x", (const char *)data + 1, n - 1,
-				docfile_find_format(names[data[0] % ARRAY_LEN(names)]), NULL,
-				&languages, &e)) {
+	if (!docfile_open_bytes(&d, "x", (const char *)data + 1, n - 1, format, NULL, &languages,
+				&e)) {
 		for (size_t i = 0; i < d.n; i++) {
 			const struct segment *s = &d.segments[i];
 
