@@ -333,6 +333,20 @@ static int by_sample(const void *a, const void *b)
 	return x->sample < y->sample ? -1 : x->sample > y->sample;
 }
 
+static int by_score(const void *a, const void *b)
+{
+	const struct finished_hypothesis *x = a, *y = b;
+
+	return x->score != y->score ? (x->score > y->score ? -1 : 1) : x->node - y->node;
+}
+
+/* By the rules of transformers, hypotheses that are cut off compete with the finished ones. */
+static bool are_cut_off_equal(const struct beam *b)
+{
+	return b->o.rules == BEAM_RULES_TRANSFORMERS && b->length >= b->max_length &&
+	       !b->o.sample && !is_decided(b);
+}
+
 /*
  * The hypotheses of the result, in order: the finished ones, then the best live ones if fewer than
  * n_best are finished (they are cut off at the greatest length).
@@ -340,17 +354,21 @@ static int by_sample(const void *a, const void *b)
 static int32_t order_finished(const struct beam *b,
 			      struct finished_hypothesis list[2 * DECODE_MAX_BEAM])
 {
-	int32_t n = MIN(b->n_finished, MAX(1, b->o.n_best));
+	const bool are_equal = are_cut_off_equal(b);
+	const int32_t most = MAX(1, b->o.n_best);
+	int32_t n = are_equal ? b->n_finished : MIN(b->n_finished, most);
 
 	memcpy(list, b->finished, (size_t)n * sizeof(*list));
-	for (int32_t i = 0; i < b->n_live && n < MAX(1, b->o.n_best); i++)
+	for (int32_t i = 0; i < b->n_live && (are_equal || n < most); i++)
 		list[n++] = (struct finished_hypothesis){ b->live[i].node, b->live[i].log_prob,
 							  b->live[i].log_prob /
 								  length_penalty(b, b->length),
 							  b->live[i].sample, true };
 	if (b->o.sample)
 		qsort(list, (size_t)n, sizeof(*list), by_sample);
-	return n;
+	if (are_equal)
+		qsort(list, (size_t)n, sizeof(*list), by_score);
+	return MIN(n, most);
 }
 
 int beam_result(const struct beam *b, struct decode_result *result, struct err *e)

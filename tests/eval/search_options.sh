@@ -59,20 +59,27 @@ says "not in the service" 64 'cannot be used with --serve' "$wb" translate -m m 
 # ---- rules of other programs: a finished translation of n tokens, </s> counted, has the score SUM / PENALTY ----
 says "import a model whose translations end" 0 '' "$wb" import "$golden/fairseq" -o f --tokenize=no
 cut -f 1 "$golden/fairseq.tsv" | awk '{ print; print $0, $0; print "a" $0 }' >in
-# rules RULES PENALTY : penalty: of n, in awk
+# rules RULES PENALTY ALPHA : penalty: of n, in awk
 rules() {
 	awk '{ printf "{\"id\":%d,\"text\":\"%s\",\"whole\":true}\n", NR, $0 }' in |
-		"$wb" translate -m f --serve --one-a-line --precision fp32 --alpha 1 --beam-rules "$1" --max-length-factor 0.1 --max-length-extra 40 |
+		"$wb" translate -m f --serve --one-a-line --precision fp32 --alpha "$3" --beam-rules "$1" --max-length-factor 0.1 --max-length-extra 40 |
 		sed -n 's/.*"id":\([0-9]*\),.*"score":\([^,]*\),"log_prob":\([^,]*\),"tokens":\[\([^]]*\)\].*/\1	\2	\3	\4/p' | sort -n >"by.$1"
 	same "$1: scores" "$(awk -F '\t' '{ n = split($4, t, ",") + 1; d = $2 * ('"$2"') - $3; if (n < 41 && (d > 1e-4 || d < -1e-4)) bad++; ends += n < 41 }
 		END { print (ends > 10), bad + 0 }' "by.$1")" "1 0"
 }
-rules werkbank '(5 + n) / 6'
-rules transformers n
-rules fairseq n
-rules opennmt 'n + 1'
+rules werkbank '(5 + n) / 6' 1
+rules transformers 'n ^ 0.2' 0.2 # with 1, transformers prefers what is cut off
+rules fairseq n 1
+rules opennmt 'n + 1' 1
 same "all lines" "$(wc -l <by.opennmt)" "$(wc -l <in)"
 for by in werkbank fairseq opennmt; do cut -f 4 by.$by >tokens.$by; done
 same "other rules, other translations" "$(cmp -s tokens.werkbank tokens.fairseq || cmp -s tokens.fairseq tokens.opennmt || echo differ)" differ
+# translations that are cut off at the greatest length compete by their scores with transformers, and come last by other rules
+for by in transformers werkbank; do
+	"$wb" translate -m f -b 8 --n-best 8 --scores --one-a-line --alpha 1 --beam-rules $by --max-length-factor 0.1 --max-length-extra 9 -q in |
+		awk -F '\t' '$1 == last && $2 > score { n++ } { last = $1; score = $2 } END { print (n > 0 ? "mixed" : "best first") }' >order.$by
+done
+same "transformers: the best score first" "$(cat order.transformers)" "best first"
+same "ours: what ends comes first" "$(cat order.werkbank)" mixed
 says "no such rules" 64 'beam-rules' "$wb" translate -m f --beam-rules marian in
 tally
