@@ -123,11 +123,11 @@ int import_stage_pieces(struct import_job *m, bool is_joint, const char *const n
 /* Writes a list as the vocabulary NAME of the staging folder; m->special names its special tokens. *rows: token_list_write(). */
 int import_stage_vocabulary(struct import_job *m, const struct token_list *w, const char *name,
 			    int32_t **rows, struct err *e);
-/* Reads the list of tokens of a side, 0: the source. token_list_close() in any case; its texts may belong to what arg is. */
+/* Reads the list of tokens of a side (0: the source). The caller closes the list, also after a failure. arg may own its texts. */
 typedef int import_list_side(const struct import_job *m, int side, void *arg, struct token_list *w,
 			     struct err *e);
 /*
- * The lists of both sides become vocabularies, or one if they are equal, and import_stage_pieces() has their pieces.
+ * Writes the lists of both sides as vocabularies, or as one if they are equal, after import_stage_pieces().
  * m->special.may_lack_end holds for the source only.
  */
 int import_stage_lists(struct import_job *m, import_list_side *list, void *arg,

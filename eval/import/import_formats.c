@@ -123,7 +123,7 @@ static int find_file(struct import_source *s, const char *path, struct err *e)
 	return rc || s->folder ? rc : e->code;
 }
 
-/* Files that are downloaded beside models, or in their place, and are none. */
+/* Refuses downloaded files that are not weights: pointers of Git LFS, and archives. */
 static int check_is_weights(const struct import_source *s, const char *path, struct err *e)
 {
 	static const char pointer[] = "version https://git-lfs.github.com/spec/";

@@ -310,7 +310,7 @@ static int check_search(const struct import_job *m, const struct json *root, str
 	if (!json_is_null(beam) && json_integer(beam, 0) < 1)
 		return err_set(e, ERR_DATA,
 			       "%s: num_beams of generation_config.json or config.json is not a "
-			       "whole number from 1 on: correct it, or remove it",
+			       "whole number of at least 1: correct it, or remove it",
 			       m->folder);
 	for (size_t i = 0; i < ARRAY_LEN(facts); i++) {
 		const struct json *v = find_search_fact(m, root, facts[i].key);
@@ -318,8 +318,8 @@ static int check_search(const struct import_job *m, const struct json *root, str
 		if (!json_is_null(v) && json_number(v, NAN) != facts[i].without)
 			return err_set(e, ERR_DATA,
 				       "%s: %s of generation_config.json or config.json changes "
-				       "translations, and the search of an imported model cannot "
-				       "have it: set it to %g to import the model without it",
+				       "translations, and the search of an imported model has no "
+				       "such option: set it to %g to import the model without it",
 				       m->folder, facts[i].key, facts[i].without);
 	}
 	return 0;

@@ -234,11 +234,13 @@ int cores_bind_nodes(int process, int processes)
 {
 	int16_t node_of[CORES_MAX];
 	cpu_set_t set[CORES_MAX / CPU_SETSIZE] = { 0 };
-	const int nodes = read_nodes(node_of), each = MAX(nodes / processes, 1);
-	const int first = (int)((int64_t)process * nodes / processes);
+	int nodes, each, first;
 	double share = 0;
 
 	assert(process >= 0 && process < processes);
+	nodes = read_nodes(node_of);
+	each = MAX(nodes / processes, 1);
+	first = (int)((int64_t)process * nodes / processes);
 	if (nodes < 2 || (processes % nodes != 0 && nodes % processes != 0))
 		return 0;
 	for (int i = 0; i < CORES_MAX; i++) {

@@ -249,7 +249,7 @@ edit "a damaged generation_config.json" 65 'generation_config.json: not an objec
 edit "a list as generation_config.json" 65 'generation_config.json: not an object of JSON' generation_config.json '1,$c\
 []'
 for beam in 0 2.5 '"x"' 1e30; do
-	edit "$beam beams" 65 'num_beams of .* is not a whole number from 1 on' generation_config.json "s/\"num_beams\": 4/\"num_beams\": $beam/"
+	edit "$beam beams" 65 'num_beams of .* is not a whole number of at least 1' generation_config.json "s/\"num_beams\": 4/\"num_beams\": $beam/"
 done
 for fact in no_repeat_ngram_size:3 repetition_penalty:1.2 min_length:20 num_beam_groups:2 encoder_no_repeat_ngram_size:true; do
 	edit "a search with $fact" 65 "${fact%:*} of generation_config.json or config.json changes translations" \

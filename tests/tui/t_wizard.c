@@ -84,22 +84,28 @@ TEST(workbench_forms)
 	check(strstr(e.text, "beam_me_up"));
 }
 
+/* The form of a training with the recipe small and these values. */
+static struct wizard *training_form(const struct wizard_value *values, size_t n)
+{
+	return wizard_new(&(struct wizard_form){ .command = "train",
+						 .title = "t",
+						 .argument = "small",
+						 .argument_label = "recipe",
+						 .values = values,
+						 .n_values = n,
+						 .show_tab = -1 },
+			  test_folder(), &e);
+}
+
 TEST(form_of_a_training_shows_what_the_corpus_says)
 {
 	static const struct wizard_value values[] = { { "corpus", "rev" } };
-	const struct wizard_form form = { .command = "train",
-					  .title = "t",
-					  .argument = "small",
-					  .argument_label = "recipe",
-					  .values = values,
-					  .n_values = 1,
-					  .show_tab = -1 };
 	struct buf text = { 0 };
 	struct wizard *z;
 
 	test_put_file("corpora/rev/recipe.ini",
 		      "[data]\nsource_language = de\ntarget_language = en\nmerges = 200\n");
-	z = wizard_new(&form, test_folder(), &e);
+	z = training_form(values, ARRAY_LEN(values));
 	check(z != NULL);
 	wizard_value(z, row_of(z, "source-language"), &text);
 	wizard_value(z, row_of(z, "merges"), &text);
@@ -132,14 +138,7 @@ static void check_forecast(const struct wizard *z, const struct workspace_index 
 TEST(form_forecast_names_a_refused_option)
 {
 	static const struct wizard_value values[] = { { "d_model", "7" } };
-	const struct wizard_form form = { .command = "train",
-					  .title = "t",
-					  .argument = "small",
-					  .argument_label = "recipe",
-					  .values = values,
-					  .n_values = 1,
-					  .show_tab = -1 };
-	struct wizard *z = wizard_new(&form, test_folder(), &e);
+	struct wizard *z = training_form(values, ARRAY_LEN(values));
 	struct app_context w = { .addresses = "", .workspace = test_folder() };
 	struct form_forecast f = { 0 };
 	struct buf text = { 0 };
@@ -161,14 +160,7 @@ TEST(form_forecasts_from_measured_runs)
 {
 	static const struct wizard_value values[] = { { "steps", "500" },
 						      { "batch_tokens", "256" } };
-	const struct wizard_form form = { .command = "train",
-					  .title = "t",
-					  .argument = "small",
-					  .argument_label = "recipe",
-					  .values = values,
-					  .n_values = 2,
-					  .show_tab = -1 };
-	struct wizard *z = wizard_new(&form, test_folder(), &e);
+	struct wizard *z = training_form(values, ARRAY_LEN(values));
 	struct indexed_run twin = { .status = { .name = "twin",
 						.step = 100,
 						.best_step = 90,

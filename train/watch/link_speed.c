@@ -78,7 +78,7 @@ struct link_speed link_speed_of(const double *arrived_s, size_t n, double least_
 	s.parts_s = (prompt[2] - prompt[0]) / (2 * quarter_s);
 	s.is_steady = quarter_s >= least_s &&
 		      link_speeds_are_equal(prompt[1] - prompt[0], prompt[2] - prompt[1]);
-	/* while TCP grows, a quarter has more parts than the straight line says */
+	/* while TCP's window grows, more parts arrive in a quarter than the straight line predicts */
 	for (int i = 1; i < 3; i++)
 		s.is_steady =
 			s.is_steady &&

@@ -24,7 +24,7 @@ struct form_forecast {
 	char trouble[JOB_TEXT];	      /* why the trainer refuses the options; "": it does not */
 	char timed[101], scored[101]; /* the runs that step_s and bleu come from */
 	/* private */
-	struct jobs *asking; /* owned; NULL: nothing is asked */
+	struct jobs *asking; /* owned: runs the question to the trainer; NULL: there is none */
 	int job;	     /* in asking; 0: the answer has been read */
 	size_t next_run;     /* in w->index: the first that was not compared yet */
 	bool is_searching;
