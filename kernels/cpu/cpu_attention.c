@@ -51,6 +51,14 @@
 #define TILE_ROWS(vecs) ((vecs) == 1 ? 8 : 4)
 #endif
 
+/* What a causal product leaves out, because no query sees a later key. Query i sees keys [0, i + first]. */
+enum triangle {
+	TRIANGLE_NONE,	  /* all is computed */
+	TRIANGLE_COLUMNS, /* rows are queries, columns keys: tiles of later keys are not written */
+	TRIANGLE_ROWS_A,  /* rows of a are queries, its columns keys: later keys are zeros */
+	TRIANGLE_COLS_A,  /* rows of a are keys, its columns queries: earlier queries are zeros */
+};
+
 /*
  * out (m, n) = or += a (m, k) b (k, n). The rows of b are readable to the end of the last vector;
  * out is written up to column n only.
@@ -64,6 +72,8 @@ struct small {
 	int64_t b_stride;
 	int64_t m, n, k;
 	bool accumulate;
+	enum triangle triangle;
+	int64_t first; /* of the triangle: position of the first query of the block */
 };
 
 /* One k: sum += a (rows, `a_row` apart) x b. */
@@ -85,15 +95,21 @@ VEC_INLINE void small_product_step(vec sum[MAX_ROWS][MAX_VECS], const float *a, 
 VEC_INLINE void small_product_tile(const struct small *s, int64_t i, int64_t j, const int rows,
 				   const int vecs)
 {
-	const float *a = s->a + i * s->a_row, *b = s->b + j;
+	const int64_t last = i + rows + s->first,
+		      k_begin = s->triangle == TRIANGLE_COLS_A ? MAX(0, i - s->first) : 0,
+		      k_end = s->triangle == TRIANGLE_ROWS_A ? MIN(s->k, last) : s->k;
+	const float *a = s->a + i * s->a_row + k_begin * s->a_col,
+		    *b = s->b + k_begin * s->b_stride + j;
 	vec sum[MAX_ROWS][MAX_VECS];
 
+	if (s->triangle == TRIANGLE_COLUMNS && j >= last)
+		return;
 	VEC_UNROLL
 	for (int r = 0; r < rows; r++)
 		VEC_UNROLL
 	for (int v = 0; v < vecs; v++)
 		sum[r][v] = vec_set(0);
-	for (int64_t k = 0; k < s->k; k++, a += s->a_col, b += s->b_stride)
+	for (int64_t k = k_begin; k < k_end; k++, a += s->a_col, b += s->b_stride)
 		small_product_step(sum, a, s->a_row, b, rows, vecs);
 	VEC_UNROLL
 	for (int r = 0; r < rows; r++) {
@@ -278,6 +294,11 @@ static struct head head_at(struct tensor q, struct attention_shape shape, int64_
 	};
 }
 
+static enum triangle triangle_of(const struct head *h, enum triangle t)
+{
+	return h->causal ? t : TRIANGLE_NONE;
+}
+
 /* Number of keys that query i sees. */
 static int64_t count_visible_keys(const struct head *h, int64_t i)
 {
@@ -441,9 +462,9 @@ static void attend_sentence_head(const struct forward *f, const struct head *h,
 		struct view q = view_padded_rows(queries_of(f->q, h, first, n), buf->q, false),
 			    out = result_of(to, buf->out);
 
-		small_product((struct small){ buf->scores, h->stride, q.data, q.stride, 1,
-					      buf->k_transposed, h->stride, n, WHOLE(n_k),
-					      h->n_cols, false });
+		small_product((struct small){
+			buf->scores, h->stride, q.data, q.stride, 1, buf->k_transposed, h->stride,
+			n, WHOLE(n_k), h->n_cols, false, triangle_of(h, TRIANGLE_COLUMNS), first });
 		if (!f->mask.ones)
 			head_mask(h, &f->mask, buf->factors, first, n);
 		for (int64_t i = 0; i < n; i++)
@@ -453,7 +474,8 @@ static void attend_sentence_head(const struct forward *f, const struct head *h,
 								 : buf->factors + i * h->stride,
 						    count_visible_keys(h, first + i));
 		small_product((struct small){ out.data, out.stride, buf->scores, h->stride, 1,
-					      v.data, v.stride, n, h->n_cols, n_k, false });
+					      v.data, v.stride, n, h->n_cols, n_k, false,
+					      triangle_of(h, TRIANGLE_ROWS_A), first });
 		store_rounded_rows(to, out);
 	}
 }
@@ -552,11 +574,11 @@ static void block_grad(const struct backward *b, const struct head *h,
 		row = h->first_q + at->first;
 
 	small_product((struct small){ buf->scores, h->stride, q.data, q.stride, 1,
-				      buf->k_transposed, h->stride, n, WHOLE(n_k), h->n_cols,
-				      false });
+				      buf->k_transposed, h->stride, n, WHOLE(n_k), h->n_cols, false,
+				      triangle_of(h, TRIANGLE_COLUMNS), at->first });
 	small_product((struct small){ buf->dscores, h->stride, dout.data, dout.stride, 1,
-				      buf->v_transposed, h->stride, n, WHOLE(n_k), h->n_cols,
-				      false });
+				      buf->v_transposed, h->stride, n, WHOLE(n_k), h->n_cols, false,
+				      triangle_of(h, TRIANGLE_COLUMNS), at->first });
 	if (!b->mask.ones)
 		head_mask(h, &b->mask, buf->factors, at->first, n);
 	for (int64_t i = 0; i < n; i++)
@@ -587,13 +609,14 @@ static void attend_sentence_grad(const struct backward *b, const struct head *h,
 		if (at.n > 0)
 			block_grad(b, h, buf, &at);
 		small_product((struct small){ dq.data, dq.stride, buf->dscores, h->stride, 1,
-					      k.data, k.stride, at.n, h->n_cols, h->n_k, false });
+					      k.data, k.stride, at.n, h->n_cols, h->n_k, false,
+					      triangle_of(h, TRIANGLE_ROWS_A), first });
 		small_product((struct small){ dk.data, dk.stride, buf->dscores, 1, h->stride,
 					      at.q.data, at.q.stride, h->n_k, h->n_cols, at.n,
-					      first > 0 });
+					      first > 0, triangle_of(h, TRIANGLE_COLS_A), first });
 		small_product((struct small){ dv.data, dv.stride, buf->scores, 1, h->stride,
 					      at.dout.data, at.dout.stride, h->n_k, h->n_cols, at.n,
-					      first > 0 });
+					      first > 0, triangle_of(h, TRIANGLE_COLS_A), first });
 		store_rounded_rows(to, dq);
 		first += BLOCK_Q;
 	} while (first < h->n_q);
