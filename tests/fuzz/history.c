@@ -55,10 +55,10 @@ static void draw_views(struct app_context *w)
 		property(state && !v->open(state, w, &e));
 		grid_clear(&g);
 		v->draw(state, &g, (struct rect){ 1, 0, ROWS - 2, COLS }, w);
-		v->act(state, w, ACTION_LEFT);
-		v->act(state, w, ACTION_PLOT_IN);
-		v->act(state, w, ACTION_PLOT_LOG_X);
-		v->act(state, w, ACTION_ZOOM);
+		view_act(v, state, w, ACTION_LEFT);
+		view_act(v, state, w, ACTION_PLOT_IN);
+		view_act(v, state, w, ACTION_PLOT_LOG_X);
+		view_act(v, state, w, ACTION_ZOOM);
 		v->draw(state, &g, (struct rect){ 1, 0, ROWS - 2, COLS }, w);
 		for (int k = 0; k < ROWS * COLS; k++)
 			property(g.cells[k].ch >= 0x20 && g.cells[k].ch < 0x7F);

@@ -134,7 +134,7 @@ static void every_size(const struct view *v, const enum action *actions, const c
 		check_int(v->open(state, &w, &e), 0);
 	come_to_rest(v, state, &w);
 	for (const enum action *a = actions; *a; a++) {
-		v->act(state, &w, *a);
+		view_act(v, state, &w, *a);
 		come_to_rest(v, state, &w);
 	}
 	for (const char *p = typed; *p && v->key; p++)
@@ -228,10 +228,10 @@ TEST(views_samples_underline_errors)
 	check_str(found, "qqw");
 	letters_of_style(state, &w, STYLE_ADDED, found);
 	check_str(found, "+y");
-	view_samples.act(state, &w, ACTION_SAMPLES_AGAINST);
+	view_act(&view_samples, state, &w, ACTION_SAMPLES_AGAINST);
 	letters_of_style(state, &w, STYLE_WRONG, found);
 	check_str(found, "+q+q+w");
-	view_samples.act(state, &w, ACTION_SAMPLES_AGAINST);
+	view_act(&view_samples, state, &w, ACTION_SAMPLES_AGAINST);
 	letters_of_style(state, &w, STYLE_WRONG, found);
 	check_str(found, "");
 	close_view(&view_samples, state, &w);
@@ -295,7 +295,7 @@ static const char *after_run_action(struct app_context *w, void *state, enum act
 {
 	*w->requests->message = 0;
 	prompt_close(&w->requests->prompt);
-	check(view_run.act(state, w, action) & REACT_UNKNOWN);
+	check(view_act(&view_run, state, w, action) & REACT_UNKNOWN);
 	run_request_ask(w, action, w->history->name, w->history->state == RUN_RUNNING,
 			run_state_name(w->history->state));
 	return w->requests->prompt.open ? w->requests->prompt.text : w->requests->message;
@@ -459,9 +459,9 @@ TEST(home_step_stays_chosen_behind_its_question)
 		return;
 	come_to_rest(&view_home, state, &w);
 	for (int i = 0; i < NEXT_STEPS_MAX && !view_shows(&view_home, state, &w, step); i++)
-		view_home.act(state, &w, ACTION_DOWN);
+		view_act(&view_home, state, &w, ACTION_DOWN);
 	check(view_shows(&view_home, state, &w, step));
-	view_home.act(state, &w, ACTION_HOME_OPEN);
+	view_act(&view_home, state, &w, ACTION_HOME_OPEN);
 	check_int((int)w.requests->prompt.kind, QUESTION_YES_NO);
 	w.news = NEWS_JOBS;
 	come_to_rest(&view_home, state, &w);
@@ -481,7 +481,7 @@ TEST(hosts_map_needs_a_gpu)
 	check_int(view_hosts.open(state, &w, &e), 0);
 	for (size_t i = 0; i < ARRAY_LEN(actions); i++) {
 		*w.requests->message = 0;
-		view_hosts.act(state, &w, actions[i]);
+		view_act(&view_hosts, state, &w, actions[i]);
 		check(strstr(w.requests->message, "no map: no host of this run") != NULL);
 	}
 	while (history_update(w.history, w.now, 1, &e) == HISTORY_MORE)
@@ -489,7 +489,7 @@ TEST(hosts_map_needs_a_gpu)
 	for (size_t i = 0; i < w.history->fleet.n_hosts; i++)
 		w.history->fleet.hosts[i].n_gpus = 1;
 	*w.requests->message = 0;
-	view_hosts.act(state, &w, ACTION_HOSTS_METRIC);
+	view_act(&view_hosts, state, &w, ACTION_HOSTS_METRIC);
 	check_int(!*w.requests->message, w.history->fleet.n_hosts > 0);
 	close_view(&view_hosts, state, &w);
 }
@@ -511,7 +511,7 @@ TEST(hosts_map_on_a_small_screen)
 		;
 	check_int((int)w.history->fleet.n_hosts, 1);
 	check(!view_shows_at(&view_hosts, state, &w, 20, 80, "GPUs: "));
-	view_hosts.act(state, &w, ACTION_HOSTS_METRIC);
+	view_act(&view_hosts, state, &w, ACTION_HOSTS_METRIC);
 	check(view_shows_at(&view_hosts, state, &w, 20, 80, "GPUs: "));
 	close_view(&view_hosts, state, &w);
 }
@@ -528,7 +528,7 @@ TEST(home_form_trains_on_the_newest_corpus)
 	test_put_file("corpora/zz/recipe.ini", "");
 	test_put_file("corpora/zz/progress.json", "{}");
 	come_to_rest(&view_home, state, &w);
-	view_home.act(state, &w, ACTION_HOME_TRAIN);
+	view_act(&view_home, state, &w, ACTION_HOME_TRAIN);
 	z = w.requests->wizard;
 	if (check(z != NULL)) {
 		check_str(z->rows[1].label, "run");
@@ -537,9 +537,9 @@ TEST(home_form_trains_on_the_newest_corpus)
 		check_str(z->rows[5].value, "tiny");
 	}
 	for (int i = 0; i < 4 && !*w.requests->message; i++) { /* come to zz */
-		view_home.act(state, &w, ACTION_NEXT_PANE);
-		view_home.act(state, &w, ACTION_END);
-		view_home.act(state, &w, ACTION_HOME_TRAIN);
+		view_act(&view_home, state, &w, ACTION_NEXT_PANE);
+		view_act(&view_home, state, &w, ACTION_END);
+		view_act(&view_home, state, &w, ACTION_HOME_TRAIN);
 	}
 	check_str(w.requests->message, "the corpus zz is not finished; prepare it before training");
 	close_view(&view_home, state, &w);
@@ -592,8 +592,8 @@ TEST(samples_filter_without_a_match)
 		;
 	come_to_rest(&view_samples, state, &w);
 	check(!view_shows(&view_samples, state, &w, "no sentence matches"));
-	view_samples.act(state, &w, ACTION_FIND);
-	view_samples.answer(state, &w, w.requests->prompt.id, "qqqqq");
+	view_act(&view_samples, state, &w, ACTION_FIND);
+	view_answer(&view_samples, state, &w, w.requests->prompt.id, "qqqqq");
 	check(view_shows(&view_samples, state, &w, "no sentence matches"));
 	close_view(&view_samples, state, &w);
 }

@@ -35,11 +35,11 @@ static bool pass_answer(struct app *a, int owner, int question, const char *text
 			unsigned *reaction)
 {
 	app_set_caller(a, owner);
-	if (owner >= 0 && a->tabs[owner].state && view_tabs[owner]->answer)
-		*reaction =
-			view_tabs[owner]->answer(a->tabs[owner].state, &a->context, question, text);
-	else if (owner == CALLER_OVERLAY && a->overlay && a->overlay->answer)
-		*reaction = a->overlay->answer(a->overlay_state, &a->context, question, text);
+	if (owner >= 0 && a->tabs[owner].state)
+		*reaction = view_answer(view_tabs[owner], a->tabs[owner].state, &a->context,
+					question, text);
+	else if (owner == CALLER_OVERLAY && a->overlay)
+		*reaction = view_answer(a->overlay, a->overlay_state, &a->context, question, text);
 	else
 		return false;
 	return true;
@@ -187,7 +187,7 @@ unsigned app_view_act(struct app *a, const struct view *v, void *state, enum act
 
 	if (is_tab)
 		app_undo_look(a, a->front, action, &before);
-	reaction = v->act ? v->act(state, &a->context, action) : REACT_UNKNOWN;
+	reaction = view_act(v, state, &a->context, action);
 	if (is_tab)
 		app_undo_keep(a, &before);
 	if (is_tab && !(reaction & REACT_UNKNOWN))

@@ -9,7 +9,7 @@
 static void draw_foot(struct app *a, struct rect foot, const struct view *v, void *state)
 {
 	const bool typing = state && v->typing && v->typing(state);
-	const struct view_pane *pane = state && v->pane ? v->pane(state) : NULL;
+	const struct view_pane *pane = state ? view_pane_in_front(v, state) : NULL;
 	size_t n = frame_draw_border_hints(&a->grid, &a->context, pane, typing);
 
 	if (!foot.rows)

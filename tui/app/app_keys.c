@@ -187,13 +187,13 @@ unsigned app_mouse(struct app *a, const struct mouse *m)
 		return m->kind == MOUSE_PRESS && tab >= 0 ? app_show_tab(a, tab) : REACT_NOTHING;
 	}
 	app_set_caller(a, a->overlay ? CALLER_OVERLAY : a->front);
-	if (state && v->mouse)
-		reaction = v->mouse(state, &a->context, m);
+	if (state)
+		reaction = view_mouse(v, state, &a->context, m);
 	if (a->overlay && reaction & REACT_BACK)
 		return app_end_overlay(a) | app_execute_requests(a);
 	/* A view without mouse support scrolls by the wheel. */
-	if (state && v->act && (!v->mouse || reaction & REACT_UNKNOWN) && mouse_wheel_action(m))
+	if (reaction & REACT_UNKNOWN && mouse_wheel_action(m))
 		for (int i = 0; i < 3; i++)
-			reaction |= v->act(state, &a->context, mouse_wheel_action(m));
+			reaction |= view_act(v, state, &a->context, mouse_wheel_action(m));
 	return (reaction & ~(unsigned)REACT_UNKNOWN) | app_execute_requests(a);
 }

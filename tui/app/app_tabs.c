@@ -63,7 +63,7 @@ unsigned app_show_overlay(struct app *a, const struct view *v)
 
 	app_view_end(a->overlay, a->overlay_state);
 	app_set_caller(a, CALLER_OVERLAY);
-	a->context.pane = t->state && front->pane ? front->pane(t->state) : NULL;
+	a->context.pane = t->state ? view_pane_in_front(front, t->state) : NULL;
 	a->overlay = v;
 	a->overlay_state = view_new(a, v, &e);
 	if (!a->overlay_state) {

@@ -22,20 +22,33 @@
 #include "tui/term/reaction.h"
 
 /*
- * A member of a view's state that an action changes and that can be undone: a toggle, an order, a
- * zoom, or a filter (struct text_filter).
+ * A member of a view's state that actions change and that can be undone: a toggle, an order, a zoom,
+ * or a filter (struct text_filter). The key of a member chooses its next value, or asks for the text
+ * of the filter, without further code of the view.
  */
 struct view_toggle {
 	size_t offset, size;
 	bool is_filter;
+	enum action action; /* ACTION_NONE: no key, the view changes the member itself */
+	unsigned n_values;  /* of a toggle with a key: 0 to n_values - 1; of a bool 2 */
+	int pane;	    /* of a filter: the only pane with this key; 0: every pane */
+	const char *title;  /* of the question for a filter */
+	/* Called after the key, or for each text that is typed; NULL: nothing follows. */
+	void (*changed)(void *state, struct app_context *w);
 };
 #define VIEW_TOGGLE(type, member)                                                                  \
 	{                                                                                          \
-		offsetof(type, member), sizeof(((type *)0)->member), false                         \
+		.offset = offsetof(type, member), .size = sizeof(((type *)0)->member)              \
 	}
-#define VIEW_FILTER(type, member)                                                                  \
+#define VIEW_KEY(type, member, key, n, after)                                                      \
 	{                                                                                          \
-		offsetof(type, member), 0, true                                                    \
+		.offset = offsetof(type, member), .size = sizeof(((type *)0)->member),             \
+		.action = (key), .n_values = (n), .changed = (after)                               \
+	}
+#define VIEW_FILTER(type, member, key, in, question, after)                                        \
+	{                                                                                          \
+		.offset = offsetof(type, member), .is_filter = true, .action = (key),              \
+		.pane = (in), .title = (question), .changed = (after)                              \
 	}
 
 /* A pane of a view, as its border and the help present it. */
@@ -57,6 +70,7 @@ struct view {
 	const char *title; /* shown in the tab bar and in the help */
 	size_t state_size; /* bytes of the state, zeroed before open() */
 	bool is_box;	   /* an overlay that lets the tab be seen around it */
+	bool needs_run;	   /* without a run it gets no actions, answers and mouse */
 
 	/* On failure the tab shows e->text. */
 	int (*open)(void *state, struct app_context *w, struct err *e);
@@ -66,7 +80,7 @@ struct view {
 	 * context_wake_on_fd() is readable.
 	 */
 	unsigned (*update)(void *state, struct app_context *w);
-	/* Handle the action of a key. */
+	/* Handle the action of a key; what toggles and panes say is done without it. */
 	unsigned (*act)(void *state, struct app_context *w, enum action action);
 	/* Draw into body, which is cleared, of any size from 1 x 1. Must not read files or wait. */
 	void (*draw)(void *state, struct grid *g, struct rect body, const struct app_context *w);
@@ -92,17 +106,34 @@ struct view {
 	void (*receive)(void *state, struct app_context *w, const char *text);
 	/* Row and column are screen coordinates, like those of body. */
 	unsigned (*mouse)(void *state, struct app_context *w, const struct mouse *m);
-	/* The answer to context_ask(); text NULL: cancelled. Borrowed. */
+	/* The answer to a question of the view by context_ask(); text NULL: cancelled. Borrowed. */
 	unsigned (*answer)(void *state, struct app_context *w, int question, const char *text);
 	/* What can be undone; restored() is called after members were set to earlier values. */
 	const struct view_toggle *toggles;
 	size_t n_toggles;
 	void (*restored)(void *state, struct app_context *w);
-	/* The pane with the keys; its border shows its first actions, and the help begins with them. Static. */
-	const struct view_pane *(*pane)(void *state);
+	/*
+	 * The panes. The border of the one with the keys shows its first actions, and the help begins with
+	 * them. focus: offset of the number of that pane, an enum; unused with one pane. The keys for
+	 * another pane go round, unless act() handles them.
+	 */
+	const struct view_pane *panes;
+	int n_panes;
+	size_t focus;
 	/* Actions shown in the last row, but for those in the border of the pane, the most useful first; ends with ACTION_NONE. */
 	const enum action *hints;
 };
+
+/* Carry out an action in a view: its own, or what its toggles and panes say. Returns reaction bits. */
+unsigned view_act(const struct view *v, void *state, struct app_context *w, enum action action);
+/* Give a view the answer to a question. Returns reaction bits. */
+unsigned view_answer(const struct view *v, void *state, struct app_context *w, int question,
+		     const char *text);
+/* Give a view an event of the mouse; REACT_UNKNOWN: it has no use for it. */
+unsigned view_mouse(const struct view *v, void *state, struct app_context *w,
+		    const struct mouse *m);
+/* The pane with the keys; NULL: the view has none. Static. */
+const struct view_pane *view_pane_in_front(const struct view *v, const void *state);
 
 /* The tabs in order; TAB_HOME is 0. */
 enum tab {

@@ -173,10 +173,8 @@ static unsigned help_act(void *state, struct app_context *w, enum action action)
 {
 	struct help *h = state;
 
+	(void)w;
 	switch (action) {
-	case ACTION_FIND:
-		context_ask_text(w, QUESTION_FILTER, 0, "keys whose help contains", h->filter.text);
-		break;
 	case ACTION_HELP:
 	case ACTION_BACK:
 	case ACTION_QUIT:
@@ -185,19 +183,14 @@ static unsigned help_act(void *state, struct app_context *w, enum action action)
 		return list_widget_scroll(&h->top, h->page, MAX_LINES, action) ? REACT_REDRAW
 									       : REACT_UNKNOWN;
 	}
-	return REACT_REDRAW;
 }
 
-static unsigned help_answer(void *state, struct app_context *w, int question, const char *text)
+static void show_first_line(void *state, struct app_context *w)
 {
 	struct help *h = state;
-	struct err ignored;
 
 	(void)w;
-	(void)question;
-	if (text && !text_filter_set(&h->filter, text, &ignored))
-		h->top = 0;
-	return REACT_REDRAW;
+	h->top = 0;
 }
 
 static void help_close(void *state)
@@ -211,6 +204,9 @@ static const enum action help_hints[] = {
 	ACTION_BACK, ACTION_FIND, ACTION_DOWN, ACTION_UP, ACTION_NONE,
 };
 
+static const struct view_toggle help_filter = VIEW_FILTER(
+	struct help, filter, ACTION_FIND, 0, "keys whose help contains", show_first_line);
+
 const struct view view_help = {
 	.name = "help",
 	.title = "keys",
@@ -218,6 +214,7 @@ const struct view view_help = {
 	.act = help_act,
 	.draw = help_draw,
 	.close = help_close,
-	.answer = help_answer,
+	.toggles = &help_filter,
+	.n_toggles = 1,
 	.hints = help_hints,
 };

@@ -18,7 +18,7 @@
 #define LABEL_COLS 24
 #define VALUE_COLS 14 /* least width of values, so that their origins begin in one column */
 
-enum { ASK_VALUE, ASK_NUMBER, ASK_FILTER };
+enum { ASK_VALUE, ASK_NUMBER };
 
 struct form {
 	struct wizard *z; /* owned */
@@ -103,8 +103,11 @@ static void move_form_row(struct form *f, int n)
 	f->chosen = at;
 }
 
-static void choose_first_row(struct form *f)
+static void choose_first_row(void *state, struct app_context *w)
 {
+	struct form *f = state;
+
+	(void)w;
 	for (f->chosen = 0; f->chosen + 1 < f->z->n && !form_filter_matches(f, f->chosen);
 	     f->chosen++)
 		;
@@ -189,13 +192,10 @@ static unsigned form_answer(void *state, struct app_context *w, int question, co
 	struct form *f = state;
 	struct err e = { 0 };
 
-	if (question == ASK_FILTER && text && !text_filter_set(&f->filter, text, &e))
-		choose_first_row(f);
-	else if (question != ASK_FILTER && text && set_form_value(f, w, text, &e)) {
+	if (text && set_form_value(f, w, text, &e))
 		context_notify(w, STYLE_BAD, "%s", e.text);
-	} else if (question == ASK_NUMBER && text) {
+	else if (question == ASK_NUMBER && text)
 		move_form_row(f, 1);
-	}
 	return REACT_REDRAW;
 }
 
@@ -256,7 +256,7 @@ static unsigned form_act(void *state, struct app_context *w, enum action action)
 		move_form_row(f, -f->page);
 		break;
 	case ACTION_HOME:
-		choose_first_row(f);
+		choose_first_row(f, w);
 		break;
 	case ACTION_END:
 		move_form_row(f, (int)f->z->n);
@@ -275,10 +275,6 @@ static unsigned form_act(void *state, struct app_context *w, enum action action)
 		command_line(f, &line);
 		context_copy_text(w, buf_text(&line));
 		buf_free(&line);
-		break;
-	case ACTION_FIND:
-		context_ask_text(w, QUESTION_FILTER, ASK_FILTER, "options that contain",
-				 f->filter.text);
 		break;
 	case ACTION_BACK:
 	case ACTION_QUIT:
@@ -454,11 +450,8 @@ static const enum action form_hints[] = {
 static const struct view_pane form_pane = VIEW_PANE("form", ACTION_FORM_CHANGE, ACTION_FORM_RESET,
 						    ACTION_FIND, ACTION_COPY, ACTION_FORM_RUN);
 
-static const struct view_pane *form_pane_of_help(void *state)
-{
-	(void)state;
-	return &form_pane;
-}
+static const struct view_toggle form_filter =
+	VIEW_FILTER(struct form, filter, ACTION_FIND, 0, "options that contain", choose_first_row);
 
 const struct view view_wizard = {
 	.name = "form",
@@ -472,6 +465,9 @@ const struct view view_wizard = {
 	.close = form_close,
 	.mouse = form_mouse,
 	.answer = form_answer,
-	.pane = form_pane_of_help,
+	.panes = &form_pane,
+	.n_panes = 1,
+	.toggles = &form_filter,
+	.n_toggles = 1,
 	.hints = form_hints,
 };

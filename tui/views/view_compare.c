@@ -123,12 +123,21 @@ static void share_cursor(const struct compare_view *c, struct app_context *w)
 		w->plot_step = c->viewport.cursor;
 }
 
-/* Change the axis and reset the window, which has the old units. */
-static void next_axis(struct compare_view *c)
+static void compare_again(void *state, struct app_context *w)
 {
-	c->comparison.axis = (c->comparison.axis + 1) % COMPARE_AXES;
-	c->cursor_axis = c->comparison.axis;
+	struct compare_view *c = state;
+
+	(void)w;
 	c->comparison.stale = true;
+}
+
+/* Reset the window, which has the units of the axis before. */
+static void use_axis(void *state, struct app_context *w)
+{
+	struct compare_view *c = state;
+
+	compare_again(c, w);
+	c->cursor_axis = c->comparison.axis;
 	c->viewport.from = c->viewport.to = c->viewport.cursor = NAN;
 }
 
@@ -140,23 +149,8 @@ static unsigned compare_act(void *state, struct app_context *w, enum action acti
 
 	take_shared_cursor(c, w);
 	switch (action) {
-	case ACTION_NEXT_PANE:
-	case ACTION_PREV_PANE:
-		c->focus = (c->focus + 1) % COMPARE_PANES;
-		return REACT_REDRAW;
 	case ACTION_COMPARE_TOGGLE:
 		return toggle_chosen_run(c, w);
-	case ACTION_COMPARE_METRIC:
-		c->comparison.metric = (c->comparison.metric + 1) % COMPARE_METRICS;
-		c->comparison.stale = true;
-		return REACT_REDRAW | REACT_AGAIN;
-	case ACTION_COMPARE_AXIS:
-		next_axis(c);
-		return REACT_REDRAW | REACT_AGAIN;
-	case ACTION_COMPARE_SEEDS:
-		c->comparison.seeds_apart = !c->comparison.seeds_apart;
-		c->comparison.stale = true;
-		return REACT_REDRAW | REACT_AGAIN;
 	case ACTION_BACK:
 		if (!isfinite(c->viewport.cursor))
 			return REACT_UNKNOWN;
@@ -426,27 +420,18 @@ static const enum action compare_hints[] = { ACTION_COMPARE_TOGGLE, ACTION_COMPA
 					     ACTION_NEXT_PANE,	    ACTION_FIND,
 					     ACTION_EXPORT,	    ACTION_NONE };
 
-/* ---- panes, for their borders and the help ---- */
-
 static const struct view_pane compare_panes[COMPARE_PANES] = {
 	[COMPARE_LIST] =
 		VIEW_PANE("compare: runs", ACTION_COMPARE_TOGGLE, ACTION_FIND, ACTION_EXPORT),
 	[COMPARE_DIFFER] = VIEW_PANE("compare: options", ACTION_RIGHT, ACTION_EXPORT),
 };
 
-static const struct view_pane *compare_pane_of_help(void *state)
-{
-	const struct compare_view *c = state;
-
-	return &compare_panes[c->focus];
-}
-
-/* ---- undo ---- */
-
 static const struct view_toggle compare_toggles[] = {
-	VIEW_TOGGLE(struct compare_view, comparison.metric),
-	VIEW_TOGGLE(struct compare_view, comparison.axis),
-	VIEW_TOGGLE(struct compare_view, comparison.seeds_apart),
+	VIEW_KEY(struct compare_view, comparison.metric, ACTION_COMPARE_METRIC, COMPARE_METRICS,
+		 compare_again),
+	VIEW_KEY(struct compare_view, comparison.axis, ACTION_COMPARE_AXIS, COMPARE_AXES, use_axis),
+	VIEW_KEY(struct compare_view, comparison.seeds_apart, ACTION_COMPARE_SEEDS, 2,
+		 compare_again),
 	VIEWPORT_TOGGLES(VIEW_TOGGLE, struct compare_view, viewport),
 };
 
@@ -454,8 +439,7 @@ static void compare_restored(void *state, struct app_context *w)
 {
 	struct compare_view *c = state;
 
-	(void)w;
-	c->comparison.stale = true;
+	compare_again(c, w);
 	if (c->cursor_axis != c->comparison.axis)
 		c->viewport.cursor = NAN;
 	c->cursor_axis = c->comparison.axis;
@@ -472,7 +456,9 @@ const struct view view_compare = {
 	.close = compare_close,
 	.mouse = compare_mouse,
 	.answer = compare_answer,
-	.pane = compare_pane_of_help,
+	.panes = compare_panes,
+	.n_panes = COMPARE_PANES,
+	.focus = offsetof(struct compare_view, focus),
 	.hints = compare_hints,
 	.toggles = compare_toggles,
 	.n_toggles = ARRAY_LEN(compare_toggles),

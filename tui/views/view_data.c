@@ -15,7 +15,7 @@
 #define FACTS_S	     0.015
 #define LEDGER_BYTES ((size_t)4 << 20) /* bytes of the ledger searched per turn */
 
-enum data_question { ASK_CORPUS = 1, ASK_WORD, ASK_PIECE, ASK_LIMIT };
+enum data_question { ASK_CORPUS, ASK_LIMIT };
 
 struct data_view {
 	struct workspace_index ws_index;
@@ -274,19 +274,6 @@ static void ask_corpus(const struct data_view *d, struct app_context *w)
 						   .n_choices = n });
 }
 
-static unsigned ask_data_search(struct data_view *d, struct app_context *w)
-{
-	struct data_view_state *s = &d->view_state;
-
-	if (s->front == DATA_DROPPED)
-		context_ask_text(w, QUESTION_FILTER, ASK_WORD, "only pairs that contain",
-				 s->dropped_filter.text);
-	else if (s->front == DATA_VOCABULARY)
-		context_ask_text(w, QUESTION_FILTER, ASK_PIECE, "only pieces that contain",
-				 s->piece_filter.text);
-	return REACT_REDRAW;
-}
-
 /* Type the value of the chosen limit, or a sentence to split. */
 static unsigned type_in_pane(struct data_view *d, struct app_context *w)
 {
@@ -377,8 +364,6 @@ static unsigned data_act(void *state, struct app_context *w, enum action action)
 	case ACTION_DATA_CORPUS:
 		ask_corpus(d, w);
 		return REACT_REDRAW;
-	case ACTION_FIND:
-		return ask_data_search(d, w);
 	case ACTION_DATA_TYPE:
 		return type_in_pane(d, w);
 	case ACTION_DATA_RESET:
@@ -388,10 +373,6 @@ static unsigned data_act(void *state, struct app_context *w, enum action action)
 			return REACT_UNKNOWN;
 		s->zoomed = !s->zoomed;
 		return REACT_REDRAW;
-	case ACTION_DATA_SIDE:
-		s->side = s->side == SIDE_SOURCE ? SIDE_TARGET : SIDE_SOURCE;
-		d->stale = true;
-		return REACT_REDRAW | REACT_AGAIN;
 	case ACTION_COPY:
 		copy_shown(d, w);
 		return REACT_REDRAW;
@@ -443,24 +424,11 @@ static unsigned data_paste(void *state, struct app_context *w, const char *text)
 
 static unsigned data_answer(void *state, struct app_context *w, int question, const char *text)
 {
-	struct data_view *d = state;
-	struct data_view_state *s = &d->view_state;
-	struct err ignored;
-
 	if (!text)
 		return REACT_REDRAW;
-	if (question == ASK_CORPUS) {
-		snprintf(w->corpus, sizeof(w->corpus), "%s", text);
-	} else if (question == ASK_WORD) {
-		text_filter_set(&s->dropped_filter, text, &ignored);
-		filter_ledger(d);
-	} else if (question == ASK_LIMIT) {
-		return try_limit(d, w, text);
-	} else if (question == ASK_PIECE) {
-		text_filter_set(&s->piece_filter, text, &ignored);
-		s->lists[DATA_VOCABULARY] = (struct list_widget){ 0 };
-		find_vocab_pieces(d);
-	}
+	if (question == ASK_LIMIT)
+		return try_limit(state, w, text);
+	snprintf(w->corpus, sizeof(w->corpus), "%s", text);
 	return REACT_REDRAW | REACT_AGAIN;
 }
 
@@ -503,9 +471,7 @@ static const enum action data_hints[] = { ACTION_NEXT_PANE, ACTION_DATA_CORPUS, 
 					  ACTION_DATA_TYPE, ACTION_DATA_SIDE,	ACTION_COPY,
 					  ACTION_NONE };
 
-/* ---- panes, for the help ---- */
-
-static const struct view_pane data_help_panes[DATA_PANES] = {
+static const struct view_pane data_view_panes[DATA_PANES] = {
 	[DATA_STAGES] = VIEW_PANE("data: stages", ACTION_DATA_CORPUS, ACTION_NEXT_PANE),
 	[DATA_PAIRS] = VIEW_PANE("data: pairs", ACTION_DATA_SIDE, ACTION_ZOOM, ACTION_LEFT,
 				 ACTION_RIGHT, ACTION_NEXT_PANE),
@@ -522,34 +488,48 @@ static const struct view_pane data_help_panes[DATA_PANES] = {
 				 ACTION_LEFT, ACTION_RIGHT, ACTION_NEXT_PANE),
 };
 
-static const struct view_pane *data_pane_of_help(void *state)
+static void use_side(void *state, struct app_context *w)
 {
-	const struct data_view *d = state;
+	struct data_view *d = state;
 
-	return &data_help_panes[d->view_state.front];
+	(void)w;
+	d->stale = true;
 }
 
-/* ---- undo ---- */
+static void use_dropped_filter(void *state, struct app_context *w)
+{
+	(void)w;
+	filter_ledger(state);
+}
 
-static const struct view_toggle data_toggles[] = {
-	VIEW_TOGGLE(struct data_view, view_state.side),
-	VIEW_TOGGLE(struct data_view, view_state.rule),
-	VIEW_TOGGLE(struct data_view, view_state.zoomed),
-	VIEW_TOGGLE(struct data_view, view_state.tried),
-	VIEW_FILTER(struct data_view, view_state.dropped_filter),
-	VIEW_FILTER(struct data_view, view_state.piece_filter),
-};
+static void use_piece_filter(void *state, struct app_context *w)
+{
+	struct data_view *d = state;
+
+	(void)w;
+	d->view_state.lists[DATA_VOCABULARY] = (struct list_widget){ 0 };
+	find_vocab_pieces(d);
+}
 
 static void data_restored(void *state, struct app_context *w)
 {
 	struct data_view *d = state;
 
-	(void)w;
 	d->stale = d->view_state.trial_is_late = true;
-	d->view_state.lists[DATA_VOCABULARY] = (struct list_widget){ 0 };
-	filter_ledger(d);
-	find_vocab_pieces(d);
+	use_dropped_filter(d, w);
+	use_piece_filter(d, w);
 }
+
+static const struct view_toggle data_toggles[] = {
+	VIEW_KEY(struct data_view, view_state.side, ACTION_DATA_SIDE, 2, use_side),
+	VIEW_TOGGLE(struct data_view, view_state.rule),
+	VIEW_TOGGLE(struct data_view, view_state.zoomed),
+	VIEW_TOGGLE(struct data_view, view_state.tried),
+	VIEW_FILTER(struct data_view, view_state.dropped_filter, ACTION_FIND, DATA_DROPPED,
+		    "only pairs that contain", use_dropped_filter),
+	VIEW_FILTER(struct data_view, view_state.piece_filter, ACTION_FIND, DATA_VOCABULARY,
+		    "only pieces that contain", use_piece_filter),
+};
 
 const struct view view_data = {
 	.name = "data",
@@ -564,7 +544,9 @@ const struct view view_data = {
 	.key = data_key,
 	.paste = data_paste,
 	.answer = data_answer,
-	.pane = data_pane_of_help,
+	.panes = data_view_panes,
+	.n_panes = DATA_PANES,
+	.focus = offsetof(struct data_view, view_state.front),
 	.hints = data_hints,
 	.toggles = data_toggles,
 	.n_toggles = ARRAY_LEN(data_toggles),

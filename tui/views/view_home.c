@@ -34,7 +34,7 @@
 #define HOST_EVERY   2.0 /* seconds between reads of the host's load */
 
 enum home_pane { HOME_NEXT, HOME_CORPORA, HOME_RUNS, HOME_JOBS, HOME_PANES };
-enum home_question { ASK_FILTER = 1, ASK_JOB, ASK_STOP_JOB };
+enum home_question { ASK_JOB, ASK_STOP_JOB };
 
 struct home {
 	struct workspace_index ws_index;
@@ -389,11 +389,6 @@ static unsigned home_act(void *state, struct app_context *w, enum action action)
 		return REACT_REDRAW | REACT_AGAIN;
 	}
 	switch (action) {
-	case ACTION_NEXT_PANE:
-	case ACTION_PREV_PANE:
-		h->focus =
-			(h->focus + (action == ACTION_NEXT_PANE ? 1 : HOME_PANES - 1)) % HOME_PANES;
-		return REACT_REDRAW;
 	case ACTION_HOME_OPEN:
 		return open_chosen(h, w);
 	case ACTION_HOME_PREPARE:
@@ -412,10 +407,6 @@ static unsigned home_act(void *state, struct app_context *w, enum action action)
 	case ACTION_COPY:
 		copy_command(h, w);
 		return REACT_REDRAW;
-	case ACTION_FIND:
-		context_ask_text(w, QUESTION_FILTER, ASK_FILTER, "only names that contain",
-				 h->filter.text);
-		return REACT_REDRAW;
 	default:
 		return REACT_UNKNOWN;
 	}
@@ -424,15 +415,10 @@ static unsigned home_act(void *state, struct app_context *w, enum action action)
 static unsigned home_answer(void *state, struct app_context *w, int question, const char *text)
 {
 	struct home *h = state;
-	struct err ignored;
 
 	if (question == ASK_STOP_JOB && text)
 		jobs_stop(w->jobs, h->job_shown);
-	if (question != ASK_FILTER || !text)
-		return REACT_REDRAW;
-	text_filter_set(&h->filter, text, &ignored);
-	apply_home_filter(h, w->now);
-	return REACT_REDRAW | REACT_AGAIN;
+	return REACT_REDRAW;
 }
 
 /* The rows of a pane's list: the table of runs has the names of its columns above it. */
@@ -683,8 +669,6 @@ static const enum action home_hints[] = { ACTION_HOME_OPEN,    ACTION_DOWN,	  AC
 					  ACTION_SAVE,	       ACTION_STOP,	  ACTION_ORDER,
 					  ACTION_COPY,	       ACTION_FIND,	  ACTION_NONE };
 
-/* ---- panes, for their borders and the help ---- */
-
 static const struct view_pane home_panes[HOME_PANES] = {
 	[HOME_NEXT] = VIEW_PANE("home: next", ACTION_HOME_OPEN, ACTION_COPY, ACTION_HOME_PREPARE,
 				ACTION_HOME_TRAIN),
@@ -695,20 +679,6 @@ static const struct view_pane home_panes[HOME_PANES] = {
 	[HOME_JOBS] = VIEW_PANE("home: jobs", ACTION_HOME_OPEN, ACTION_STOP),
 };
 
-static const struct view_pane *home_pane_of_help(void *state)
-{
-	const struct home *h = state;
-
-	return &home_panes[h->focus];
-}
-
-/* ---- undo ---- */
-
-static const struct view_toggle home_toggles[] = {
-	VIEW_TOGGLE(struct home, order),
-	VIEW_FILTER(struct home, filter),
-};
-
 static void home_restored(void *state, struct app_context *w)
 {
 	struct home *h = state;
@@ -716,6 +686,11 @@ static void home_restored(void *state, struct app_context *w)
 	context_set_saved(w, "home.order", h->order ? home_order_name(h->order) : NULL);
 	apply_home_filter(h, w->now);
 }
+
+static const struct view_toggle home_toggles[] = {
+	VIEW_TOGGLE(struct home, order),
+	VIEW_FILTER(struct home, filter, ACTION_FIND, 0, "only names that contain", home_restored),
+};
 
 const struct view view_home = {
 	.name = "home",
@@ -728,7 +703,9 @@ const struct view view_home = {
 	.close = home_close,
 	.mouse = home_mouse,
 	.answer = home_answer,
-	.pane = home_pane_of_help,
+	.panes = home_panes,
+	.n_panes = HOME_PANES,
+	.focus = offsetof(struct home, focus),
 	.hints = home_hints,
 	.toggles = home_toggles,
 	.n_toggles = ARRAY_LEN(home_toggles),

@@ -63,11 +63,6 @@ static void scroll_hosts_pane(const struct fleet *f, struct hosts_view_state *s,
 		s->chosen = hosts_of_row(f, s, MAX(MIN(hosts_chosen_row(f, s) + rows, last), 0));
 }
 
-static void focus_next_hosts_pane(struct hosts_view_state *s, int by)
-{
-	s->focus = (enum hosts_pane)((s->focus + by + HOSTS_PANES) % HOSTS_PANES);
-}
-
 static void copy_table(struct app_context *w, const struct fleet *f)
 {
 	struct buf out = { 0 };
@@ -128,15 +123,6 @@ static unsigned act_on_hosts_pane(struct hosts_view_state *s, struct app_context
 		return REACT_REDRAW;
 	}
 	switch (action) {
-	case ACTION_NEXT_PANE:
-		focus_next_hosts_pane(s, 1);
-		break;
-	case ACTION_PREV_PANE:
-		focus_next_hosts_pane(s, -1);
-		break;
-	case ACTION_ZOOM:
-		s->zoomed = !s->zoomed;
-		break;
 	case ACTION_BACK:
 		s->zoomed = false;
 		s->plots.cursor = NAN;
@@ -157,10 +143,6 @@ static unsigned act_on_hosts_pane(struct hosts_view_state *s, struct app_context
 			break;
 		}
 		s->metric = (enum hosts_metric)((s->metric + 1) % HOSTS_METRICS);
-		break;
-	case ACTION_ORDER:
-		s->by_name = !s->by_name;
-		s->has_moved = false;
 		break;
 	case ACTION_EXPORT:
 		csv_export_hosts(w);
@@ -183,8 +165,6 @@ static unsigned hosts_act(void *state, struct app_context *w, enum action action
 	struct hosts_view_state *s = &v->view_state;
 	unsigned reaction;
 
-	if (!w->history)
-		return REACT_UNKNOWN;
 	hosts_settle_choice(&w->history->fleet, s);
 	s->plots.cursor = w->plot_step;
 	reaction = act_on_hosts_pane(s, w, action);
@@ -207,11 +187,11 @@ static unsigned hosts_mouse(void *state, struct app_context *w, const struct mou
 {
 	struct hosts_view *v = state;
 	struct hosts_view_state *s = &v->view_state;
-	const struct fleet *f = w->history ? &w->history->fleet : NULL;
+	const struct fleet *f = &w->history->fleet;
 	unsigned reaction;
 	size_t plot;
 
-	if (!f || !f->n_hosts)
+	if (!f->n_hosts)
 		return REACT_UNKNOWN;
 	reaction = viewport_mouse(&s->plots, m, &plot);
 	if (!(reaction & REACT_UNKNOWN)) {
@@ -373,41 +353,35 @@ static const enum action hosts_hints[] = {
 	ACTION_PLOT_IN,	  ACTION_ORDER, ACTION_EXPORT,	     ACTION_NONE,
 };
 
-/* ---- panes, for their borders and the help ---- */
+static const enum action curve_actions[] = { ACTION_PLOT_IN, ACTION_PLOT_LOG_Y, ACTION_PLOT_PICTURE,
+					     ACTION_LEFT,    ACTION_RIGHT,	ACTION_NONE };
+static const enum action row_actions[] = { ACTION_DOWN, ACTION_UP, ACTION_NONE };
 
-static const struct view_pane hosts_panes[] = {
-	VIEW_PANE("hosts: table", ACTION_ORDER, ACTION_EXPORT, ACTION_COPY),
-	VIEW_PANE("hosts: map", ACTION_HOSTS_METRIC, ACTION_HOSTS_TIME, ACTION_PLOT_IN,
-		  ACTION_PLOT_OUT),
-	VIEW_PANE("hosts: curves", ACTION_PLOT_IN, ACTION_PLOT_LOG_Y, ACTION_PLOT_PICTURE,
-		  ACTION_LEFT, ACTION_RIGHT),
-	VIEW_PANE("hosts: rows", ACTION_DOWN, ACTION_UP),
+static const struct view_pane hosts_panes[HOSTS_PANES] = {
+	[HOSTS_TABLE] = VIEW_PANE("hosts: table", ACTION_ORDER, ACTION_EXPORT, ACTION_COPY),
+	[HOSTS_HEAT] = VIEW_PANE("hosts: map", ACTION_HOSTS_METRIC, ACTION_HOSTS_TIME,
+				 ACTION_PLOT_IN, ACTION_PLOT_OUT),
+	[HOSTS_NET] = { "hosts: curves", curve_actions },
+	[HOSTS_WORK] = { "hosts: curves", curve_actions },
+	[HOSTS_GPUS] = { "hosts: rows", row_actions },
+	[HOSTS_RANKS] = { "hosts: rows", row_actions },
+	[HOSTS_EVENTS] = { "hosts: rows", row_actions },
 };
 
-static const struct view_pane *hosts_pane_of_help(void *state)
+/* Until the user moves, the first row of the order stays chosen. */
+static void use_host_order(void *state, struct app_context *w)
 {
-	const struct hosts_view *v = state;
+	struct hosts_view *v = state;
 
-	switch (v->view_state.focus) {
-	case HOSTS_TABLE:
-		return &hosts_panes[0];
-	case HOSTS_HEAT:
-		return &hosts_panes[1];
-	case HOSTS_NET:
-	case HOSTS_WORK:
-		return &hosts_panes[2];
-	default:
-		return &hosts_panes[3];
-	}
+	(void)w;
+	v->view_state.has_moved = false;
 }
 
-/* ---- undo ---- */
-
 static const struct view_toggle hosts_toggles[] = {
-	VIEW_TOGGLE(struct hosts_view, view_state.zoomed),
+	VIEW_KEY(struct hosts_view, view_state.zoomed, ACTION_ZOOM, 2, NULL),
 	VIEW_TOGGLE(struct hosts_view, view_state.metric),
 	VIEW_TOGGLE(struct hosts_view, view_state.over_time),
-	VIEW_TOGGLE(struct hosts_view, view_state.by_name),
+	VIEW_KEY(struct hosts_view, view_state.by_name, ACTION_ORDER, 2, use_host_order),
 	VIEW_TOGGLE(struct hosts_view, view_state.scale),
 	VIEWPORT_TOGGLES(VIEW_TOGGLE, struct hosts_view, view_state.plots),
 };
@@ -421,7 +395,10 @@ const struct view view_hosts = {
 	.act = hosts_act,
 	.draw = hosts_draw,
 	.mouse = hosts_mouse,
-	.pane = hosts_pane_of_help,
+	.needs_run = true,
+	.panes = hosts_panes,
+	.n_panes = HOSTS_PANES,
+	.focus = offsetof(struct hosts_view, view_state.focus),
 	.hints = hosts_hints,
 	.toggles = hosts_toggles,
 	.n_toggles = ARRAY_LEN(hosts_toggles),

@@ -14,8 +14,6 @@
 
 #define LEFT_STRIDE 8
 
-enum { ASK_SEARCH = 1, ASK_ONLY };
-
 /* The filters that the key cycles through. */
 #define BIT(kind) (1u << (kind))
 static const struct {
@@ -31,7 +29,7 @@ static const struct {
 };
 
 struct log_view {
-	size_t filter; /* index into filters[] */
+	unsigned filter; /* index into filters[] */
 	struct text_filter find, only;
 	bool clock;		     /* UTC clock instead of time since the start */
 	bool follow;		     /* the last line stays chosen when lines arrive */
@@ -206,8 +204,6 @@ static unsigned log_act(void *state, struct app_context *w, enum action action)
 	struct log_view *v = state;
 	int by;
 
-	if (!w->history)
-		return REACT_UNKNOWN;
 	if (list_move_of(action, v->page, &by)) {
 		move_log_line(v, w->history, by);
 		return REACT_REDRAW;
@@ -218,19 +214,6 @@ static unsigned log_act(void *state, struct app_context *w, enum action action)
 		break;
 	case ACTION_RIGHT:
 		v->left = MIN(v->left + LEFT_STRIDE, HISTORY_TEXT);
-		break;
-	case ACTION_LOG_KINDS:
-		v->filter = (v->filter + 1) % ARRAY_LEN(filters);
-		break;
-	case ACTION_LOG_CLOCK:
-		v->clock = !v->clock;
-		break;
-	case ACTION_FIND:
-		context_ask_text(w, QUESTION_FILTER, ASK_SEARCH, "Search for", v->find.text);
-		break;
-	case ACTION_LOG_ONLY:
-		context_ask_text(w, QUESTION_FILTER, ASK_ONLY, "Only lines that contain",
-				 v->only.text);
 		break;
 	case ACTION_LOG_NEXT:
 		find_next(v, w, 1);
@@ -262,27 +245,15 @@ static unsigned log_act(void *state, struct app_context *w, enum action action)
 	return REACT_REDRAW;
 }
 
-static unsigned log_answer(void *state, struct app_context *w, int question, const char *text)
+static void find_latest(void *state, struct app_context *w)
 {
-	struct log_view *v = state;
-	struct err ignored;
-
-	if (!text || !w->history)
-		return REACT_REDRAW;
-	if (question == ASK_ONLY)
-		text_filter_set(&v->only, text, &ignored);
-	if (question == ASK_SEARCH && !text_filter_set(&v->find, text, &ignored)) {
-		find_next(v, w, -1); /* start with the latest match */
-	}
-	return REACT_REDRAW;
+	find_next(state, w, -1);
 }
 
 static unsigned log_mouse(void *state, struct app_context *w, const struct mouse *m)
 {
 	struct log_view *v = state;
 
-	if (!w->history)
-		return REACT_UNKNOWN;
 	if (mouse_wheel_action(m))
 		move_log_line(v, w->history, m->kind == MOUSE_WHEEL_UP ? -3 : 3);
 	else if (m->kind == MOUSE_PRESS && m->row >= v->first_row)
@@ -359,25 +330,15 @@ static const enum action log_hints[] = {
 	ACTION_LOG_OPEN, ACTION_EXPORT,	   ACTION_NONE,
 };
 
-/* ---- panes, for their borders and the help ---- */
-
 static const struct view_pane log_pane =
 	VIEW_PANE("log: lines", ACTION_FIND, ACTION_LOG_KINDS, ACTION_LOG_ONLY, ACTION_LOG_STEP,
 		  ACTION_LOG_CLOCK, ACTION_EXPORT);
 
-static const struct view_pane *log_pane_of_help(void *state)
-{
-	(void)state;
-	return &log_pane;
-}
-
-/* ---- undo ---- */
-
 static const struct view_toggle log_toggles[] = {
-	VIEW_TOGGLE(struct log_view, filter),
-	VIEW_TOGGLE(struct log_view, clock),
-	VIEW_FILTER(struct log_view, find),
-	VIEW_FILTER(struct log_view, only),
+	VIEW_KEY(struct log_view, filter, ACTION_LOG_KINDS, ARRAY_LEN(filters), NULL),
+	VIEW_KEY(struct log_view, clock, ACTION_LOG_CLOCK, 2, NULL),
+	VIEW_FILTER(struct log_view, find, ACTION_FIND, 0, "Search for", find_latest),
+	VIEW_FILTER(struct log_view, only, ACTION_LOG_ONLY, 0, "Only lines that contain", NULL),
 };
 
 const struct view view_log = {
@@ -390,8 +351,9 @@ const struct view view_log = {
 	.draw = log_draw,
 	.close = log_close,
 	.mouse = log_mouse,
-	.answer = log_answer,
-	.pane = log_pane_of_help,
+	.needs_run = true,
+	.panes = &log_pane,
+	.n_panes = 1,
 	.hints = log_hints,
 	.toggles = log_toggles,
 	.n_toggles = ARRAY_LEN(log_toggles),

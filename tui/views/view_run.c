@@ -156,14 +156,8 @@ static unsigned act_on_run_pane(struct run_view *v, const struct app_context *w,
 	case ACTION_PREV_PANE:
 		move_run_focus(v, w->cols, -1);
 		break;
-	case ACTION_ZOOM:
-		s->zoomed = !s->zoomed;
-		break;
 	case ACTION_RUN_LAYOUT:
 		v->choosing = true;
-		break;
-	case ACTION_RUN_VALUES:
-		s->shows_values = !s->shows_values;
 		break;
 	case ACTION_BACK:
 		s->zoomed = false;
@@ -224,8 +218,6 @@ static unsigned act_on_run(struct run_view *v, struct app_context *w, enum actio
 	size_t n;
 	unsigned reaction;
 
-	if (!w->history)
-		return REACT_UNKNOWN;
 	if (action == ACTION_RUN_EVENT || action == ACTION_RUN_FORMER) {
 		move_to_event(&s->plots, w, action == ACTION_RUN_EVENT);
 		return REACT_REDRAW;
@@ -266,8 +258,6 @@ static unsigned run_mouse(void *state, struct app_context *w, const struct mouse
 	size_t plot = s->focus;
 	unsigned reaction;
 
-	if (!w->history)
-		return REACT_UNKNOWN;
 	reaction = viewport_mouse(&s->plots, m, &plot);
 	w->plot_step = s->plots.cursor;
 	if (m->kind == MOUSE_PRESS || mouse_wheel_action(m))
@@ -408,36 +398,24 @@ static const enum action run_hints[] = {
 	ACTION_EXPORT,	  ACTION_CHOOSE_RUN, ACTION_NONE,
 };
 
-/* ---- panes, for the help ---- */
-
-static const struct view_pane run_panes[] = {
-	VIEW_PANE("run: plots", ACTION_PLOT_IN, ACTION_PLOT_SMOOTHER, ACTION_PLOT_ROUGHER,
-		  ACTION_RUN_VALUES, ACTION_EXPORT, ACTION_PLOT_PICTURE, ACTION_PLOT_OUT,
-		  ACTION_PLOT_ALL, ACTION_PLOT_EARLIER, ACTION_PLOT_LATER, ACTION_LEFT,
-		  ACTION_RIGHT, ACTION_PLOT_LOG_X, ACTION_PLOT_LOG_Y, ACTION_PLOT_TRIM, ACTION_COPY,
-		  ACTION_ZOOM, ACTION_NEXT_PANE),
-	VIEW_PANE("run: samples", ACTION_COPY, ACTION_DOWN, ACTION_UP, ACTION_PAGE_DOWN,
-		  ACTION_PAGE_UP, ACTION_HOME, ACTION_END, ACTION_LEFT, ACTION_RIGHT, ACTION_ZOOM,
-		  ACTION_NEXT_PANE),
-	VIEW_PANE("run: log", ACTION_COPY, ACTION_DOWN, ACTION_UP, ACTION_PAGE_DOWN, ACTION_PAGE_UP,
-		  ACTION_HOME, ACTION_END, ACTION_LEFT, ACTION_RIGHT, ACTION_ZOOM,
-		  ACTION_NEXT_PANE),
+static const struct view_pane run_panes[PANE_COUNT] = {
+	[PANE_LOSS... PANE_GRAD] =
+		VIEW_PANE("run: plots", ACTION_PLOT_IN, ACTION_PLOT_SMOOTHER, ACTION_PLOT_ROUGHER,
+			  ACTION_RUN_VALUES, ACTION_EXPORT, ACTION_PLOT_PICTURE, ACTION_PLOT_OUT,
+			  ACTION_PLOT_ALL, ACTION_PLOT_EARLIER, ACTION_PLOT_LATER, ACTION_LEFT,
+			  ACTION_RIGHT, ACTION_PLOT_LOG_X, ACTION_PLOT_LOG_Y, ACTION_PLOT_TRIM,
+			  ACTION_COPY, ACTION_ZOOM, ACTION_NEXT_PANE),
+	[PANE_SAMPLES] = VIEW_PANE("run: samples", ACTION_COPY, ACTION_DOWN, ACTION_UP,
+				   ACTION_PAGE_DOWN, ACTION_PAGE_UP, ACTION_HOME, ACTION_END,
+				   ACTION_LEFT, ACTION_RIGHT, ACTION_ZOOM, ACTION_NEXT_PANE),
+	[PANE_LOG] = VIEW_PANE("run: log", ACTION_COPY, ACTION_DOWN, ACTION_UP, ACTION_PAGE_DOWN,
+			       ACTION_PAGE_UP, ACTION_HOME, ACTION_END, ACTION_LEFT, ACTION_RIGHT,
+			       ACTION_ZOOM, ACTION_NEXT_PANE),
 };
 
-static const struct view_pane *run_pane_of_help(void *state)
-{
-	const struct run_view *v = state;
-
-	return &run_panes[v->view_state.focus == PANE_SAMPLES ? 1
-			  : v->view_state.focus == PANE_LOG   ? 2
-							      : 0];
-}
-
-/* ---- undo ---- */
-
 static const struct view_toggle run_toggles[] = {
-	VIEW_TOGGLE(struct run_view, view_state.zoomed),
-	VIEW_TOGGLE(struct run_view, view_state.shows_values),
+	VIEW_KEY(struct run_view, view_state.zoomed, ACTION_ZOOM, 2, NULL),
+	VIEW_KEY(struct run_view, view_state.shows_values, ACTION_RUN_VALUES, 2, NULL),
 	VIEW_TOGGLE(struct run_view, layouts),
 	VIEWPORT_TOGGLES(VIEW_TOGGLE, struct run_view, view_state.plots),
 };
@@ -453,7 +431,10 @@ const struct view view_run = {
 	.typing = run_typing,
 	.key = run_key,
 	.mouse = run_mouse,
-	.pane = run_pane_of_help,
+	.needs_run = true,
+	.panes = run_panes,
+	.n_panes = PANE_COUNT,
+	.focus = offsetof(struct run_view, view_state.focus),
 	.hints = run_hints,
 	.toggles = run_toggles,
 	.n_toggles = ARRAY_LEN(run_toggles),

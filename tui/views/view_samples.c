@@ -255,15 +255,6 @@ static unsigned samples_act(void *state, struct app_context *w, enum action acti
 		return move_list(s, SAMPLES_VERSIONS_PANE, ACTION_UP);
 	case ACTION_RIGHT:
 		return move_list(s, SAMPLES_VERSIONS_PANE, ACTION_DOWN);
-	case ACTION_SAMPLES_AGAINST:
-		s->against = (s->against + 1) % N_AGAINST;
-		return REACT_REDRAW;
-	case ACTION_ORDER:
-		s->order = (s->order + 1) % N_ORDERS;
-		s->n_shown = 0; /* the first sentence of the order becomes the chosen one */
-		s->lists[SAMPLES_SENTENCES].at = 0;
-		apply_samples_filter(s);
-		return REACT_REDRAW;
 	case ACTION_SAMPLES_MAP:
 		toggle_attention(s, w);
 		return REACT_REDRAW | REACT_SOON;
@@ -274,10 +265,6 @@ static unsigned samples_act(void *state, struct app_context *w, enum action acti
 		if (chosen_sentence(s))
 			context_send_text(w, TAB_TRANSLATE, chosen_sentence(s)->source);
 		return REACT_REDRAW;
-	case ACTION_FIND:
-		context_ask_text(w, QUESTION_FILTER, 1, "only sentences that contain",
-				 s->filter.text);
-		return REACT_REDRAW;
 	default:
 		if (s->focus == SAMPLES_MAP)
 			return samples_attention_act(&s->attention, action) ? REACT_REDRAW
@@ -286,17 +273,14 @@ static unsigned samples_act(void *state, struct app_context *w, enum action acti
 	}
 }
 
-static unsigned samples_answer(void *state, struct app_context *w, int question, const char *text)
+static void show_order(void *state, struct app_context *w)
 {
 	struct samples_view *s = state;
-	struct err ignored;
 
 	(void)w;
-	(void)question;
-	if (text && !text_filter_set(&s->filter, text, &ignored)) {
-		apply_samples_filter(s);
-	}
-	return REACT_REDRAW;
+	s->n_shown = 0; /* the first sentence of the order becomes the chosen one */
+	s->lists[SAMPLES_SENTENCES].at = 0;
+	apply_samples_filter(s);
 }
 
 /* ---- drawing ---- */
@@ -546,8 +530,6 @@ static const enum action samples_hints[] = {
 	ACTION_NONE,
 };
 
-/* ---- panes, for their borders and the help ---- */
-
 static const struct view_pane samples_panes[] = {
 	[SAMPLES_SENTENCES] = VIEW_PANE("samples: sentences", ACTION_ORDER, ACTION_FIND,
 					ACTION_SAMPLES_TRANSLATE, ACTION_COPY),
@@ -556,26 +538,18 @@ static const struct view_pane samples_panes[] = {
 	[SAMPLES_MAP] = VIEW_PANE("samples: attention", ACTION_SAMPLES_MAP),
 };
 
-static const struct view_pane *samples_pane_of_help(void *state)
-{
-	const struct samples_view *s = state;
-
-	return &samples_panes[s->focus];
-}
-
-/* ---- undo ---- */
-
-static const struct view_toggle samples_toggles[] = {
-	VIEW_TOGGLE(struct samples_view, against),
-	VIEW_TOGGLE(struct samples_view, order),
-	VIEW_FILTER(struct samples_view, filter),
-};
-
 static void samples_restored(void *state, struct app_context *w)
 {
 	(void)w;
 	apply_samples_filter(state);
 }
+
+static const struct view_toggle samples_toggles[] = {
+	VIEW_KEY(struct samples_view, against, ACTION_SAMPLES_AGAINST, N_AGAINST, NULL),
+	VIEW_KEY(struct samples_view, order, ACTION_ORDER, N_ORDERS, show_order),
+	VIEW_FILTER(struct samples_view, filter, ACTION_FIND, 0, "only sentences that contain",
+		    samples_restored),
+};
 
 const struct view view_samples = {
 	.name = "samples",
@@ -586,8 +560,9 @@ const struct view view_samples = {
 	.act = samples_act,
 	.draw = samples_draw,
 	.close = samples_close,
-	.answer = samples_answer,
-	.pane = samples_pane_of_help,
+	.panes = samples_panes,
+	.n_panes = ARRAY_LEN(samples_panes),
+	.focus = offsetof(struct samples_view, focus),
 	.hints = samples_hints,
 	.toggles = samples_toggles,
 	.n_toggles = ARRAY_LEN(samples_toggles),

@@ -19,7 +19,7 @@
 #define MAX_OPTIONS 400
 #define MAX_THEMES  8
 
-enum { ASK_THEME, ASK_FILTER };
+enum { ASK_THEME };
 
 /* Kinds of lines in the list. */
 enum line_kind {
@@ -243,15 +243,9 @@ static void change_settings_line(struct settings *s, struct app_context *w)
 
 static unsigned settings_answer(void *state, struct app_context *w, int question, const char *text)
 {
-	struct settings *s = state;
-	struct err ignored;
-
+	(void)state;
 	if (question == ASK_THEME && text)
 		context_set_look(w, text, -1);
-	if (question == ASK_FILTER && text) {
-		text_filter_set(&s->filter, text, &ignored);
-		build_list(s);
-	}
 	return REACT_REDRAW;
 }
 
@@ -267,15 +261,6 @@ static unsigned settings_act(void *state, struct app_context *w, enum action act
 	switch (action) {
 	case ACTION_SETTINGS_CHANGE:
 		change_settings_line(s, w);
-		break;
-	case ACTION_SETTINGS_ONLY:
-		s->only_set = !s->only_set;
-		context_set_saved(w, "settings.only-set", s->only_set ? "yes" : NULL);
-		build_list(s);
-		break;
-	case ACTION_FIND:
-		context_ask_text(w, QUESTION_FILTER, ASK_FILTER, "options that contain",
-				 s->filter.text);
 		break;
 	case ACTION_BACK:
 		if (!*s->filter.text)
@@ -452,13 +437,6 @@ static const enum action settings_hints[] = {
 	ACTION_NONE,
 };
 
-/* ---- undo ---- */
-
-static const struct view_toggle settings_toggles[] = {
-	VIEW_TOGGLE(struct settings, only_set),
-	VIEW_FILTER(struct settings, filter),
-};
-
 static void settings_restored(void *state, struct app_context *w)
 {
 	struct settings *s = state;
@@ -466,6 +444,12 @@ static void settings_restored(void *state, struct app_context *w)
 	context_set_saved(w, "settings.only-set", s->only_set ? "yes" : NULL);
 	build_list(s);
 }
+
+static const struct view_toggle settings_toggles[] = {
+	VIEW_KEY(struct settings, only_set, ACTION_SETTINGS_ONLY, 2, settings_restored),
+	VIEW_FILTER(struct settings, filter, ACTION_FIND, 0, "options that contain",
+		    settings_restored),
+};
 
 const struct view view_settings = {
 	.name = "settings",
