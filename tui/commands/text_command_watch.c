@@ -44,8 +44,7 @@ static void append_share_bar(struct buf *out, double share)
 
 static void show_run_progress(const struct run_history *h, double now, struct buf *out)
 {
-	char step[NUMBER_TEXT_BYTES], total[NUMBER_TEXT_BYTES], elapsed[NUMBER_TEXT_BYTES],
-		left[NUMBER_TEXT_BYTES], evaluation[80];
+	char evaluation[80];
 	double share = h->total_steps > 0 && h->step >= 0 ? (double)h->step / (double)h->total_steps
 							  : NAN,
 	       spent = history_elapsed(h, now);
@@ -55,27 +54,25 @@ static void show_run_progress(const struct run_history *h, double now, struct bu
 	if (h->state == RUN_FINISHED)
 		share = 1;
 	append_share_bar(out, share);
-	buf_printf(out, "  step %s of %s, %s spent, ", format_count(step, h->step),
-		   format_count(total, h->total_steps), format_duration(elapsed, spent));
+	buf_printf(out, "  step %s of %s, %s spent, ", COUNT_TEXT(h->step),
+		   COUNT_TEXT(h->total_steps), DURATION_TEXT(spent));
 	if (h->state == RUN_RUNNING && h->evaluation.since > 0)
 		buf_printf(out, "evaluating for %s\n",
 			   eval_progress_text(&h->evaluation, now, evaluation, sizeof(evaluation)));
 	else
-		buf_printf(out, "%s left\n", format_duration(left, history_remaining(h, now)));
+		buf_printf(out, "%s left\n", DURATION_TEXT(history_remaining(h, now)));
 }
 
 static void show_figures(const struct run_history *h, struct buf *out)
 {
-	char a[NUMBER_TEXT_BYTES], b[NUMBER_TEXT_BYTES], c[NUMBER_TEXT_BYTES], d[NUMBER_TEXT_BYTES];
-
 	buf_printf(out, "NLL %s   dev NLL %s   train sample NLL %s   learning rate %s\n",
-		   format_fixed(a, h->nll.value, 3), format_fixed(b, h->dev_nll.value, 3),
-		   format_fixed(c, h->train_nll, 3), format_value(d, h->rate.value));
-	buf_printf(out, "dev BLEU %s   best %s at step %s\n", format_fixed(a, h->bleu.value, 2),
-		   format_fixed(b, h->best_bleu, 2), format_count(c, h->best_step));
+		   FIXED_TEXT(h->nll.value, 3), FIXED_TEXT(h->dev_nll.value, 3),
+		   FIXED_TEXT(h->train_nll, 3), VALUE_TEXT(h->rate.value));
+	buf_printf(out, "dev BLEU %s   best %s at step %s\n", FIXED_TEXT(h->bleu.value, 2),
+		   FIXED_TEXT(h->best_bleu, 2), COUNT_TEXT(h->best_step));
 	buf_printf(out, "tokens/s: target %s, source %s   gradient norm %s   epoch %s\n",
-		   format_value(a, h->target_tps.value), format_value(b, h->source_tps.value),
-		   format_value(c, h->grad_norm.value), format_fixed(d, h->epoch, 2));
+		   VALUE_TEXT(h->target_tps.value), VALUE_TEXT(h->source_tps.value),
+		   VALUE_TEXT(h->grad_norm.value), FIXED_TEXT(h->epoch, 2));
 }
 
 static void show_log(const struct run_history *h, struct buf *out)
@@ -89,10 +86,9 @@ static void show_log(const struct run_history *h, struct buf *out)
 
 	for (size_t i = h->n_lines - MIN(h->n_lines, (size_t)LOG_LINES); i < h->n_lines; i++) {
 		const struct history_line *l = history_line(h, i);
-		char step[NUMBER_TEXT_BYTES];
 
 		buf_clear(&line);
-		buf_printf(&line, "%9s  %-8s %s", l->step < 0 ? "" : format_count(step, l->step),
+		buf_printf(&line, "%9s  %-8s %s", l->step < 0 ? "" : COUNT_TEXT(l->step),
 			   kinds[l->kind], l->text);
 		append_plain_line(out, buf_text(&line));
 	}
@@ -131,12 +127,10 @@ static int show_run(const char *workspace, const char *name, double now, struct 
 static void show_corpus(const struct indexed_corpus *c, struct buf *out)
 {
 	const struct prep_progress *p = &c->progress;
-	char a[NUMBER_TEXT_BYTES], b[NUMBER_TEXT_BYTES];
 
 	if (c->state == CORPUS_READY) {
 		buf_printf(out, "corpus %s: %s to %s, %s pairs, vocabulary of %s", c->name,
-			   c->source, c->target, format_count(a, c->train),
-			   format_count(b, c->vocabulary));
+			   c->source, c->target, COUNT_TEXT(c->train), COUNT_TEXT(c->vocabulary));
 		if (c->clear_verdicts > 0)
 			buf_printf(out, ", %d clear verdict%s against it", c->clear_verdicts,
 				   text_plural(c->clear_verdicts));
@@ -148,23 +142,21 @@ static void show_corpus(const struct indexed_corpus *c, struct buf *out)
 		buf_printf(out, ", %s ", p->stage);
 		append_share_bar(out, prep_progress_share(p));
 		if (p->rate > 0)
-			buf_printf(out, " %s %s/s", format_value(a, p->rate), p->unit);
+			buf_printf(out, " %s %s/s", VALUE_TEXT(p->rate), p->unit);
 		if (isfinite(prep_progress_left(p)))
-			buf_printf(out, ", %s left", format_duration(b, prep_progress_left(p)));
+			buf_printf(out, ", %s left", DURATION_TEXT(prep_progress_left(p)));
 	}
 	buf_add_char(out, '\n');
 }
 
 static void show_row(const struct run_status *s, struct buf *out)
 {
-	char a[NUMBER_TEXT_BYTES], b[NUMBER_TEXT_BYTES], c[NUMBER_TEXT_BYTES];
-
 	const struct run_end end = status_get_end(s);
 	bool has_reason = *end.text && end.why != RUN_END_STEPS; /* the row shows the steps */
 
 	buf_printf(out, "run %s: %s%s%s, step %s of %s, best BLEU %s\n", s->name, s->state,
-		   has_reason ? ": " : "", has_reason ? end.text : "", format_count(a, s->step),
-		   format_count(b, s->steps), format_fixed(c, s->best_bleu, 2));
+		   has_reason ? ": " : "", has_reason ? end.text : "", COUNT_TEXT(s->step),
+		   COUNT_TEXT(s->steps), FIXED_TEXT(s->best_bleu, 2));
 }
 
 /* Show the first suggested steps that are commands. */

@@ -212,13 +212,12 @@ static void add_forecast_time(const struct form_forecast *f, const struct conf *
 {
 	const double limit = c->max_minutes > 0 ? c->max_minutes * 60 : INFINITY;
 	const double time = c->steps > 0 ? (double)c->steps * f->step_s : NAN;
-	char text[NUMBER_TEXT_BYTES];
 
 	if (time < limit)
-		buf_printf(out, "   time about %s, at the pace of %s", format_duration(text, time),
+		buf_printf(out, "   time about %s, at the pace of %s", DURATION_TEXT(time),
 			   f->timed);
 	else if (isfinite(limit))
-		buf_printf(out, "   time at most %s%s", format_duration(text, limit),
+		buf_printf(out, "   time at most %s%s", DURATION_TEXT(limit),
 			   isnan(time) ? ", not measured yet" : "");
 	else
 		buf_add_str(out, "   time not measured yet");
@@ -226,8 +225,6 @@ static void add_forecast_time(const struct form_forecast *f, const struct conf *
 
 void form_forecast_text(const struct form_forecast *f, const struct wizard *z, struct buf *out)
 {
-	char text[NUMBER_TEXT_BYTES];
-
 	if (!f->is_known)
 		return;
 	if (f->job > 0)
@@ -235,11 +232,11 @@ void form_forecast_text(const struct form_forecast *f, const struct wizard *z, s
 	else if (isnan(f->memory))
 		buf_add_str(out, *f->trouble ? f->trouble : "parameters and memory are unknown");
 	else
-		buf_printf(out, "%s parameters", format_value(text, f->parameters));
+		buf_printf(out, "%s parameters", VALUE_TEXT(f->parameters));
 	if (isfinite(f->memory))
-		buf_printf(out, "   memory %s", format_bytes(text, f->memory));
+		buf_printf(out, "   memory %s", BYTES_TEXT(f->memory));
 	add_forecast_time(f, &z->effective, out);
 	if (isfinite(f->bleu))
 		buf_printf(out, "   BLEU of %s: %.2f at step %s", f->scored, f->bleu,
-			   format_count(text, f->bleu_step));
+			   COUNT_TEXT(f->bleu_step));
 }

@@ -509,11 +509,11 @@ void plot_draw(struct grid *g, struct rect box, const struct plot *p)
 		y = range_of(&c, p);
 	if (!y.known) {
 		struct rect r = layout_inside(box);
-		const char *text =
-			p->x_from > 0 ? "no values in this window" : "nothing measured yet";
 
 		if (r.rows >= 2 && r.cols >= 12)
-			draw_message(g, r, STYLE_DIM, (const char *const[]){ text }, 1);
+			draw_centred(g, r, STYLE_DIM,
+				     p->x_from > 0 ? "no values in this window"
+						   : "nothing measured yet");
 		return;
 	}
 	plot_y_axis(&c, y.low, y.high);

@@ -123,8 +123,7 @@ void plot_stack_draw(struct grid *g, struct rect box, const struct plot_stack *p
 		struct rect r = layout_inside(box);
 
 		if (r.rows >= 2 && r.cols >= 12)
-			draw_message(g, r, STYLE_DIM,
-				     (const char *const[]){ "nothing measured yet" }, 1);
+			draw_centred(g, r, STYLE_DIM, "nothing measured yet");
 		return;
 	}
 	c.log_y = false;

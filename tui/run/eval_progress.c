@@ -24,11 +24,11 @@ void eval_progress_add_record(struct eval_progress *p, const struct json *record
 
 const char *eval_progress_text(const struct eval_progress *p, double now, char *text, size_t n)
 {
-	char spent[NUMBER_TEXT_BYTES], all[NUMBER_TEXT_BYTES];
+	char spent[NUMBER_TEXT_BYTES];
 
 	format_duration(spent, fmax(now - p->since, 0));
 	if (p->expected_s > 0)
-		snprintf(text, n, "%s of about %s", spent, format_duration(all, p->expected_s));
+		snprintf(text, n, "%s of about %s", spent, DURATION_TEXT(p->expected_s));
 	else
 		snprintf(text, n, "%s", spent);
 	return text;

@@ -138,12 +138,11 @@ static void watch_ecc(struct fleet *f, struct fleet_host *h, struct fleet_gpu *g
 	int host = (int)(h - f->hosts);
 	double more = g->ecc_uncorrected - g->last_uncorrected;
 	double corrected;
-	char n[NUMBER_TEXT_BYTES];
 
 	if (more > 0)
 		fleet_add_event(f, host, EVENT_ECC, h->t,
 				"GPU %d has %.20s uncorrected memory error%s (ECC)", g->index,
-				format_count(n, (int64_t)MIN(more, 1e15)), more > 1 ? "s" : "");
+				COUNT_TEXT((int64_t)MIN(more, 1e15)), more > 1 ? "s" : "");
 	if (isfinite(g->ecc_uncorrected))
 		g->last_uncorrected = g->ecc_uncorrected;
 	if (!isfinite(g->ecc_corrected))
@@ -157,7 +156,7 @@ static void watch_ecc(struct fleet *f, struct fleet_host *h, struct fleet_gpu *g
 	if (corrected > 0 && corrected >= 2 * g->told_corrected) {
 		fleet_add_event(f, host, EVENT_ECC_CORRECTED, h->t,
 				"GPU %d has corrected %.20s memory error%s (ECC)", g->index,
-				format_count(n, (int64_t)MIN(corrected, 1e15)),
+				COUNT_TEXT((int64_t)MIN(corrected, 1e15)),
 				corrected > 1 ? "s" : "");
 		g->told_corrected = corrected;
 	}
@@ -167,7 +166,6 @@ static void watch_ecc(struct fleet *f, struct fleet_host *h, struct fleet_gpu *g
 static void watch_lost_link(struct fleet *f, struct fleet_host *h, double speed)
 {
 	bool is_lost = h->last_link > 0 && !(speed > 0);
-	char before[NUMBER_TEXT_BYTES];
 
 	if (is_lost == h->is_link_lost)
 		return;
@@ -176,13 +174,12 @@ static void watch_lost_link(struct fleet *f, struct fleet_host *h, double speed)
 		f, (int)(h - f->hosts), is_lost ? EVENT_LINK : EVENT_LINK_FASTER, h->t,
 		is_lost ? "its link has no speed any more (before: %.15sbit/s), it may be down"
 			: "its link has a speed again (before: %.15sbit/s)",
-		format_value(before, h->last_link * 8));
+		VALUE_TEXT(h->last_link * 8));
 }
 
 static void watch_link(struct fleet *f, struct fleet_host *h)
 {
 	int host = (int)(h - f->hosts);
-	char before[NUMBER_TEXT_BYTES], now[NUMBER_TEXT_BYTES];
 	double speed = !strcmp(h->link_from, "driver") ? h->link_bytes_s : NAN;
 
 	if (h->had_interface && !*h->interface) {
@@ -198,8 +195,7 @@ static void watch_link(struct fleet *f, struct fleet_host *h)
 	    (speed < SLOWER_LINK * h->last_link || h->last_link < SLOWER_LINK * speed))
 		fleet_add_event(f, host, speed < h->last_link ? EVENT_LINK : EVENT_LINK_FASTER,
 				h->t, "its link has %.15sbit/s, before %.15sbit/s",
-				format_value(now, speed * 8),
-				format_value(before, h->last_link * 8));
+				VALUE_TEXT(speed * 8), VALUE_TEXT(h->last_link * 8));
 	h->last_link = speed;
 }
 

@@ -232,7 +232,7 @@ static const char *throttle_words(const struct fleet_host *h, char out[64])
 static void compare_trait(const struct fleet_host *h, enum fleet_trait trait, double v,
 			  struct usual u, struct fleet_finding *out)
 {
-	char text[140], words[64], a[NUMBER_TEXT_BYTES], b[NUMBER_TEXT_BYTES];
+	char text[140], words[64];
 
 	if (!isfinite(v) || !isfinite(u.value))
 		return;
@@ -253,13 +253,13 @@ static void compare_trait(const struct fleet_host *h, enum fleet_trait trait, do
 		if (u.value - v <= odd_limit(&u, 0.3, 0))
 			return;
 		snprintf(text, sizeof(text), "its link has %.15sbit/s, others %.15sbit/s",
-			 format_value(a, v * 8), format_value(b, u.value * 8));
+			 VALUE_TEXT(v * 8), VALUE_TEXT(u.value * 8));
 		break;
 	default:
 		if (v - u.value <= odd_limit(&u, 9, 10))
 			return;
 		snprintf(text, sizeof(text), "retransmits %.15s packets a second, others %.15s",
-			 format_value(a, v), format_value(b, u.value));
+			 VALUE_TEXT(v), VALUE_TEXT(u.value));
 		break;
 	}
 	add_reason(out, HOST_ODD, fabs(v - u.value) / (fabs(u.value) + v), text);

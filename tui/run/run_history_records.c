@@ -258,7 +258,6 @@ static int history_add_eval(struct run_history *h, const struct json *r, double 
 	const char *precision =
 		json_text(json_get(r, "precision"), h->imported ? "" : h->precision);
 	struct history_line *line;
-	char a[NUMBER_TEXT_BYTES], b[NUMBER_TEXT_BYTES], c[NUMBER_TEXT_BYTES], d[NUMBER_TEXT_BYTES];
 
 	if (step < 0)
 		return 0;
@@ -276,10 +275,10 @@ static int history_add_eval(struct run_history *h, const struct json *r, double 
 	}
 	line = history_add_line(h, best ? LINE_BEST : LINE_EVAL, t, step);
 	snprintf(line->text, sizeof(line->text),
-		 "BLEU %s%s%.7s%s   dev NLL %s   train NLL %s   %s s", format_fixed(a, bleu, 2),
-		 *precision ? " (" : "", precision, *precision ? ")" : "", format_fixed(b, dev, 3),
-		 format_fixed(c, h->train_nll, 3),
-		 format_fixed(d, json_number(json_get(r, "seconds"), NAN), 1));
+		 "BLEU %s%s%.7s%s   dev NLL %s   train NLL %s   %s s", FIXED_TEXT(bleu, 2),
+		 *precision ? " (" : "", precision, *precision ? ")" : "", FIXED_TEXT(dev, 3),
+		 FIXED_TEXT(h->train_nll, 3),
+		 FIXED_TEXT(json_number(json_get(r, "seconds"), NAN), 1));
 	return 0;
 }
 
@@ -288,13 +287,12 @@ static void history_add_save(struct run_history *h, const struct json *r, double
 	struct history_line *line = history_add_line(h, LINE_SAVE, t, step);
 	const char *path = json_text(json_get(r, "path"), "checkpoint"),
 		   *folder = strstr(path, "checkpoints/");
-	char a[NUMBER_TEXT_BYTES], b[NUMBER_TEXT_BYTES];
 
 	add_event_mark(h, LINE_SAVE, step);
 	/* Keep the end of the path, which names the checkpoint. */
 	snprintf(line->text, sizeof(line->text), "%.*s   %s   %s s", 150, folder ? folder : path,
-		 format_bytes(a, json_number(json_get(r, "bytes"), NAN)),
-		 format_fixed(b, json_number(json_get(r, "seconds"), NAN), 1));
+		 BYTES_TEXT(json_number(json_get(r, "bytes"), NAN)),
+		 FIXED_TEXT(json_number(json_get(r, "seconds"), NAN), 1));
 }
 
 static void history_add_event(struct run_history *h, const struct json *r, double t, int64_t step)

@@ -129,8 +129,6 @@ bool service_metrics_update(struct service_metrics *m, const char *address, doub
 
 void service_metrics_text(const struct service_metrics *m, struct buf *out)
 {
-	char text[NUMBER_TEXT_BYTES];
-
 	if (!m->is_known)
 		return;
 	buf_printf(out, "%.0f client%s, %.0f request%s, queue %.0f characters", m->connections,
@@ -139,7 +137,7 @@ void service_metrics_text(const struct service_metrics *m, struct buf *out)
 	if (isfinite(m->request_s))
 		buf_printf(out, ", %.0f ms each", m->request_s * 1000);
 	if (isfinite(m->tokens_s))
-		buf_printf(out, ", %s tokens/s", format_value(text, m->tokens_s));
+		buf_printf(out, ", %s tokens/s", VALUE_TEXT(m->tokens_s));
 	if (m->refused > 0)
 		buf_printf(out, ", %.0f refused", m->refused);
 }

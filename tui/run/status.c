@@ -367,9 +367,7 @@ static void show_launch(const struct run_status *s, struct buf *out)
 
 void status_add_bleu(struct buf *out, double bleu, const char *precision)
 {
-	char text[NUMBER_TEXT_BYTES];
-
-	buf_add_str(out, format_fixed(text, bleu, 2));
+	buf_add_str(out, FIXED_TEXT(bleu, 2));
 	if (isfinite(bleu) && *precision)
 		buf_printf(out, " (%s)", precision);
 }

@@ -40,6 +40,7 @@ int time_split_legend(const struct grid *g, const struct fleet_time_split *s, bo
 
 /* "71 %", "-" */
 const char *format_percent(char out[NUMBER_TEXT_BYTES], double share);
+#define PERCENT_TEXT(share) format_percent((char[NUMBER_TEXT_BYTES]){ 0 }, share)
 
 /*
  * A bar of utilisation: the working part solid, the waiting part light. busy NaN: equal to working.

@@ -8,6 +8,9 @@
 
 #include "share/base/util.h"
 
+#define CENTRED_BYTES 512 /* bytes and lines of a text that draw_centred() shows */
+#define CENTRED_LINES 12
+
 static void draw_horizontal_line(struct grid *g, int row, int col, int n, enum style style,
 				 uint32_t glyph)
 {
@@ -177,6 +180,18 @@ void draw_message(struct grid *g, struct rect r, enum style style, const char *c
 	for (int i = 0; i < n && row + i < r.row + r.rows; i++)
 		draw_text(g, row + i, col, r.col + r.cols - col, i ? STYLE_NORMAL : style,
 			  lines[i]);
+}
+
+void draw_centred(struct grid *g, struct rect r, enum style style, const char *text)
+{
+	char copy[CENTRED_BYTES], *rest = copy;
+	const char *lines[CENTRED_LINES];
+	int n = 0;
+
+	snprintf(copy, sizeof(copy), "%s", text);
+	while (rest && n < CENTRED_LINES)
+		lines[n++] = strsep(&rest, "\n");
+	draw_message(g, r, style, lines, n);
 }
 
 static int piece_width(const struct grid *g, const struct legend *p)

@@ -56,6 +56,8 @@ void draw_bar(struct grid *g, int row, int col, int width, double fraction);
 
 /* Lines of text in the middle of r, left-aligned to each other; style applies to the first line. */
 void draw_message(struct grid *g, struct rect r, enum style style, const char *const *lines, int n);
+/* The same for the lines of a text, which \n separates: why there is nothing else in r. */
+void draw_centred(struct grid *g, struct rect r, enum style style, const char *text);
 
 /* One entry of a legend: a sign (0: none) and a value in style, and a dim label between them. */
 struct legend {

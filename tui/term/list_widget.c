@@ -72,12 +72,12 @@ void list_widget_draw_chosen(struct grid *g, struct rect r, int row, bool focuse
 
 void list_widget_draw_place(struct grid *g, struct rect box, const struct list_widget *l, size_t n)
 {
-	char text[2 * NUMBER_TEXT_BYTES + 8], at[NUMBER_TEXT_BYTES], all[NUMBER_TEXT_BYTES];
+	char text[2 * NUMBER_TEXT_BYTES + 8];
 
 	if (n <= (size_t)MAX(l->page, 0) || box.rows < 2)
 		return;
-	snprintf(text, sizeof(text), " %s of %s ", format_count(at, (int64_t)l->at + 1),
-		 format_count(all, (int64_t)n));
+	snprintf(text, sizeof(text), " %s of %s ", COUNT_TEXT((int64_t)l->at + 1),
+		 COUNT_TEXT((int64_t)n));
 	draw_text_right(g, box.row + box.rows - 1, box.col + box.cols - 3, box.cols - 6, STYLE_DIM,
 			text);
 }

@@ -178,7 +178,6 @@ static void fill_band_legend(struct band_legend *to, const struct compare_plot *
 {
 	const struct series *s = p->lines[i].series;
 	const struct series_point *at = comparison_point(s, p->plot.cursor);
-	char low[NUMBER_TEXT_BYTES], high[NUMBER_TEXT_BYTES];
 	bool known = at && at->n;
 
 	snprintf(to->band, sizeof(to->band), "%s of %zu%s",
@@ -188,12 +187,12 @@ static void fill_band_legend(struct band_legend *to, const struct compare_plot *
 	/* one of the runs ends earlier than others: the band ends there */
 	if (known && !isfinite(p->plot.cursor) && at->last < p->ends[i] * BAND_WHOLE)
 		snprintf(to->mean_name, sizeof(to->mean_name), "mean at %s",
-			 p->axis == COMPARE_STEP ? format_count(low, (int64_t)at->last)
-						 : format_value(low, at->last));
+			 p->axis == COMPARE_STEP ? COUNT_TEXT((int64_t)at->last)
+						 : VALUE_TEXT(at->last));
 	format_value(to->mean, at ? series_mean(at) : NAN);
 	snprintf(to->range, sizeof(to->range), "%s to %s",
-		 format_value(low, known ? (double)at->low : NAN),
-		 format_value(high, known ? (double)at->high : NAN));
+		 VALUE_TEXT(known ? (double)at->low : NAN),
+		 VALUE_TEXT(known ? (double)at->high : NAN));
 }
 
 static void draw_band_legend(struct grid *g, struct rect box, const struct compare_plot *p)
@@ -230,9 +229,8 @@ void compare_draw_plot(struct grid *g, struct rect box, struct run_comparison *b
 	make_compare_plot(&p, b, v);
 	draw_box(g, box, p.title, false);
 	if (!p.plot.n) {
-		const char *text = b->n ? "no run selected; Space selects one" : "no run yet";
-
-		draw_message(g, layout_inside(box), STYLE_DIM, &text, 1);
+		draw_centred(g, layout_inside(box), STYLE_DIM,
+			     b->n ? "no run selected; Space selects one" : "no run yet");
 		return;
 	}
 	plot_draw(g, box, &p.plot);

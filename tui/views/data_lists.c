@@ -110,11 +110,9 @@ static void draw_dropped_whole(struct grid *g, struct rect box, const struct cor
 static void dropped_title(const struct corpus_details *b, const struct data_view_state *s,
 			  char *out, size_t size)
 {
-	char n[NUMBER_TEXT_BYTES];
-
 	snprintf(out, size, "%s, %s%s%.120s",
 		 s->rule == CLEAN_KEEP ? "all rules" : clean_rule_name(s->rule),
-		 format_count(n, b->ledger ? (int64_t)drop_rows_n(b->ledger) : -1),
+		 COUNT_TEXT(b->ledger ? (int64_t)drop_rows_n(b->ledger) : -1),
 		 *s->dropped_filter.text ? ", with " : "", s->dropped_filter.text);
 	if (b->ledger && drop_rows_scanned(b->ledger) < 1) {
 		size_t len = strlen(out);
@@ -166,19 +164,17 @@ static void draw_piece(struct grid *g, struct rect in, int row, const struct voc
 		       bool chosen)
 {
 	enum style style = chosen ? STYLE_SELECTED : STYLE_NORMAL;
-	char text[NUMBER_TEXT_BYTES];
 	/* entries are sorted by frequency, after four special tokens */
 	double most = vocab_size(v) > 4 ? (double)MAX(vocab_frequency(v, 4), 1) : 1;
 	int col = in.col + 2, right = in.col + in.cols;
 
 	if (chosen)
 		list_widget_draw_chosen(g, in, row, true);
-	draw_text_right(g, row, col + 7, 8, chosen ? style : STYLE_DIM, format_count(text, id));
+	draw_text_right(g, row, col + 7, 8, chosen ? style : STYLE_DIM, COUNT_TEXT(id));
 	draw_text(g, row, col + 10, MIN(28, right - col - 10), chosen ? style : STYLE_BRIGHT,
 		  vocab_piece(v, id));
 	if (right - col > 54)
-		draw_text_right(g, row, col + 52, 13, style,
-				format_count(text, vocab_frequency(v, id)));
+		draw_text_right(g, row, col + 52, 13, style, COUNT_TEXT(vocab_frequency(v, id)));
 	/* logarithmic: word frequencies span many powers of ten */
 	if (right - col > 74)
 		draw_bar(g, row, col + 55, MIN(right - col - 57, 60),
@@ -191,9 +187,9 @@ void data_draw_vocabulary(struct grid *g, struct rect r, const struct corpus_det
 	struct list_widget *l = &s->lists[DATA_VOCABULARY];
 	struct rect in = layout_inside(r);
 	size_t n = data_rows(b, s), top = list_widget_top(l, n, in.rows);
-	char title[200], count[NUMBER_TEXT_BYTES];
+	char title[200];
 
-	snprintf(title, sizeof(title), "%s pieces%s%.150s", format_count(count, (int64_t)n),
+	snprintf(title, sizeof(title), "%s pieces%s%.150s", COUNT_TEXT((int64_t)n),
 		 *s->piece_filter.text ? " with " : "", s->piece_filter.text);
 	draw_box(g, r, title, true);
 	for (int i = 0; i < in.rows && top + (size_t)i < n; i++) {
@@ -249,7 +245,7 @@ static void draw_trace_step(struct grid *g, struct rect in, int row, const struc
 			    bool chosen)
 {
 	enum style style = chosen ? STYLE_SELECTED : STYLE_NORMAL;
-	char merge[NUMBER_TEXT_BYTES], text[200];
+	char text[200];
 	int col = in.col + 2, right = in.col + in.cols;
 
 	if (chosen)
@@ -259,7 +255,7 @@ static void draw_trace_step(struct grid *g, struct rect in, int row, const struc
 			  "characters");
 	} else {
 		draw_text_right(g, row, col + 8, 9, chosen ? style : STYLE_DIM,
-				format_count(merge, step->rank + 1));
+				COUNT_TEXT(step->rank + 1));
 		snprintf(text, sizeof(text), "%.60s + %.60s", step->left, step->right);
 		draw_text(g, row, col + 11, MIN(22, right - col - 11), chosen ? style : STYLE_FIRST,
 			  text);

@@ -106,7 +106,7 @@ static void draw_pair_histogram(struct grid *g, struct rect box, const struct pa
 	bool two = in.cols >= LABEL_COLS + 2 * COUNT_COLS + 8;
 	int bar = in.cols - LABEL_COLS - 2 - (two ? 2 : 1) * COUNT_COLS, right = in.col + in.cols;
 	int64_t all, dropped, most = 0;
-	char label[LABEL_BYTES], n[NUMBER_TEXT_BYTES];
+	char label[LABEL_BYTES];
 
 	draw_box(g, box, titles[h], false);
 	if (two)
@@ -128,11 +128,10 @@ static void draw_pair_histogram(struct grid *g, struct rect box, const struct pa
 		draw_split_bar(g, at, all, dropped, most);
 		draw_text_right(g, at.row, right - (two ? COUNT_COLS : 0) - 1, COUNT_COLS - 1,
 				all ? STYLE_NORMAL : STYLE_DIM,
-				all < 10000000 ? format_count(n, all)
-					       : format_value(n, (double)all));
+				all < 10000000 ? COUNT_TEXT(all) : VALUE_TEXT((double)all));
 		if (two)
 			draw_text_right(g, at.row, right - 1, COUNT_COLS - 1,
-					dropped ? STYLE_WARN : STYLE_DIM, format_count(n, dropped));
+					dropped ? STYLE_WARN : STYLE_DIM, COUNT_TEXT(dropped));
 	}
 	draw_hidden_rows(g, box, 0, PAIR_BINS - in.rows);
 }
@@ -194,14 +193,12 @@ static struct rect density_area(struct rect in, int limit)
 
 static void draw_density_axes(struct grid *g, struct rect in, struct rect r, int limit)
 {
-	char text[NUMBER_TEXT_BYTES];
-
 	for (int i = 0; i < r.rows; i++) {
 		struct cell_span y = density_cell(r.rows - 1 - i, r.rows, limit);
 
 		if (i % 4 == 0 || i == r.rows - 1)
 			draw_text_right(g, r.row + i, in.col + 3, 4, STYLE_DIM,
-					format_count(text, y.first));
+					COUNT_TEXT(y.first));
 		grid_put(g, r.row + i, in.col + 4, STYLE_BORDER, 0x2502);
 	}
 	for (int i = 0; i < r.cols; i += 10) {
@@ -209,7 +206,7 @@ static void draw_density_axes(struct grid *g, struct rect in, struct rect r, int
 
 		if (i + 4 <= r.cols || !i)
 			draw_text(g, r.row + r.rows, r.col + i, MIN(9, in.cols - 6 - i), STYLE_DIM,
-				  format_count(text, x.first));
+				  COUNT_TEXT(x.first));
 	}
 }
 
@@ -259,9 +256,9 @@ static void draw_density(struct grid *g, struct rect box, const struct pair_fact
 	draw_density_axes(g, in, r, limit);
 	draw_hidden_rows(g, box, 0, 0);
 	if (beyond) {
-		char n[NUMBER_TEXT_BYTES], text[60];
+		char text[60];
 
-		snprintf(text, sizeof(text), " %s longer pairs ", format_count(n, beyond));
+		snprintf(text, sizeof(text), " %s longer pairs ", COUNT_TEXT(beyond));
 		draw_text_right(g, box.row + box.rows - 1, box.col + box.cols - 3, box.cols - 4,
 				STYLE_DIM, text);
 	}

@@ -38,8 +38,7 @@ void data_draw_head(struct grid *g, struct rect r, const struct corpus_details *
 	const struct indexed_corpus *c = &b->corpus;
 	const struct run_look look = corpus_state_look(c->state);
 	int col = r.col + 2, right = r.col + r.cols - 1;
-	char text[3 * NUMBER_TEXT_BYTES + 80], x[NUMBER_TEXT_BYTES], y[NUMBER_TEXT_BYTES],
-		z[NUMBER_TEXT_BYTES];
+	char text[3 * NUMBER_TEXT_BYTES + 80];
 
 	if (r.rows < 1)
 		return;
@@ -52,8 +51,7 @@ void data_draw_head(struct grid *g, struct rect r, const struct corpus_details *
 	if (c->train < 0)
 		return;
 	snprintf(text, sizeof(text), "%s to %s   %s of %s pairs   vocabulary %s", c->source,
-		 c->target, format_count(x, c->train), format_count(y, c->read),
-		 format_count(z, c->vocabulary));
+		 c->target, COUNT_TEXT(c->train), COUNT_TEXT(c->read), COUNT_TEXT(c->vocabulary));
 	draw_text(g, r.row, col, right - col, STYLE_NORMAL, text);
 }
 
@@ -84,18 +82,16 @@ void data_draw_bar(struct grid *g, struct rect r, const struct data_view_state *
 static void amount_text(char *out, size_t size, int64_t done, int64_t total, double rate,
 			double left, const char *unit)
 {
-	char a[NUMBER_TEXT_BYTES], b[NUMBER_TEXT_BYTES], c[NUMBER_TEXT_BYTES], d[NUMBER_TEXT_BYTES];
 	bool bytes = !strcmp(unit, "bytes");
 	const char *of = total > 0 ? " of " : "";
 
 	snprintf(out, size, "%s%s%s%s%s  %s%s/s  %s left",
-		 bytes ? format_bytes(a, (double)done) : format_count(a, done), of,
+		 bytes ? BYTES_TEXT((double)done) : COUNT_TEXT(done), of,
 		 total <= 0 ? ""
-		 : bytes    ? format_bytes(b, (double)total)
-			    : format_count(b, total),
-		 bytes ? "" : " ", bytes ? "" : unit,
-		 bytes ? format_bytes(c, rate) : format_value(c, rate), "",
-		 format_duration(d, left));
+		 : bytes    ? BYTES_TEXT((double)total)
+			    : COUNT_TEXT(total),
+		 bytes ? "" : " ", bytes ? "" : unit, bytes ? BYTES_TEXT(rate) : VALUE_TEXT(rate),
+		 "", DURATION_TEXT(left));
 }
 
 /* Columns of a line of the stages, by its width. */
@@ -132,20 +128,18 @@ static void draw_archive(struct grid *g, struct rect in, int row, const struct p
 
 static void done_text(char *out, size_t size, const struct data_stage *s)
 {
-	char a[NUMBER_TEXT_BYTES], b[NUMBER_TEXT_BYTES], c[NUMBER_TEXT_BYTES], d[NUMBER_TEXT_BYTES];
 	double rate = s->seconds > 0 && s->in >= 0 ? (double)s->in / s->seconds : NAN;
 
 	if (s->is_reused)
 		snprintf(out, size, "reused from an earlier preparation, %s s",
-			 format_fixed(a, s->seconds, 1));
+			 FIXED_TEXT(s->seconds, 1));
 	else if (s->in == s->out)
-		snprintf(out, size, "%10s pairs %6s s %6s/s %8s", format_count(a, s->in),
-			 format_fixed(b, s->seconds, 1), format_value(c, rate),
-			 format_bytes(d, s->bytes >= 0 ? (double)s->bytes : NAN));
+		snprintf(out, size, "%10s pairs %6s s %6s/s %8s", COUNT_TEXT(s->in),
+			 FIXED_TEXT(s->seconds, 1), VALUE_TEXT(rate),
+			 BYTES_TEXT(s->bytes >= 0 ? (double)s->bytes : NAN));
 	else
-		snprintf(out, size, "%s of %s pairs  %s s  %s/s", format_count(a, s->out),
-			 format_count(b, s->in), format_fixed(c, s->seconds, 1),
-			 format_value(d, rate));
+		snprintf(out, size, "%s of %s pairs  %s s  %s/s", COUNT_TEXT(s->out),
+			 COUNT_TEXT(s->in), FIXED_TEXT(s->seconds, 1), VALUE_TEXT(rate));
 }
 
 static void draw_stage(struct grid *g, struct rect in, int row, const struct corpus_details *b,
@@ -201,7 +195,6 @@ static void draw_rules(struct grid *g, struct rect box, const struct corpus_deta
 	const struct json *dropped = json_get(b->stats, "dropped"), *n;
 	struct rect in = layout_inside(box);
 	int row = in.row, right = in.col + in.cols, cut = 0;
-	char count[NUMBER_TEXT_BYTES];
 	const char *name;
 	double most = 1;
 
@@ -217,7 +210,7 @@ static void draw_rules(struct grid *g, struct rect box, const struct corpus_deta
 		}
 		draw_text(g, row, in.col + 1, MIN(11, right - in.col - 1), STYLE_BRIGHT, name);
 		draw_text_right(g, row, in.col + 22, 10, STYLE_NORMAL,
-				format_count(count, json_integer(n, 0)));
+				COUNT_TEXT(json_integer(n, 0)));
 		if (in.cols > 40)
 			draw_bar(g, row, in.col + 24, 12, json_number(n, 0) / most);
 		draw_text(g, row, in.col + 38, right - in.col - 38, STYLE_DIM,
@@ -237,7 +230,7 @@ static void draw_lengths(struct grid *g, struct rect box, const struct corpus_de
 	const struct json *lines = json_get(json_get(s, "words_a_line"), "lines");
 	int64_t step = json_integer(json_get(json_get(s, "words_a_line"), "step"), 1);
 	struct rect in = layout_inside(box);
-	char title[80], text[120], a[NUMBER_TEXT_BYTES], c[NUMBER_TEXT_BYTES];
+	char title[80], text[120];
 	double most = 1;
 
 	snprintf(title, sizeof(title), "%s, %s: words per line", side,
@@ -246,8 +239,8 @@ static void draw_lengths(struct grid *g, struct rect box, const struct corpus_de
 	for (size_t i = 0; i < json_len(lines); i++)
 		most = MAX(most, json_number(json_at(lines, i), 0));
 	snprintf(text, sizeof(text), "%s pieces per word, %s %% of words whole",
-		 format_fixed(a, json_number(json_get(s, "tokens_per_word"), NAN), 2),
-		 format_fixed(c, 100 * json_number(json_get(s, "whole_words"), NAN), 0));
+		 FIXED_TEXT(json_number(json_get(s, "tokens_per_word"), NAN), 2),
+		 FIXED_TEXT(100 * json_number(json_get(s, "whole_words"), NAN), 0));
 	if (in.rows > 0 && s)
 		draw_text(g, in.row, in.col + 1, in.cols - 1, STYLE_DIM, text);
 	for (int i = 0; i < in.rows - 1 && (size_t)i < json_len(lines); i++) {
@@ -258,7 +251,7 @@ static void draw_lengths(struct grid *g, struct rect box, const struct corpus_de
 		draw_text_right(g, in.row + 1 + i, in.col + 9, 9, STYLE_DIM, text);
 		draw_bar(g, in.row + 1 + i, in.col + 11, MAX(in.cols - 24, 0), n / most);
 		draw_text_right(g, in.row + 1 + i, in.col + in.cols - 2, 11, STYLE_NORMAL,
-				format_count(a, (int64_t)n));
+				COUNT_TEXT((int64_t)n));
 	}
 	draw_hidden_rows(g, box, 0, (int)MIN(json_len(lines), (size_t)1000) - (in.rows - 1));
 }
@@ -311,7 +304,7 @@ void data_draw_stages(struct grid *g, struct rect r, const struct corpus_details
 	const struct layout_part halves[] = { { .min = 40, .weight = 1 },
 					      { .min = 40, .weight = 1, .rank = 1 } };
 	struct rect rows[3], cols[2], in;
-	char spent[NUMBER_TEXT_BYTES], title[60] = "stages";
+	char title[60] = "stages";
 
 	draw_verdicts(g, &r, b);
 	layout_rows(r, parts, ARRAY_LEN(parts), rows);
@@ -322,7 +315,7 @@ void data_draw_stages(struct grid *g, struct rect r, const struct corpus_details
 		rows[0].rows = MIN(r.rows, parts[0].max);
 	if (p->alive && now >= p->began) {
 		snprintf(title, sizeof(title), "stages, %s for %s", p->stage,
-			 format_duration(spent, now - p->began));
+			 DURATION_TEXT(now - p->began));
 	}
 	draw_box(g, rows[0], title, true);
 	in = layout_inside(rows[0]);

@@ -46,24 +46,24 @@ static void add_repeats(const struct corpus_details *b, struct data_view_state *
 	static const char *const names[PAIR_REPEATS] = { "pairs", "sources", "targets" };
 	struct pair_estimate x = pair_facts_repeats(b->facts, what);
 	struct pair_repeat_example examples[REPEAT_EXAMPLES];
-	char n[NUMBER_TEXT_BYTES], margin[NUMBER_TEXT_BYTES], place[90];
+	char place[90];
 	int64_t kept = pair_facts_counts(b->facts)->of_rule[CLEAN_KEEP];
 	int found = pair_facts_repeat_examples(b->facts, what, examples, REPEAT_EXAMPLES);
 
 	if (x.is_exact)
 		add_repeat_row(s, STYLE_BRIGHT, "%s that were there before: %s  (%.1f %%)",
-			       names[what], format_count(n, (int64_t)x.n),
+			       names[what], COUNT_TEXT((int64_t)x.n),
 			       100 * x.n / (double)MAX(kept, 1));
 	else
 		add_repeat_row(s, STYLE_BRIGHT,
 			       "%s that were there before: about %s, 95 %% within %s  (%.1f %%)",
-			       names[what], format_count(n, llround(x.n)),
-			       format_count(margin, (int64_t)ceil(x.margin)),
+			       names[what], COUNT_TEXT(llround(x.n)),
+			       COUNT_TEXT((int64_t)ceil(x.margin)),
 			       100 * x.n / (double)MAX(kept, 1));
 	for (int i = 0; i < found; i++)
 		set_row_place(
 			add_repeat_row(s, STYLE_NORMAL, "%6s times, first %s",
-				       format_count(n, examples[i].n),
+				       COUNT_TEXT(examples[i].n),
 				       data_place_text(b, examples[i].first, place, sizeof(place))),
 			examples[i].first);
 }
@@ -92,20 +92,16 @@ static void add_leaks(const struct corpus_details *b, struct data_view_state *s,
 
 static void add_dropped_repeats(const struct corpus_details *b, struct data_view_state *s)
 {
-	char n[NUMBER_TEXT_BYTES];
-
 	add_repeat_row(s, STYLE_DIM, "dropped by the rule duplicate: %s%s",
-		       format_count(n, pair_facts_counts(b->facts)->of_rule[CLEAN_DUPLICATE]),
+		       COUNT_TEXT(pair_facts_counts(b->facts)->of_rule[CLEAN_DUPLICATE]),
 		       pair_facts_counts(b->facts)->drop_duplicates ? ""
 								    : " (drop-duplicates is off)");
 }
 
 static void add_dropped_overlap(const struct corpus_details *b, struct data_view_state *s)
 {
-	char n[NUMBER_TEXT_BYTES];
-
 	add_repeat_row(s, STYLE_DIM, "dropped by the rule overlap: %s%s",
-		       format_count(n, pair_facts_counts(b->facts)->of_rule[CLEAN_OVERLAP]),
+		       COUNT_TEXT(pair_facts_counts(b->facts)->of_rule[CLEAN_OVERLAP]),
 		       pair_facts_counts(b->facts)->drop_overlap ? "" : " (overlap = drop is off)");
 }
 

@@ -67,16 +67,14 @@ void data_trial_recipe(const struct corpus_details *b, const struct data_view_st
 /* "1,234", or in a sample "1,234 ± 56"; ASCII: "+-". */
 static const char *estimate_text(const struct grid *g, struct pair_estimate x, char out[64])
 {
-	char n[NUMBER_TEXT_BYTES], margin[NUMBER_TEXT_BYTES];
-
 	if (!isfinite(x.n))
 		snprintf(out, 64, "-");
 	else if (x.is_exact)
-		snprintf(out, 64, "%s", format_count(n, (int64_t)x.n));
+		snprintf(out, 64, "%s", COUNT_TEXT((int64_t)x.n));
 	else
-		snprintf(out, 64, "%s %s %s", format_count(n, llround(x.n)),
+		snprintf(out, 64, "%s %s %s", COUNT_TEXT(llround(x.n)),
 			 g->charset == GRID_ASCII ? "+-" : "\xc2\xb1",
-			 format_count(margin, (int64_t)ceil(x.margin)));
+			 COUNT_TEXT((int64_t)ceil(x.margin)));
 	return out;
 }
 

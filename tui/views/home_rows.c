@@ -35,7 +35,7 @@ void home_draw_step(struct grid *g, const struct home_row *at, const struct sugg
 void home_draw_corpus(struct grid *g, const struct home_row *at, const struct indexed_corpus *c)
 {
 	const struct run_look look = corpus_state_look(c->state);
-	char text[320], words[60], a[NUMBER_TEXT_BYTES], b[NUMBER_TEXT_BYTES], share[16] = "";
+	char text[320], words[60], share[16] = "";
 	char mark[40] = "";
 	int marked = 0;
 	double done = prep_progress_share(&c->progress);
@@ -47,12 +47,12 @@ void home_draw_corpus(struct grid *g, const struct home_row *at, const struct in
 		snprintf(share, sizeof(share), ", %.0f %%", 100 * done);
 	if (c->state == CORPUS_READY) {
 		int pairs = snprintf(text, sizeof(text), "%s to %s, %s pairs", c->source, c->target,
-				     format_count(a, c->train));
+				     COUNT_TEXT(c->train));
 
 		if (c->clear_verdicts > 0)
 			marked = snprintf(mark, sizeof(mark), "! %d verdict%s  ", c->clear_verdicts,
 					  text_plural(c->clear_verdicts));
-		snprintf(words, sizeof(words), ", vocabulary %s", format_count(b, c->vocabulary));
+		snprintf(words, sizeof(words), ", vocabulary %s", COUNT_TEXT(c->vocabulary));
 		if (pairs + (int)strlen(words) + marked <= right - col - 19) /* not half of it */
 			snprintf(text + pairs, sizeof(text) - (size_t)pairs, "%s", words);
 	} else if (c->state == CORPUS_WORKING)
@@ -69,7 +69,7 @@ void home_draw_corpus(struct grid *g, const struct home_row *at, const struct in
 void home_draw_job(struct grid *g, const struct home_row *at, const struct job *job,
 		   const struct service_metrics *service, double now)
 {
-	char took[NUMBER_TEXT_BYTES], text[NUMBER_TEXT_BYTES + 40];
+	char text[NUMBER_TEXT_BYTES + 40];
 	struct buf served = { 0 };
 	bool runs = job->state == JOB_RUNNING;
 	enum style style = runs ? STYLE_FIRST : job->state == JOB_DONE ? STYLE_GOOD : STYLE_BAD;
@@ -83,7 +83,7 @@ void home_draw_job(struct grid *g, const struct home_row *at, const struct job *
 			 style_of(at, STYLE_BRIGHT), job->title) +
 	       2;
 	snprintf(text, sizeof(text), "%s %s", job_state_name(job->state),
-		 format_duration(took, (runs ? now : job->ended) - job->started));
+		 DURATION_TEXT((runs ? now : job->ended) - job->started));
 	col += draw_text(g, at->row, col, right - col, style_of(at, style), text) + 2;
 	if (runs && service)
 		service_metrics_text(service, &served);

@@ -89,12 +89,11 @@ static void draw_event(struct grid *g, struct rect r, const struct fleet *f,
 		       const struct fleet_event *event)
 {
 	const struct event_look *look = &event_looks[event->kind];
-	char time[NUMBER_TEXT_BYTES];
 	int at = r.col + 1, right = r.col + r.cols - 1;
 
 	grid_put(g, r.row, at, look->style, (uint32_t)look->letter);
 	draw_text_right(g, r.row, at + 10, 9, STYLE_DIM,
-			format_duration(time, MAX(event->t - f->first_t, 0.0)));
+			DURATION_TEXT(MAX(event->t - f->first_t, 0.0)));
 	at += 13;
 	draw_text(g, r.row, at, MIN(LABEL_COLS, right - at), STYLE_BRIGHT,
 		  event->host < 0 ? "all" : f->hosts[event->host].name);
@@ -129,17 +128,15 @@ void hosts_draw_events(struct grid *g, struct rect box, const struct run_history
 {
 	const struct fleet *f = &h->fleet;
 	struct rect r = layout_inside(box);
-	char count[NUMBER_TEXT_BYTES], end[NUMBER_TEXT_BYTES];
 	const struct legend pieces[] = {
-		{ 0, STYLE_BRIGHT, "in", format_duration(end, f->last_t - f->first_t) },
-		{ 0, STYLE_BRIGHT, "events", format_count(count, (int64_t)f->n_events) },
+		{ 0, STYLE_BRIGHT, "in", DURATION_TEXT(f->last_t - f->first_t) },
+		{ 0, STYLE_BRIGHT, "events", COUNT_TEXT(f->n_events) },
 	};
 	int lanes, *top = &s->top[HOSTS_EVENTS], all = (int)f->n_events, rows;
 
 	draw_box(g, box, "events", s->focus == HOSTS_EVENTS);
 	if (!f->n_events) {
-		draw_message(g, r, STYLE_DIM,
-			     (const char *const[]){ "nothing happened to a host so far" }, 1);
+		draw_centred(g, r, STYLE_DIM, "nothing happened to a host so far");
 		return;
 	}
 	draw_legend(g, box, "events", pieces, ARRAY_LEN(pieces));

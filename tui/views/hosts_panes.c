@@ -67,7 +67,7 @@ static void draw_gpu(struct grid *g, struct rect r, const struct fleet_gpu *k, d
 {
 	int at = r.col + 1, right = r.col + r.cols - 2;
 	bool throttled = *k->throttle && strcmp(k->throttle, "none");
-	char text[NUMBER_TEXT_BYTES], value[NUMBER_TEXT_BYTES];
+	char text[NUMBER_TEXT_BYTES];
 	double working = isnan(work) ? NAN : work * k->util;
 
 	put_piece(g, r.row, &at, right, 3, STYLE_NORMAL, format_count(text, k->index));
@@ -81,7 +81,7 @@ static void draw_gpu(struct grid *g, struct rect r, const struct fleet_gpu *k, d
 	put_piece(g, r.row, &at, right, 5, STYLE_BRIGHT, format_percent(text, working));
 	put_piece(g, r.row, &at, right, 5, STYLE_NORMAL, format_percent(text, k->util));
 	if (isfinite(k->power_w))
-		snprintf(text, sizeof(text), "%.10s W", format_value(value, round(k->power_w)));
+		snprintf(text, sizeof(text), "%.10s W", VALUE_TEXT(round(k->power_w)));
 	else
 		format_value(text, NAN);
 	put_piece(g, r.row, &at, right, 8, STYLE_NORMAL, text);
@@ -92,7 +92,7 @@ static void draw_gpu(struct grid *g, struct rect r, const struct fleet_gpu *k, d
 	put_piece(g, r.row, &at, right, 5, heat_style(k->temperature_c), text);
 	put_piece(g, r.row, &at, right, 7, STYLE_NORMAL, format_bytes(text, k->memory_used));
 	if (isfinite(k->sm_mhz))
-		snprintf(text, sizeof(text), "%.10s MHz", format_value(value, round(k->sm_mhz)));
+		snprintf(text, sizeof(text), "%.10s MHz", VALUE_TEXT(round(k->sm_mhz)));
 	else
 		format_value(text, NAN);
 	put_piece(g, r.row, &at, right, 8, STYLE_NORMAL, text);
@@ -114,8 +114,7 @@ void hosts_draw_gpus(struct grid *g, struct rect box, const struct run_history *
 	snprintf(title, sizeof(title), "GPUs%s%s", k ? " of " : "", k ? k->name : "");
 	draw_box(g, box, title, s->focus == HOSTS_GPUS);
 	if (!k || !k->n_gpus) {
-		draw_message(g, r, STYLE_DIM, (const char *const[]){ "this host reported no GPU" },
-			     1);
+		draw_centred(g, r, STYLE_DIM, "this host reported no GPU");
 		return;
 	}
 	if (rows < 1)
@@ -297,7 +296,7 @@ static void draw_heat_of_hosts(struct grid *g, struct rect box, const struct run
 	struct rect r = layout_inside(box);
 	int all = (int)h->fleet.n_hosts, cols = MAX(r.cols - LABEL_COLS - 2, 1);
 	int lines = (all + cols - 1) / cols, *top = &s->top[HOSTS_HEAT];
-	char title[FLEET_NAME + 40], text[NUMBER_TEXT_BYTES];
+	char title[FLEET_NAME + 40];
 
 	s->map_cols = cols;
 	*top = MAX(MIN(*top, lines - r.rows), 0);
@@ -317,7 +316,7 @@ static void draw_heat_of_hosts(struct grid *g, struct rect box, const struct run
 		if (grid_at(g, row, at))
 			grid_put(g, row, at, STYLE_CURSOR, grid_at(g, row, at)->ch);
 		snprintf(title, sizeof(title), " %s: %s ", h->fleet.hosts[i].name,
-			 format_percent(text, share));
+			 PERCENT_TEXT(share));
 		draw_text(g, box.row + box.rows - 1, box.col + 2, box.cols - 4, STYLE_DIM, title);
 	}
 	draw_hidden_rows(g, box, *top, lines - r.rows - *top);
@@ -365,11 +364,10 @@ static void draw_heat_over_time(struct grid *g, struct rect box, const struct fl
 
 	for (int i = 0; i < r.rows && i < (int)k->n_gpus; i++) {
 		const struct fleet_trail *t = trail_of(&k->gpus[i], s);
-		char text[NUMBER_TEXT_BYTES];
 
-		format_count(text, k->gpus[i].index);
 		draw_text(g, r.row + i, r.col + 1, 4, STYLE_DIM, "gpu");
-		draw_text(g, r.row + i, r.col + 5, LABEL_COLS - 5, STYLE_NORMAL, text);
+		draw_text(g, r.row + i, r.col + 5, LABEL_COLS - 5, STYLE_NORMAL,
+			  COUNT_TEXT(k->gpus[i].index));
 		for (int c = 0; c < room; c++) {
 			/* The trail fills at least half of the row; merging halves its length. */
 			int width = columns > FLEET_TRAIL / 2 ? FLEET_TRAIL : FLEET_TRAIL / 2;

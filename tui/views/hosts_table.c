@@ -117,11 +117,9 @@ static int longest_name(const struct grid *g, const struct fleet *f)
 
 static const char *format_milliseconds(char out[NUMBER_TEXT_BYTES], double s)
 {
-	char text[NUMBER_TEXT_BYTES];
-
 	if (!(s >= 0 && s < 1e6))
 		return format_value(out, NAN);
-	snprintf(out, NUMBER_TEXT_BYTES, "%.12s ms", format_value(text, s * 1000));
+	snprintf(out, NUMBER_TEXT_BYTES, "%.12s ms", VALUE_TEXT(s * 1000));
 	return out;
 }
 
@@ -130,7 +128,6 @@ static const char *cell_text(const struct facts *k, enum column c, char out[NUMB
 			     enum style *style)
 {
 	const struct fleet_host *h = k->host;
-	char text[NUMBER_TEXT_BYTES];
 
 	*style = STYLE_NORMAL;
 	switch (c) {
@@ -157,7 +154,7 @@ static const char *cell_text(const struct facts *k, enum column c, char out[NUMB
 	case COL_POWER:
 		if (!isfinite(k->power))
 			return format_value(out, NAN);
-		snprintf(out, NUMBER_TEXT_BYTES, "%.12s W", format_value(text, round(k->power)));
+		snprintf(out, NUMBER_TEXT_BYTES, "%.12s W", VALUE_TEXT(round(k->power)));
 		return out;
 	case COL_STEP:
 		return format_milliseconds(out, k->step_s);
@@ -471,8 +468,7 @@ void hosts_draw_ranks(struct grid *g, struct rect box, const struct run_history 
 	for (int i = host ? host->first_rank : -1; i >= 0; i = f->ranks[i].next)
 		all++;
 	if (!all) {
-		draw_message(g, r, STYLE_DIM, (const char *const[]){ "no rank has reported yet" },
-			     1);
+		draw_centred(g, r, STYLE_DIM, "no rank has reported yet");
 		return;
 	}
 	skip = s->top[HOSTS_RANKS] = MAX(MIN(s->top[HOSTS_RANKS], all - r.rows), 0);

@@ -65,12 +65,12 @@ static void draw_op_row(struct grid *g, struct rect r, int row, const struct run
 static void draw_roof(struct grid *g, struct rect box, const struct run_history *h,
 		      const char *title)
 {
-	char gflops[NUMBER_TEXT_BYTES], gbs[NUMBER_TEXT_BYTES], text[2 * NUMBER_TEXT_BYTES + 20];
+	char text[2 * NUMBER_TEXT_BYTES + 20];
 
 	if (!(h->roof_gflops > 0 && h->roof_gbs > 0))
 		return;
-	snprintf(text, sizeof(text), "%.20s GFLOP/s, %.20s GB/s",
-		 format_value(gflops, h->roof_gflops), format_value(gbs, h->roof_gbs));
+	snprintf(text, sizeof(text), "%.20s GFLOP/s, %.20s GB/s", VALUE_TEXT(h->roof_gflops),
+		 VALUE_TEXT(h->roof_gbs));
 	draw_legend(g, box, title, &(struct legend){ 0, STYLE_BRIGHT, "roof", text }, 1);
 }
 

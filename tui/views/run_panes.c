@@ -63,14 +63,11 @@ void run_draw_samples(struct grid *g, struct rect box, const struct run_history 
 {
 	struct rect r = layout_inside(box), none = { 0, 0, 0, r.cols };
 	bool focused = s->focus == PANE_SAMPLES, wrap = r.rows >= 6;
-	char count[NUMBER_TEXT_BYTES], step[NUMBER_TEXT_BYTES];
-	struct legend pieces[2];
 	int all = 0, line = 0;
 
 	draw_box(g, box, "samples", focused);
 	if (!h->n_samples) {
-		draw_message(g, r, STYLE_DIM,
-			     (const char *const[]){ "no sample translations recorded" }, 1);
+		draw_centred(g, r, STYLE_DIM, "no sample translations recorded");
 		return;
 	}
 	for (size_t i = 0; i < h->n_samples; i++)
@@ -84,11 +81,11 @@ void run_draw_samples(struct grid *g, struct rect box, const struct run_history 
 		here.rows = r.row + r.rows - here.row;
 		line += draw_sample(g, here, first, &h->samples[i], wrap, s->left[PANE_SAMPLES]);
 	}
-	pieces[0] =
-		(struct legend){ 0, STYLE_BRIGHT, "step", format_count(step, h->samples[0].step) };
-	pieces[1] = (struct legend){ 0, STYLE_BRIGHT, "sentences",
-				     format_count(count, (int64_t)h->n_samples) };
-	draw_legend(g, box, "samples", pieces, 2);
+	draw_legend(g, box, "samples",
+		    (const struct legend[]){
+			    { 0, STYLE_BRIGHT, "step", COUNT_TEXT(h->samples[0].step) },
+			    { 0, STYLE_BRIGHT, "sentences", COUNT_TEXT(h->n_samples) } },
+		    2);
 	draw_hidden_rows(g, box, s->top, all - 1 - r.rows - s->top);
 	if (focused)
 		s->page = MAX(r.rows, 1);
@@ -102,7 +99,6 @@ void run_draw_log(struct grid *g, struct rect box, const struct run_history *h,
 	struct rect r = layout_inside(box);
 	bool focused = s->focus == PANE_LOG;
 	int all = (int)h->n_lines, first;
-	char bad[NUMBER_TEXT_BYTES];
 
 	draw_box(g, box, "log", focused);
 	s->up = MAX(MIN(s->up, all - r.rows), 0);
@@ -112,11 +108,11 @@ void run_draw_log(struct grid *g, struct rect box, const struct run_history *h,
 			     &(struct log_row){ history_line(h, (size_t)(first + i)), h->first_t,
 						s->left[PANE_LOG], NULL, false });
 	if (!all)
-		draw_message(g, r, STYLE_DIM, (const char *const[]){ "no log lines yet" }, 1);
+		draw_centred(g, r, STYLE_DIM, "no log lines yet");
 	if (h->bad_lines)
 		draw_legend(g, box, "log",
 			    &(struct legend){ 0, STYLE_WARN, "unreadable records",
-					      format_count(bad, h->bad_lines) },
+					      COUNT_TEXT(h->bad_lines) },
 			    1);
 	draw_hidden_rows(g, box, first, s->up);
 	if (focused)
@@ -130,7 +126,7 @@ void run_draw_title(struct grid *g, struct rect r, const struct run_history *h)
 	const struct run_end end = history_get_end(h);
 	/* the row below shows how many steps are done */
 	bool has_reason = *end.text && end.why != RUN_END_STEPS;
-	char text[NUMBER_TEXT_BYTES], state[20 + sizeof(end.text)];
+	char state[20 + sizeof(end.text)];
 	int at = r.col + 1, right = r.col + r.cols - 2;
 
 	/* the row of tabs shows the state alone */
@@ -144,14 +140,13 @@ void run_draw_title(struct grid *g, struct rect r, const struct run_history *h)
 			 3;
 	at += draw_text(g, r.row, at, right - at, STYLE_TITLE, h->name) + 3;
 	if (h->parameters >= 0)
-		draw_fact(g, r.row, &at, right, format_value(text, (double)h->parameters),
-			  "parameters");
+		draw_fact(g, r.row, &at, right, VALUE_TEXT((double)h->parameters), "parameters");
 	if (*h->backend)
 		draw_fact(g, r.row, &at, right, h->backend, h->precision);
 	if (h->ranks > 1)
-		draw_fact(g, r.row, &at, right, format_count(text, h->ranks), "ranks");
+		draw_fact(g, r.row, &at, right, COUNT_TEXT(h->ranks), "ranks");
 	if (h->attempt > 1)
-		draw_fact(g, r.row, &at, right, "attempt", format_count(text, h->attempt));
+		draw_fact(g, r.row, &at, right, "attempt", COUNT_TEXT(h->attempt));
 	if (*h->host)
 		draw_fact(g, r.row, &at, right, "on", h->host);
 }
@@ -227,7 +222,7 @@ void run_draw_facts(struct grid *g, struct rect r, const struct run_history *h,
 	int at = r.col + 1, right = r.col + r.cols - 2;
 	const char *of;
 	double done = history_progress(h, history_elapsed(h, now), &of);
-	char step[NUMBER_TEXT_BYTES], total[NUMBER_TEXT_BYTES], text[3 * NUMBER_TEXT_BYTES];
+	char step[NUMBER_TEXT_BYTES], text[3 * NUMBER_TEXT_BYTES];
 
 	if (isfinite(s->plots.cursor)) {
 		draw_cursor_facts(g, r, h, &s->plots);
@@ -243,7 +238,7 @@ void run_draw_facts(struct grid *g, struct rect r, const struct run_history *h,
 		return;
 	}
 	if (h->total_steps > 0)
-		snprintf(text, sizeof(text), "%s / %s", step, format_count(total, h->total_steps));
+		snprintf(text, sizeof(text), "%s / %s", step, COUNT_TEXT(h->total_steps));
 	else
 		snprintf(text, sizeof(text), "%s", step);
 	draw_fact(g, r.row, &at, right, "step", text);
@@ -258,6 +253,6 @@ void run_draw_facts(struct grid *g, struct rect r, const struct run_history *h,
 	}
 	draw_times(g, r.row, &at, right, h, now);
 	if (h->state == RUN_FAILED && h->exit_status > 0)
-		draw_fact(g, r.row, &at, right, "exit", format_count(text, h->exit_status));
-	draw_fact(g, r.row, &at, right, "best BLEU", format_fixed(text, h->best_bleu, 2));
+		draw_fact(g, r.row, &at, right, "exit", COUNT_TEXT(h->exit_status));
+	draw_fact(g, r.row, &at, right, "best BLEU", FIXED_TEXT(h->best_bleu, 2));
 }

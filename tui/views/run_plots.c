@@ -356,8 +356,6 @@ struct step_legend {
 static void make_step_legend(struct step_legend *to, const struct grid *g,
 			     const struct run_history *h, double at, bool narrow, const char *label)
 {
-	char each[NUMBER_TEXT_BYTES];
-
 	to->split = (struct fleet_time_split){
 		.compute = part_at(&h->compute_s, &h->step_s, at),
 		.update = part_at(&h->update_s, &h->step_s, at),
@@ -369,7 +367,7 @@ static void make_step_legend(struct step_legend *to, const struct grid *g,
 	if (!h->step_s.n)
 		return;
 	snprintf(to->seconds, sizeof(to->seconds), "%.20s s",
-		 format_value(each, viewport_value_at(&h->step_s, at)));
+		 VALUE_TEXT(viewport_value_at(&h->step_s, at)));
 	to->pieces[to->n++] = (struct legend){ 0, STYLE_BRIGHT, label, to->seconds };
 	to->n += time_split_legend(g, &to->split, narrow, &to->pieces[to->n], to->text);
 }
@@ -537,7 +535,7 @@ void run_draw_values(struct grid *g, struct rect body, const struct run_history 
 	double from = isfinite(v->from) ? v->from : 0, to = isfinite(v->to) ? v->to : v->whole;
 	bool is_right = isfinite(v->cursor) && v->cursor < (from + to) / 2;
 	int rows = 3, row, cols = MIN(VALUES_COLS, body.cols);
-	char title[60], step[NUMBER_TEXT_BYTES];
+	char title[60];
 	struct csv_series ignored[RUN_LINES];
 	struct rect box, in;
 
@@ -548,11 +546,9 @@ void run_draw_values(struct grid *g, struct rect body, const struct run_history 
 			     MIN(rows, body.rows), cols };
 	if (box.rows < 4 || cols < 4 * VALUES_NUMBER)
 		return;
-	for (int r = box.row; r < box.row + box.rows; r++)
-		for (int c = box.col; c < box.col + box.cols; c++)
-			grid_put(g, r, c, STYLE_NORMAL, ' ');
+	draw_blank(g, box, STYLE_NORMAL);
 	snprintf(title, sizeof(title), isfinite(v->cursor) ? "values at step %s" : "latest values",
-		 format_count(step, (int64_t)v->cursor));
+		 COUNT_TEXT((int64_t)v->cursor));
 	draw_box(g, box, title, false);
 	in = layout_inside(box);
 	draw_value_row(g, in.row, in.col + 1, in.col + in.cols - 2, STYLE_DIM, "curve",

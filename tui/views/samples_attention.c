@@ -157,7 +157,7 @@ void samples_attention_draw(struct samples_attention *a, struct grid *g, struct 
 {
 	struct console *c = &a->console;
 	struct rect in = layout_inside(box);
-	char text[80], step[NUMBER_TEXT_BYTES];
+	char text[80];
 	const char *why = no_attention_text(a);
 
 	if (!a->is_open || box.rows < 3 || box.cols < 3)
@@ -170,6 +170,6 @@ void samples_attention_draw(struct samples_attention *a, struct grid *g, struct 
 	} else {
 		attention_map_draw(c, g, box);
 	}
-	snprintf(text, sizeof(text), " checkpoint %s ", format_count(step, a->step));
+	snprintf(text, sizeof(text), " checkpoint %s ", COUNT_TEXT(a->step));
 	draw_text(g, box.row + box.rows - 1, box.col + 2, box.cols - 4, STYLE_DIM, text);
 }

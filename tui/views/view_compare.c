@@ -239,7 +239,6 @@ static void draw_list_row(struct grid *g, struct rect in, int row, const struct 
 	int col = in.col + 2, right = in.col + in.cols;
 	int numbers = list_numbers(c, in.cols), name = col + 8;
 	const struct run_history *history = r->chosen ? comparison_history(r, w) : NULL;
-	char value[NUMBER_TEXT_BYTES];
 
 	if (at)
 		list_widget_draw_chosen(g, in, row, true);
@@ -259,14 +258,12 @@ static void draw_list_row(struct grid *g, struct rect in, int row, const struct 
 	if (!r->chosen)
 		return;
 	draw_text_right(g, row, right - 2, LIST_NUMBER - 1, style,
-			format_value(value, comparison_value(r, c->viewport.cursor)));
+			VALUE_TEXT(comparison_value(r, c->viewport.cursor)));
 	if (numbers > 1 && compare_smoothing(&c->comparison, &c->viewport, r) > 0)
-		draw_text_right(
-			g, row, right - 2 - LIST_NUMBER, LIST_NUMBER - 1, style,
-			format_value(value,
-				     comparison_smoothed_value(
-					     r, compare_smoothing(&c->comparison, &c->viewport, r),
-					     c->viewport.cursor)));
+		draw_text_right(g, row, right - 2 - LIST_NUMBER, LIST_NUMBER - 1, style,
+				VALUE_TEXT(comparison_smoothed_value(
+					r, compare_smoothing(&c->comparison, &c->viewport, r),
+					c->viewport.cursor)));
 }
 
 /* What the list shows: at which place of the axis, and the heads of its numbers. */
@@ -340,16 +337,14 @@ static void draw_table_row(struct grid *g, struct rect in, int row, const struct
 /* "options that differ: 3", and the first run whose options are unknown. */
 static void table_title(const struct run_comparison *b, char *title, size_t size)
 {
-	char count[NUMBER_TEXT_BYTES];
 	const char *unknown = NULL;
 	size_t k = 0;
 
 	for (size_t i = 0; i < b->n && !unknown; i++)
 		if (b->runs[i].chosen && !b->differ.has_recipe[k++])
 			unknown = b->runs[i].name;
-	snprintf(title, size, "options that differ: %s%s%.60s%s",
-		 format_count(count, (int64_t)b->differ.n), unknown ? " (" : "",
-		 unknown ? unknown : "", unknown ? " has no recipe)" : "");
+	snprintf(title, size, "options that differ: %s%s%.60s%s", COUNT_TEXT((int64_t)b->differ.n),
+		 unknown ? " (" : "", unknown ? unknown : "", unknown ? " has no recipe)" : "");
 }
 
 static void draw_table(struct grid *g, struct rect box, struct compare_view *c)

@@ -436,8 +436,6 @@ static unsigned data_answer(void *state, struct app_context *w, int question, co
 
 static void data_draw(void *state, struct grid *g, struct rect body, const struct app_context *w)
 {
-	static const char *const nothing[] = { "There is no corpus yet.", "",
-					       "The home view prepares one: 1, then Enter." };
 	static void (*const draw[DATA_PANES])(struct grid *, struct rect,
 					      const struct corpus_details *,
 					      struct data_view_state *) = {
@@ -454,7 +452,9 @@ static void data_draw(void *state, struct grid *g, struct rect body, const struc
 	pane.row += 1 + bar.rows;
 	pane.rows = body.rows - 1 - bar.rows;
 	if (!*d->details.name) {
-		draw_message(g, body, STYLE_TITLE, nothing, ARRAY_LEN(nothing));
+		draw_centred(g, body, STYLE_TITLE,
+			     "There is no corpus yet.\n\n"
+			     "The home view prepares one: 1, then Enter.");
 		return;
 	}
 	data_draw_head(g, head, &d->details);

@@ -76,7 +76,7 @@ static void read_host_load(struct home *h, const struct app_context *w)
 {
 	double load = NAN;
 	long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-	char name[64] = "", memory[NUMBER_TEXT_BYTES], disk[NUMBER_TEXT_BYTES];
+	char name[64] = "";
 	struct statvfs v;
 	bool known;
 
@@ -89,8 +89,8 @@ static void read_host_load(struct home *h, const struct app_context *w)
 		load = NAN;
 	snprintf(h->host, sizeof(h->host), "%s: %d core%s, load %.1f, memory %s, disk %s free",
 		 name, cores_count(), text_plural(cores_count()), load,
-		 format_bytes(memory, (double)pages * (double)page),
-		 format_bytes(disk, known ? (double)v.f_bavail * (double)v.f_frsize : NAN));
+		 BYTES_TEXT((double)pages * (double)page),
+		 BYTES_TEXT(known ? (double)v.f_bavail * (double)v.f_frsize : NAN));
 }
 
 static const struct run_status *chosen_run(const struct home *h)

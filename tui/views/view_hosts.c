@@ -297,18 +297,11 @@ static void draw_hosts_pane(struct grid *g, enum hosts_pane pane, struct hosts_v
 
 static void draw_no_hosts(struct grid *g, struct rect body, const struct app_context *w)
 {
-	static const char *const no_run[] = { "There is no run yet." };
-	static const char *const no_hosts[] = {
-		"The journal of this run has no host records.",
-		"",
-		"Training writes host records every ten seconds,",
-		"unless its recipe sets telemetry_every = 0.",
-	};
-
-	if (w->history)
-		draw_message(g, body, STYLE_TITLE, no_hosts, ARRAY_LEN(no_hosts));
-	else
-		draw_message(g, body, STYLE_TITLE, no_run, ARRAY_LEN(no_run));
+	draw_centred(g, body, STYLE_TITLE,
+		     w->history ? "The journal of this run has no host records.\n\n"
+				  "Training writes host records every ten seconds,\n"
+				  "unless its recipe sets telemetry_every = 0."
+				: "There is no run yet.");
 }
 
 static void hosts_draw(void *state, struct grid *g, struct rect body, const struct app_context *w)

@@ -289,8 +289,6 @@ static void draw_log_head(struct grid *g, struct rect box, const struct log_view
 
 static void log_draw(void *state, struct grid *g, struct rect body, const struct app_context *w)
 {
-	static const char *const no_run[] = { "There is no run yet." };
-	static const char *const nothing[] = { "no line matches the filter; Esc shows all lines" };
 	struct log_view *v = state;
 	const struct run_history *h = w->history;
 	struct rect r = layout_inside(body);
@@ -298,7 +296,7 @@ static void log_draw(void *state, struct grid *g, struct rect body, const struct
 	int all, at = 0;
 
 	if (!h) {
-		draw_message(g, body, STYLE_TITLE, no_run, 1);
+		draw_centred(g, body, STYLE_TITLE, "There is no run yet.");
 		return;
 	}
 	all = count_log_lines(v, h);
@@ -310,7 +308,7 @@ static void log_draw(void *state, struct grid *g, struct rect body, const struct
 	draw_box(g, body, "log", true);
 	draw_log_head(g, body, v, h, all);
 	if (!all)
-		draw_message(g, r, STYLE_DIM, nothing, 1);
+		draw_centred(g, r, STYLE_DIM, "no line matches the filter; Esc shows all lines");
 	for (; i < h->n_lines && at < v->top + r.rows; i++) {
 		struct log_row row = { .line = history_line(h, i),
 				       .first_t = v->clock ? NAN : h->first_t,

@@ -88,8 +88,6 @@ static void draw_report_line(struct grid *g, struct rect r, int row, const struc
 
 static void report_draw(void *state, struct grid *g, struct rect body, const struct app_context *w)
 {
-	static const char *const no_run[] = { "There is no run yet: nothing to report." };
-	static const char *const working[] = { "writing the report…" };
 	struct report *r = state;
 	const struct job *job = jobs_find(w->jobs, r->job);
 	struct rect in = layout_inside(body);
@@ -97,9 +95,9 @@ static void report_draw(void *state, struct grid *g, struct rect body, const str
 	r->page = MAX(in.rows, 1);
 	draw_box(g, body, "report", true);
 	if (!*r->run)
-		draw_message(g, in, STYLE_TITLE, no_run, 1);
+		draw_centred(g, in, STYLE_TITLE, "There is no run yet: nothing to report.");
 	else if (job && job->state == JOB_RUNNING && !job->n_lines)
-		draw_message(g, in, STYLE_DIM, working, 1);
+		draw_centred(g, in, STYLE_DIM, "writing the report…");
 	for (int i = 0; job && i < in.rows && (size_t)(r->top + i) < job->n_lines; i++)
 		draw_report_line(g, in, in.row + i, job_line(job, (size_t)(r->top + i)));
 	if (job)

@@ -275,20 +275,16 @@ static unsigned run_mouse(void *state, struct app_context *w, const struct mouse
 
 static void draw_no_run(struct grid *g, struct rect body, const struct app_context *w)
 {
-	char where[200];
-	const char *const lines[] = {
-		where,
-		"",
-		"werkbank prep demo                prepares a small English-German corpus",
-		"werkbank train demo --run first   trains a Transformer on it",
-		"",
-		"The home view (1) runs these commands. The run then appears here.",
-		"",
-		"q leaves",
-	};
+	char text[480];
 
-	snprintf(where, sizeof(where), "There is no run yet in %.150s", w->workspace);
-	draw_message(g, body, STYLE_TITLE, lines, ARRAY_LEN(lines));
+	snprintf(text, sizeof(text),
+		 "There is no run yet in %.150s\n\n"
+		 "werkbank prep demo                prepares a small English-German corpus\n"
+		 "werkbank train demo --run first   trains a Transformer on it\n\n"
+		 "The home view (1) runs these commands. The run then appears here.\n\n"
+		 "q leaves",
+		 w->workspace);
+	draw_centred(g, body, STYLE_TITLE, text);
 }
 
 static void draw_too_small(struct grid *g, struct rect body, const struct run_history *h)

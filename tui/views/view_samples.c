@@ -316,10 +316,9 @@ static int draw_sentence_scores(struct grid *g, struct span at, const struct sam
 {
 	int64_t steps[MOST_CELLS];
 	size_t n = matrix_steps(s, (size_t)MAX(at.width / 4, 1), steps);
-	char score[NUMBER_TEXT_BYTES];
 
-	format_fixed(score, x->n ? x->versions[x->n - 1].chrf : NAN, 1);
-	draw_text_right(g, at.row, at.col + 4, 5, at.style, score);
+	draw_text_right(g, at.row, at.col + 4, 5, at.style,
+			FIXED_TEXT(x->n ? x->versions[x->n - 1].chrf : NAN, 1));
 	for (size_t i = 0; i < n; i++)
 		if (isfinite(sample_score_at(x, steps[i])))
 			draw_quality(g, at.row, at.col + 6 + (int)i,
@@ -334,7 +333,7 @@ static void draw_sentences(struct grid *g, struct rect box, struct samples_view 
 	size_t top = list_widget_top(l, s->n_shown, in.rows);
 	static const char *const orders[] = { "", " by the worst chrF",
 					      " by the largest change of chrF" };
-	char title[140], number[NUMBER_TEXT_BYTES];
+	char title[140];
 	int used;
 
 	snprintf(title, sizeof(title), "sentences%s%s%.80s", orders[s->order],
@@ -348,7 +347,7 @@ static void draw_sentences(struct grid *g, struct rect box, struct samples_view 
 		if (at)
 			list_widget_draw_chosen(g, in, in.row + i, front);
 		draw_text_right(g, in.row + i, in.col + 4, 3, front ? STYLE_SELECTED : STYLE_DIM,
-				format_count(number, x->id));
+				COUNT_TEXT(x->id));
 		used = draw_sentence_scores(g,
 					    (struct span){ in.row + i, in.col + 6, in.cols - 6,
 							   front ? STYLE_SELECTED : STYLE_NORMAL },
@@ -399,7 +398,6 @@ static void draw_versions(struct grid *g, struct rect box, struct rect in, struc
 			  const struct sample_sentence *x)
 {
 	int row = in.row, width = in.cols - GUTTER - 1;
-	char step[NUMBER_TEXT_BYTES];
 	size_t v, first;
 
 	if (!x->n || width < 4)
@@ -413,10 +411,9 @@ static void draw_versions(struct grid *g, struct rect box, struct rect in, struc
 		if (at)
 			grid_put(g, row, in.col, front ? STYLE_FOCUS : STYLE_DIM, '>');
 		draw_text_right(g, row, in.col + STEP_END, STEP_END, at ? STYLE_BRIGHT : STYLE_DIM,
-				format_count(step, x->versions[v].step));
+				COUNT_TEXT(x->versions[v].step));
 		draw_text_right(g, row, in.col + GUTTER - 3, GUTTER - 4 - STEP_END,
-				at ? STYLE_BRIGHT : STYLE_DIM,
-				format_fixed(step, x->versions[v].chrf, 1));
+				at ? STYLE_BRIGHT : STYLE_DIM, FIXED_TEXT(x->versions[v].chrf, 1));
 		row += sample_text_wrapped(g, to, in.row + in.rows - row, 0,
 					   x->versions[v].hypothesis, marks_of(s, x, v));
 	}
@@ -481,14 +478,6 @@ static void draw_attention(struct grid *g, struct rect *r, struct samples_view *
 
 static void samples_draw(void *state, struct grid *g, struct rect body, const struct app_context *w)
 {
-	static const char
-		*const no_run[] = { "There is no run yet. Start one in the home view." },
-		       *const none[] = { "No sample translations yet. Each evaluation writes some.",
-					 "", "E in the run view requests an evaluation now." },
-		       *const missing[] = {
-			       "This run was evaluated, but has no sample translations:",
-			       "samples.jsonl in its folder is missing, empty or unreadable."
-		       };
 	struct samples_view *s = state;
 	const struct layout_part parts[] = { { .min = 3,
 					       .max = (int)MIN(MAX(s->n_shown, 1), (size_t)12) + 2,
@@ -498,14 +487,18 @@ static void samples_draw(void *state, struct grid *g, struct rect body, const st
 	struct rect r[2];
 
 	if (!w->run) {
-		draw_message(g, body, STYLE_TITLE, no_run, ARRAY_LEN(no_run));
+		draw_centred(g, body, STYLE_TITLE,
+			     "There is no run yet. Start one in the home view.");
 		return;
 	}
 	if (!s->samples || !s->samples->n) {
-		if (w->history && (w->history->bleu.n || w->history->dev_nll.n))
-			draw_message(g, body, STYLE_TITLE, missing, ARRAY_LEN(missing));
-		else
-			draw_message(g, body, STYLE_TITLE, none, ARRAY_LEN(none));
+		draw_centred(
+			g, body, STYLE_TITLE,
+			w->history && (w->history->bleu.n || w->history->dev_nll.n)
+				? "This run was evaluated, but has no sample translations:\n"
+				  "samples.jsonl in its folder is missing, empty or unreadable."
+				: "No sample translations yet. Each evaluation writes some.\n\n"
+				  "E in the run view requests an evaluation now.");
 		return;
 	}
 	layout_rows(body, parts, 2, r);
