@@ -35,6 +35,7 @@ static void add(struct run_status *s, const char *record)
 /* The speed of a run that trains is whole in 120 columns. */
 TEST(home_speed_is_whole)
 {
+	struct list_row row;
 	struct indexed_run run = { 0 };
 	struct grid g = { .charset = GRID_ASCII };
 	struct buf text = { 0 };
@@ -43,7 +44,8 @@ TEST(home_speed_is_whole)
 	run.status.alive = true;
 	run.status.target_tps = 4941.7;
 	check_int(grid_resize(&g, 1, 118, &e), 0);
-	home_draw_run(&g, (struct rect){ 0, 0, 1, 118 }, 0, &run, false, 0);
+	row = list_row_at(&g, (struct rect){ 0, 0, 1, 118 }, 0);
+	home_draw_run(&row, &run, 0);
 	grid_dump(&g, &text);
 	check(strstr(buf_text(&text), " 4941.7 tok/s") != NULL);
 	buf_free(&text);

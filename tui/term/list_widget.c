@@ -60,6 +60,69 @@ size_t list_widget_top(struct list_widget *l, size_t n, int rows)
 	return l->top;
 }
 
+struct list_row list_rows(struct grid *g, struct rect r, struct list_widget *l, size_t n,
+			  bool focused)
+{
+	return (struct list_row){ .g = g,
+				  .row = r.row - 1,
+				  .col = r.col,
+				  .cols = r.cols,
+				  .i = list_widget_top(l, n, r.rows) - 1,
+				  .list = l,
+				  .n = n,
+				  .end = r.row + r.rows,
+				  .focused = focused };
+}
+
+bool list_row_next(struct list_row *r)
+{
+	if (r->row + 1 >= r->end || r->i + 1 >= r->n) /* before the first one, i + 1 wraps to 0 */
+		return false;
+	r->row++;
+	r->i++;
+	r->is_at = r->i == r->list->at;
+	r->chosen = r->is_at && r->focused;
+	if (r->chosen)
+		list_widget_draw_chosen(r->g, (struct rect){ r->row, r->col, 1, r->cols }, r->row,
+					true);
+	return true;
+}
+
+struct list_row list_row_at(struct grid *g, struct rect r, int row)
+{
+	return (struct list_row){ .g = g, .row = row, .col = r.col, .cols = r.cols };
+}
+
+int row_text(const struct list_row *r, int col, int width, enum style style, const char *text)
+{
+	return draw_text(r->g, r->row, r->col + col,
+			 width ? MIN(width, r->cols - col) : r->cols - col,
+			 r->chosen ? STYLE_SELECTED : style, text);
+}
+
+int row_text_right(const struct list_row *r, int end, int width, enum style style, const char *text)
+{
+	return draw_text_right(r->g, r->row, r->col + end, width,
+			       r->chosen ? STYLE_SELECTED : style, text);
+}
+
+void row_sign(const struct list_row *r, int col, enum style style, uint32_t sign)
+{
+	grid_put(r->g, r->row, r->col + col, r->chosen ? STYLE_SELECTED : style, sign);
+}
+
+void row_pair(const struct list_row *r, int col, enum style style, const char *source,
+	      const char *target)
+{
+	const int half = (r->cols - col - 3) / 2;
+
+	if (half < 4)
+		return;
+	row_text(r, col, half, style, source);
+	row_text(r, col + half + 1, 1, STYLE_BORDER, "|");
+	row_text(r, col + half + 3, half, style, target);
+}
+
 void list_widget_draw_chosen(struct grid *g, struct rect r, int row, bool focused)
 {
 	enum style style = focused ? STYLE_SELECTED : STYLE_NORMAL;

@@ -2,7 +2,12 @@
  * list_widget.h - a list of rows with one chosen row: moving and scrolling.
  *
  *	list_widget_act(&l, action, n)		move; false: not an action of lists
- *	first = list_widget_top(&l, n, rows)	when drawing: index of the first visible row
+ *
+ *	struct list_row row = list_rows(g, in, &l, n, is_focused);
+ *	while (list_row_next(&row)) {		the visible rows, from the first one
+ *		row_text(&row, 2, 10, STYLE_NORMAL, name(row.i));
+ *		row_text_right(&row, 20, 8, STYLE_DIM, count(row.i));
+ *	}
  */
 #ifndef WERKBANK_TUI_TERM_LIST_WIDGET_H
 #define WERKBANK_TUI_TERM_LIST_WIDGET_H
@@ -37,6 +42,39 @@ size_t list_widget_top(struct list_widget *l, size_t n, int rows);
  * the screen. false: not an action of lists.
  */
 bool list_widget_scroll(int *top, int page, int n, enum action action);
+
+/* A row of a list while it is drawn, or another row with texts in columns. */
+struct list_row {
+	struct grid *g;
+	int row, col, cols; /* its cells */
+	bool chosen;	    /* drawn as the chosen one: it has one style for all of its texts */
+	size_t i;	    /* the number of its entry ... */
+	bool is_at;	    /* ... which is the chosen one, also of a list without the focus */
+	/* private */
+	const struct list_widget *list;
+	size_t n;
+	int end;
+	bool focused;
+};
+
+/* Begin to draw the n entries of a list into r; list_row_next() goes to the first visible one. */
+struct list_row list_rows(struct grid *g, struct rect r, struct list_widget *l, size_t n,
+			  bool focused);
+/* Go to the next row, and mark it if it is the chosen one and the list has the focus. false: no more. */
+bool list_row_next(struct list_row *r);
+/* A row of cells that belongs to no list. */
+struct list_row list_row_at(struct grid *g, struct rect r, int row);
+
+/* Text in column col of the row, at most width columns; 0: up to the end. Returns the columns used. */
+int row_text(const struct list_row *r, int col, int width, enum style style, const char *text);
+/* Text that ends in column end of the row; it may have width columns. Returns the columns used. */
+int row_text_right(const struct list_row *r, int end, int width, enum style style,
+		   const char *text);
+/* One character in column col of the row. */
+void row_sign(const struct list_row *r, int col, enum style style, uint32_t sign);
+/* A source and a target beside each other, from column col on, if both have room. */
+void row_pair(const struct list_row *r, int col, enum style style, const char *source,
+	      const char *target);
 
 /* Draw the background of the chosen row, with a sign at its left. */
 void list_widget_draw_chosen(struct grid *g, struct rect r, int row, bool focused);

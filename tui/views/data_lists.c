@@ -36,25 +36,14 @@ static const char *field_text(char out[FIELD], struct drop_row_field f)
 
 /* ---- dropped ---- */
 
-static void draw_dropped_row(struct grid *g, struct rect in, int row, const struct drop_row *r,
-			     bool chosen)
+static void draw_dropped_row(const struct list_row *row, const struct drop_row *r)
 {
-	enum style style = chosen ? STYLE_SELECTED : STYLE_NORMAL;
 	char line[FIELD], source[FIELD], target[FIELD];
-	int col = in.col + 2, right = in.col + in.cols, half;
 
-	if (chosen)
-		list_widget_draw_chosen(g, in, row, true);
-	draw_text_right(g, row, col + 8, 9, chosen ? style : STYLE_DIM, field_text(line, r->line));
-	draw_text(g, row, col + 10, MIN(10, right - col - 10), chosen ? style : STYLE_BRIGHT,
-		  r->rule == CLEAN_KEEP ? "?" : clean_rule_name(r->rule));
-	col += 21;
-	half = (right - col - 3) / 2;
-	if (half < 4)
-		return;
-	draw_text(g, row, col, half, style, field_text(source, r->source));
-	grid_text(g, row, col + half + 1, 1, chosen ? style : STYLE_BORDER, "|");
-	draw_text(g, row, col + half + 3, half, style, field_text(target, r->target));
+	row_text_right(row, 10, 9, STYLE_DIM, field_text(line, r->line));
+	row_text(row, 12, 10, STYLE_BRIGHT, r->rule == CLEAN_KEEP ? "?" : clean_rule_name(r->rule));
+	row_pair(row, 23, STYLE_NORMAL, field_text(source, r->source),
+		 field_text(target, r->target));
 }
 
 /* What the rule measured on this pair, with its limit; "": not known. */
@@ -128,14 +117,15 @@ void data_draw_dropped(struct grid *g, struct rect r, const struct corpus_detail
 	const struct layout_part parts[] = { { .min = 3, .weight = 3 },
 					     { .min = 6, .max = 12, .weight = 1, .rank = 1 } };
 	struct list_widget *l = &s->lists[DATA_DROPPED];
-	size_t n = data_rows(b, s), top;
-	struct rect rows[2], in;
-	struct drop_row row;
+	size_t n = data_rows(b, s);
+	struct list_row row;
+	struct rect rows[2];
+	struct drop_row pair;
 	char title[200];
 
 	if (s->zoomed && l->at < n) {
-		drop_rows_get(b->ledger, l->at, &row);
-		draw_dropped_whole(g, r, b, &row);
+		drop_rows_get(b->ledger, l->at, &pair);
+		draw_dropped_whole(g, r, b, &pair);
 		return;
 	}
 	layout_rows(r, parts, 2, rows);
@@ -143,41 +133,34 @@ void data_draw_dropped(struct grid *g, struct rect r, const struct corpus_detail
 	draw_box(g, rows[0], title, true);
 	draw_legend(g, rows[0], title,
 		    &(struct legend){ 0, STYLE_BRIGHT, "Left, Right:", "another rule" }, 1);
-	in = layout_inside(rows[0]);
-	top = list_widget_top(l, n, in.rows);
-	for (int i = 0; i < in.rows && top + (size_t)i < n; i++) {
-		drop_rows_get(b->ledger, top + (size_t)i, &row);
-		draw_dropped_row(g, in, in.row + i, &row, top + (size_t)i == l->at);
+	row = list_rows(g, layout_inside(rows[0]), l, n, true);
+	while (list_row_next(&row)) {
+		drop_rows_get(b->ledger, row.i, &pair);
+		draw_dropped_row(&row, &pair);
 	}
 	list_widget_draw_place(g, rows[0], l, n);
 	if (!n)
-		draw_empty_pane(g, in, b, DATA_DROPPED);
+		draw_empty_pane(g, layout_inside(rows[0]), b, DATA_DROPPED);
 	else if (rows[1].rows > 2) {
-		drop_rows_get(b->ledger, l->at, &row);
-		draw_dropped_whole(g, rows[1], b, &row);
+		drop_rows_get(b->ledger, l->at, &pair);
+		draw_dropped_whole(g, rows[1], b, &pair);
 	}
 }
 
 /* ---- vocabulary ---- */
 
-static void draw_piece(struct grid *g, struct rect in, int row, const struct vocab *v, int32_t id,
-		       bool chosen)
+static void draw_piece(const struct list_row *row, const struct vocab *v, int32_t id)
 {
-	enum style style = chosen ? STYLE_SELECTED : STYLE_NORMAL;
 	/* entries are sorted by frequency, after four special tokens */
 	double most = vocab_size(v) > 4 ? (double)MAX(vocab_frequency(v, 4), 1) : 1;
-	int col = in.col + 2, right = in.col + in.cols;
 
-	if (chosen)
-		list_widget_draw_chosen(g, in, row, true);
-	draw_text_right(g, row, col + 7, 8, chosen ? style : STYLE_DIM, COUNT_TEXT(id));
-	draw_text(g, row, col + 10, MIN(28, right - col - 10), chosen ? style : STYLE_BRIGHT,
-		  vocab_piece(v, id));
-	if (right - col > 54)
-		draw_text_right(g, row, col + 52, 13, style, COUNT_TEXT(vocab_frequency(v, id)));
+	row_text_right(row, 9, 8, STYLE_DIM, COUNT_TEXT(id));
+	row_text(row, 12, 28, STYLE_BRIGHT, vocab_piece(v, id));
+	if (row->cols > 56)
+		row_text_right(row, 54, 13, STYLE_NORMAL, COUNT_TEXT(vocab_frequency(v, id)));
 	/* logarithmic: word frequencies span many powers of ten */
-	if (right - col > 74)
-		draw_bar(g, row, col + 55, MIN(right - col - 57, 60),
+	if (row->cols > 76)
+		draw_bar(row->g, row->row, row->col + 57, MIN(row->cols - 59, 60),
 			 log1p((double)vocab_frequency(v, id)) / log1p(most));
 }
 
@@ -185,22 +168,19 @@ void data_draw_vocabulary(struct grid *g, struct rect r, const struct corpus_det
 			  struct data_view_state *s)
 {
 	struct list_widget *l = &s->lists[DATA_VOCABULARY];
-	struct rect in = layout_inside(r);
-	size_t n = data_rows(b, s), top = list_widget_top(l, n, in.rows);
+	size_t n = data_rows(b, s);
+	struct list_row row = list_rows(g, layout_inside(r), l, n, true);
 	char title[200];
 
 	snprintf(title, sizeof(title), "%s pieces%s%.150s", COUNT_TEXT((int64_t)n),
 		 *s->piece_filter.text ? " with " : "", s->piece_filter.text);
 	draw_box(g, r, title, true);
-	for (int i = 0; i < in.rows && top + (size_t)i < n; i++) {
-		size_t at = top + (size_t)i;
-
-		draw_piece(g, in, in.row + i, b->vocab,
-			   *s->piece_filter.text ? s->pieces[at] : (int32_t)at, at == l->at);
-	}
+	while (list_row_next(&row))
+		draw_piece(&row, b->vocab,
+			   *s->piece_filter.text ? s->pieces[row.i] : (int32_t)row.i);
 	list_widget_draw_place(g, r, l, n);
 	if (!n)
-		draw_empty_pane(g, in, b, DATA_VOCABULARY);
+		draw_empty_pane(g, layout_inside(r), b, DATA_VOCABULARY);
 }
 
 /* ---- split ---- */
@@ -241,26 +221,18 @@ static void draw_split_words(struct grid *g, struct rect box, const struct data_
 		draw_hidden_rows(g, box, 0, row + 2 - (in.row + in.rows));
 }
 
-static void draw_trace_step(struct grid *g, struct rect in, int row, const struct bpe_step *step,
-			    bool chosen)
+static void draw_trace_step(const struct list_row *row, const struct bpe_step *step)
 {
-	enum style style = chosen ? STYLE_SELECTED : STYLE_NORMAL;
 	char text[200];
-	int col = in.col + 2, right = in.col + in.cols;
 
-	if (chosen)
-		list_widget_draw_chosen(g, in, row, true);
 	if (step->rank < 0) {
-		draw_text(g, row, col, MIN(30, right - col), chosen ? style : STYLE_DIM,
-			  "characters");
+		row_text(row, 2, 30, STYLE_DIM, "characters");
 	} else {
-		draw_text_right(g, row, col + 8, 9, chosen ? style : STYLE_DIM,
-				COUNT_TEXT(step->rank + 1));
+		row_text_right(row, 10, 9, STYLE_DIM, COUNT_TEXT(step->rank + 1));
 		snprintf(text, sizeof(text), "%.60s + %.60s", step->left, step->right);
-		draw_text(g, row, col + 11, MIN(22, right - col - 11), chosen ? style : STYLE_FIRST,
-			  text);
+		row_text(row, 13, 22, STYLE_FIRST, text);
 	}
-	draw_text(g, row, col + 35, right - col - 35, chosen ? style : STYLE_BRIGHT, step->symbols);
+	row_text(row, 37, 0, STYLE_BRIGHT, step->symbols);
 }
 
 static void pieces_title(const struct corpus_details *b, const struct data_view_state *s, char *out,
@@ -285,8 +257,8 @@ void data_draw_split(struct grid *g, struct rect r, const struct corpus_details 
 					     { .min = 4, .weight = 1, .rank = 1 } };
 	struct list_widget *l = &s->lists[DATA_SPLIT];
 	struct rect rows[3], in;
+	struct list_row row;
 	char title[200];
-	size_t top;
 
 	layout_rows(r, parts, 3, rows);
 	snprintf(title, sizeof(title), "a sentence of the %s side",
@@ -310,10 +282,8 @@ void data_draw_split(struct grid *g, struct rect r, const struct corpus_details 
 	if (!s->typing && s->line_pieces.n_words > 1)
 		draw_legend(g, rows[2], title,
 			    &(struct legend){ 0, STYLE_BRIGHT, "Left, Right:", "another word" }, 1);
-	in = layout_inside(rows[2]);
-	top = list_widget_top(l, s->trace.n, in.rows);
-	for (int i = 0; i < in.rows && top + (size_t)i < s->trace.n; i++)
-		draw_trace_step(g, in, in.row + i, &s->trace.steps[top + (size_t)i],
-				top + (size_t)i == l->at);
+	row = list_rows(g, layout_inside(rows[2]), l, s->trace.n, true);
+	while (list_row_next(&row))
+		draw_trace_step(&row, &s->trace.steps[row.i]);
 	list_widget_draw_place(g, rows[2], l, s->trace.n);
 }

@@ -131,49 +131,34 @@ void data_update_repeats(struct corpus_details *b, struct data_view_state *s)
 		corpus_details_want_texts(b, places, n);
 }
 
-static void draw_repeat_row(struct grid *g, struct rect in, int row, const struct corpus_details *b,
-			    const struct data_repeat_row *r, bool chosen)
+static void draw_repeat_row(const struct list_row *row, const struct corpus_details *b,
+			    const struct data_repeat_row *r)
 {
-	int right = in.col + in.cols, col = in.col + 2, half;
-	enum style style = chosen ? STYLE_SELECTED : r->style;
 	const char *source, *target;
 
-	if (chosen)
-		list_widget_draw_chosen(g, in, row, true);
-	if (!r->has_place) {
-		draw_text(g, row, col, right - col, style, r->text);
+	row_text(row, 2, r->has_place ? PLACE_COLS : 0, r->style, r->text);
+	if (!r->has_place)
 		return;
-	}
-	draw_text(g, row, col, MIN(PLACE_COLS, right - col), style, r->text);
 	source = b->texts ? pair_texts_get(b->texts, r->place, 0) : NULL;
 	target = source ? pair_texts_get(b->texts, r->place, 1) : NULL;
-	col += PLACE_COLS + 2;
-	half = (right - col - 3) / 2;
-	if (half < 4 || !target)
-		return;
-	draw_text(g, row, col, half, style, source);
-	grid_text(g, row, col + half + 1, 1, chosen ? style : STYLE_BORDER, "|");
-	draw_text(g, row, col + half + 3, half, style, target);
+	if (target)
+		row_pair(row, 2 + PLACE_COLS + 2, r->style, source, target);
 }
 
 void data_draw_repeats(struct grid *g, struct rect r, const struct corpus_details *b,
 		       struct data_view_state *s)
 {
 	struct list_widget *l = &s->lists[DATA_REPEATS];
-	struct rect in = layout_inside(r);
-	size_t n = s->n_repeat_rows, top = list_widget_top(l, n, in.rows);
+	struct list_row row = list_rows(g, layout_inside(r), l, s->n_repeat_rows, true);
 	char title[120] = "repeats", extent[80];
 
 	if (b->facts)
 		snprintf(title, sizeof(title), "repeats; %s",
 			 data_facts_extent(b, extent, sizeof(extent)));
 	draw_box(g, r, title, true);
-	if (!n) {
-		data_draw_no_facts(g, in, b);
-		return;
-	}
-	for (int i = 0; i < in.rows && top + (size_t)i < n; i++)
-		draw_repeat_row(g, in, in.row + i, b, &s->repeat_rows[top + (size_t)i],
-				top + (size_t)i == l->at);
-	list_widget_draw_place(g, r, l, n);
+	if (!s->n_repeat_rows)
+		data_draw_no_facts(g, layout_inside(r), b);
+	while (list_row_next(&row))
+		draw_repeat_row(&row, b, &s->repeat_rows[row.i]);
+	list_widget_draw_place(g, r, l, s->n_repeat_rows);
 }

@@ -105,45 +105,35 @@ static struct pair_estimate tried_estimate(const struct corpus_details *b,
 	return pair_trial_estimate(&s->trial, s->trial.after[rule]);
 }
 
-static void draw_limit_head(struct grid *g, struct rect in, int row)
+static void draw_limit_head(const struct list_row *row)
 {
-	int right = in.col + in.cols;
-
-	draw_text(g, row, in.col + 2, MIN(14, right - in.col - 2), STYLE_DIM, "limit");
-	draw_text_right(g, row, in.col + 25, 8, STYLE_DIM, "recipe");
-	draw_text_right(g, row, in.col + 34, 8, STYLE_DIM, "tried");
-	draw_text_right(g, row, in.col + 46, 11, STYLE_DIM, "drops now");
-	draw_text(g, row, in.col + 50, right - in.col - 50, STYLE_DIM, "would drop");
+	row_text(row, 2, 14, STYLE_DIM, "limit");
+	row_text_right(row, 25, 8, STYLE_DIM, "recipe");
+	row_text_right(row, 34, 8, STYLE_DIM, "tried");
+	row_text_right(row, 46, 11, STYLE_DIM, "drops now");
+	row_text(row, 50, 0, STYLE_DIM, "would drop");
 }
 
-static void draw_limit_row(struct grid *g, struct rect in, int row, const struct corpus_details *b,
-			   const struct data_view_state *s, enum pair_limit l)
+static void draw_limit_row(const struct list_row *row, const struct corpus_details *b,
+			   const struct data_view_state *s)
 {
 	const struct clean_options *recipe = &pair_facts_counts(b->facts)->options;
-	bool chosen = s->lists[DATA_RULES].at == (size_t)l;
+	const enum pair_limit l = (enum pair_limit)row->i;
 	bool changed = !pair_limits_equal(recipe, &s->tried, l);
-	enum style style = chosen ? STYLE_SELECTED : STYLE_NORMAL;
 	enum clean_rule rule = pair_limit_rule(l);
-	int right = in.col + in.cols;
 	char text[64], value[32];
 
-	if (chosen)
-		list_widget_draw_chosen(g, in, row, true);
-	draw_text(g, row, in.col + 2, MIN(14, right - in.col - 2), style, pair_limit_name(l));
-	draw_text_right(g, row, in.col + 25, 8, chosen ? style : STYLE_DIM,
-			pair_limit_text(recipe, l, value));
-	draw_text_right(g, row, in.col + 34, 8,
-			chosen	  ? style
-			: changed ? STYLE_BRIGHT
-				  : STYLE_NORMAL,
-			pair_limit_text(&s->tried, l, value));
+	row_text(row, 2, 14, STYLE_NORMAL, pair_limit_name(l));
+	row_text_right(row, 25, 8, STYLE_DIM, pair_limit_text(recipe, l, value));
+	row_text_right(row, 34, 8, changed ? STYLE_BRIGHT : STYLE_NORMAL,
+		       pair_limit_text(&s->tried, l, value));
 	if (changed)
-		draw_text(g, row, in.col + 35, 1, chosen ? style : STYLE_WARN, "*");
-	draw_text_right(g, row, in.col + 46, 11, chosen ? style : STYLE_DIM,
-			format_count(text, pair_facts_counts(b->facts)->of_rule[rule]));
+		row_text(row, 35, 1, STYLE_WARN, "*");
+	row_text_right(row, 46, 11, STYLE_DIM,
+		       COUNT_TEXT(pair_facts_counts(b->facts)->of_rule[rule]));
 	if (b->facts_are_read)
-		draw_text(g, row, in.col + 50, right - in.col - 50, chosen ? style : STYLE_BRIGHT,
-			  estimate_text(g, tried_estimate(b, s, rule), text));
+		row_text(row, 50, 0, STYLE_BRIGHT,
+			 estimate_text(row->g, tried_estimate(b, s, rule), text));
 }
 
 /* What the tried limits change in all, in up to three lines. */
@@ -196,24 +186,17 @@ static void trial_title(const struct corpus_details *b, const struct data_view_s
 			 format_count(n, s->trial.n), format_count(all, s->trial.total));
 }
 
-static void draw_trial_pair(struct grid *g, struct rect in, int row, const struct corpus_details *b,
+static void draw_trial_pair(const struct list_row *row, const struct corpus_details *b,
 			    const struct pair_fact *p, enum clean_rule rule, enum style style)
 {
 	const char *source = b->texts ? pair_texts_get(b->texts, p->place, 0) : NULL;
 	const char *target = source ? pair_texts_get(b->texts, p->place, 1) : NULL;
-	int col = in.col + 1, right = in.col + in.cols, half;
 	char text[120], place[90];
 
 	snprintf(text, sizeof(text), "%s %s", rule ? clean_rule_name(rule) : "kept",
 		 data_place_text(b, p->place, place, sizeof(place)));
-	draw_text(g, row, col, MIN(22, right - col), style, text);
-	col += 24;
-	half = (right - col - 3) / 2;
-	if (half < 4)
-		return;
-	draw_text(g, row, col, half, STYLE_NORMAL, source ? source : "-");
-	grid_text(g, row, col + half + 1, 1, STYLE_BORDER, "|");
-	draw_text(g, row, col + half + 3, half, STYLE_NORMAL, target ? target : "-");
+	row_text(row, 1, 22, style, text);
+	row_pair(row, 25, STYLE_NORMAL, source ? source : "-", target ? target : "-");
 }
 
 static void draw_trial_examples(struct grid *g, struct rect box, const struct corpus_details *b,
@@ -222,19 +205,22 @@ static void draw_trial_examples(struct grid *g, struct rect box, const struct co
 	const struct pair_trial *t = &s->trial;
 	struct rect in = layout_inside(box);
 	int n_dropped = (int)MIN(t->n_dropped, PAIR_EXAMPLES),
-	    n_kept = (int)MIN(t->n_kept, PAIR_EXAMPLES), n = 0;
+	    n_kept = (int)MIN(t->n_kept, PAIR_EXAMPLES);
+	struct list_row row = list_row_at(g, in, in.row);
 
 	draw_box(g, box, "pairs whose verdict changes", false);
 	if (!n_dropped && !n_kept && in.rows > 0)
 		draw_text(g, in.row, in.col + 1, in.cols - 1, STYLE_DIM,
 			  "none; Left and Right change the chosen limit, Enter types a value");
 	for (int i = 0; i < PAIR_EXAMPLES; i++) {
-		if (i < n_dropped && n < in.rows)
-			draw_trial_pair(g, in, in.row + n++, b, &t->dropped[i], t->dropped_by[i],
-					STYLE_WARN);
-		if (i < n_kept && n < in.rows)
-			draw_trial_pair(g, in, in.row + n++, b, &t->kept[i], CLEAN_KEEP,
-					STYLE_GOOD);
+		if (i < n_dropped && row.row < in.row + in.rows) {
+			draw_trial_pair(&row, b, &t->dropped[i], t->dropped_by[i], STYLE_WARN);
+			row.row++;
+		}
+		if (i < n_kept && row.row < in.row + in.rows) {
+			draw_trial_pair(&row, b, &t->kept[i], CLEAN_KEEP, STYLE_GOOD);
+			row.row++;
+		}
 	}
 }
 
@@ -248,7 +234,7 @@ void data_draw_trial(struct grid *g, struct rect r, const struct corpus_details 
 	struct list_widget *l = &s->lists[DATA_RULES];
 	struct rect rows[2], in, list;
 	char title[120] = "try limits";
-	size_t top;
+	struct list_row row;
 	int sum;
 
 	layout_rows(r, parts, 2, rows);
@@ -263,11 +249,12 @@ void data_draw_trial(struct grid *g, struct rect r, const struct corpus_details 
 	sum = in.rows >= PAIR_N_LIMITS + 3 ? 3 : 0;
 	list.row += in.rows > 4;
 	list.rows = MIN(in.rows - (in.rows > 4) - sum, (int)PAIR_N_LIMITS);
+	row = list_row_at(g, in, in.row);
 	if (in.rows > 4)
-		draw_limit_head(g, in, in.row);
-	top = list_widget_top(l, PAIR_N_LIMITS, list.rows);
-	for (int i = 0; i < list.rows && top + (size_t)i < PAIR_N_LIMITS; i++)
-		draw_limit_row(g, list, list.row + i, b, s, (enum pair_limit)(top + (size_t)i));
+		draw_limit_head(&row);
+	row = list_rows(g, list, l, PAIR_N_LIMITS, true);
+	while (list_row_next(&row))
+		draw_limit_row(&row, b, s);
 	list_widget_draw_place(g, rows[0], l, PAIR_N_LIMITS);
 	if (*b->facts_trouble && sum)
 		draw_text(g, list.row + list.rows, in.col + 2, in.cols - 2, STYLE_WARN,

@@ -6,19 +6,12 @@
 #include "tui/context/next_steps.h"
 #include "tui/run/service_metrics.h"
 #include "tui/run/workspace_index.h"
-#include "tui/term/grid.h"
-#include "tui/term/layout.h"
+#include "tui/term/list_widget.h"
 
-struct home_row {
-	struct rect r; /* the rows of the list */
-	int row;       /* of the screen */
-	bool chosen;
-};
-
-void home_draw_step(struct grid *g, const struct home_row *at, const struct suggested_step *s);
-void home_draw_corpus(struct grid *g, const struct home_row *at, const struct indexed_corpus *c);
+void home_draw_step(const struct list_row *row, const struct suggested_step *s);
+void home_draw_corpus(const struct list_row *row, const struct indexed_corpus *c);
 /* service: of a job that serves; NULL: the job's last line is shown. */
-void home_draw_job(struct grid *g, const struct home_row *at, const struct job *job,
+void home_draw_job(const struct list_row *row, const struct job *job,
 		   const struct service_metrics *service, double now);
 
 #endif

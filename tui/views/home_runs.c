@@ -328,16 +328,15 @@ static enum style run_cell_text(const struct run_status *s, enum home_column c, 
 	return style;
 }
 
-void home_draw_run(struct grid *g, struct rect r, int row, const struct indexed_run *run,
-		   bool chosen, double now)
+void home_draw_run(const struct list_row *row, const struct indexed_run *run, double now)
 {
 	const struct run_status *s = &run->status;
 	struct run_look look =
 		run_look_of(s->alive ? RUN_RUNNING : run_state_by_name(s->state), &s->health);
-	int widths[N_COLUMNS], at = r.col + SIGN_COLS;
+	int widths[N_COLUMNS], at = SIGN_COLS;
 
-	column_widths(r.cols, widths);
-	grid_put(g, row, r.col + 2, chosen ? STYLE_SELECTED : look.style, look.sign);
+	column_widths(row->cols, widths);
+	row_sign(row, 2, look.style, look.sign);
 	for (int c = 0; c < N_COLUMNS; c++) {
 		char text[160];
 		enum style style =
@@ -349,20 +348,20 @@ void home_draw_run(struct grid *g, struct rect r, int row, const struct indexed_
 				 floor(100 * journal_read_share(run->journal)));
 			style = STYLE_WARN;
 		}
-		style = chosen ? STYLE_SELECTED : style;
 		if (!widths[c])
 			continue;
 		if (c == COLUMN_CURVE)
-			sparkline_draw(
-				g,
-				(struct span){ row, at, widths[c], chosen ? style : STYLE_FIRST },
-				&run->loss);
+			sparkline_draw(row->g,
+				       (struct span){ row->row, row->col + at, widths[c],
+						      row->chosen ? STYLE_SELECTED : STYLE_FIRST },
+				       &run->loss);
 		else if (c == COLUMN_BAR)
-			draw_bar(g, row, at, widths[c], status_progress(s, now));
+			draw_bar(row->g, row->row, row->col + at, widths[c],
+				 status_progress(s, now));
 		else if (columns[c].is_right)
-			draw_text_right(g, row, at + widths[c] - 1, widths[c], style, text);
+			row_text_right(row, at + widths[c] - 1, widths[c], style, text);
 		else
-			draw_text(g, row, at, widths[c], style, text);
+			row_text(row, at, widths[c], style, text);
 		at += widths[c] + 2;
 	}
 }

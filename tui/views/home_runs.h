@@ -11,7 +11,7 @@
 
 #include "tui/run/workspace_index.h"
 #include "tui/term/grid.h"
-#include "tui/term/layout.h"
+#include "tui/term/list_widget.h"
 
 enum home_order {
 	ORDER_ACTIVITY, /* alive first, then the newest */
@@ -33,8 +33,6 @@ void home_sort_runs(const struct workspace_index *p, size_t *rows, size_t n, enu
 
 /* The names of the columns; the one that the rows are sorted by has a sign. */
 void home_draw_heads(struct grid *g, struct rect r, enum home_order order);
-/* One run in row `row` of r. */
-void home_draw_run(struct grid *g, struct rect r, int row, const struct indexed_run *run,
-		   bool chosen, double now);
+void home_draw_run(const struct list_row *row, const struct indexed_run *run, double now);
 
 #endif

@@ -14,6 +14,7 @@
 #include "tui/plot/plot.h"
 #include "tui/run/time_split.h"
 #include "tui/term/draw.h"
+#include "tui/term/list_widget.h"
 #include "tui/views/svg_export.h"
 
 #define BAR_COLS   14
@@ -30,14 +31,23 @@ const struct fleet_host *hosts_chosen(const struct run_history *h, const struct 
 
 /* ---- GPUs of a host ---- */
 
-/* Draw a piece of a row and advance *at; pieces that do not fit are omitted. */
-static void put_piece(struct grid *g, int row, int *at, int right, int width, enum style style,
+/* Draw a piece of a row in column *at and advance it; pieces that do not fit are omitted. */
+static void put_piece(const struct list_row *row, int *at, int width, enum style style,
 		      const char *text)
 {
-	if (*at + width - 1 > right)
+	if (*at + width >= row->cols)
 		return;
-	draw_text_right(g, row, *at + width - 1, width, style, text);
+	row_text_right(row, *at + width - 1, width, style, text);
 	*at += width + 2;
+}
+
+/* A number with its unit; NaN: "-". */
+static const char *unit_text(char out[NUMBER_TEXT_BYTES], double value, const char *unit)
+{
+	if (!isfinite(value))
+		return format_value(out, NAN);
+	snprintf(out, NUMBER_TEXT_BYTES, "%.10s %s", VALUE_TEXT(round(value)), unit);
+	return out;
 }
 
 static enum style heat_style(double celsius)
@@ -45,61 +55,55 @@ static enum style heat_style(double celsius)
 	return celsius >= 90 ? STYLE_BAD : celsius >= 83 ? STYLE_WARN : STYLE_NORMAL;
 }
 
-static void draw_gpu_head(struct grid *g, struct rect r)
+static void draw_gpu_head(const struct list_row *row)
 {
-	int at = r.col + 1, right = r.col + r.cols - 2;
+	static const struct {
+		const char *name;
+		int width;
+	} heads[] = { { "works", 5 }, { "busy", 5 },   { "power", 8 },
+		      { "temp", 5 },  { "memory", 7 }, { "clock", 8 } };
+	int at = 1;
 
-	put_piece(g, r.row, &at, right, 3, STYLE_DIM, "gpu");
-	if (at + BAR_COLS - 1 <= right)
-		draw_text(g, r.row, at, BAR_COLS, STYLE_DIM, "working, waits");
+	put_piece(row, &at, 3, STYLE_DIM, "gpu");
+	if (at + BAR_COLS < row->cols)
+		row_text(row, at, BAR_COLS, STYLE_DIM, "working, waits");
 	at += BAR_COLS + 2;
-	put_piece(g, r.row, &at, right, 5, STYLE_DIM, "works");
-	put_piece(g, r.row, &at, right, 5, STYLE_DIM, "busy");
-	put_piece(g, r.row, &at, right, 8, STYLE_DIM, "power");
-	put_piece(g, r.row, &at, right, 5, STYLE_DIM, "temp");
-	put_piece(g, r.row, &at, right, 7, STYLE_DIM, "memory");
-	put_piece(g, r.row, &at, right, 8, STYLE_DIM, "clock");
-	if (at < right - 4)
-		draw_text(g, r.row, at, right - at + 1, STYLE_DIM, "throttled by, name");
+	for (size_t i = 0; i < ARRAY_LEN(heads); i++)
+		put_piece(row, &at, heads[i].width, STYLE_DIM, heads[i].name);
+	if (at < row->cols - 6)
+		row_text(row, at, row->cols - 1 - at, STYLE_DIM, "throttled by, name");
 }
 
-static void draw_gpu(struct grid *g, struct rect r, const struct fleet_gpu *k, double work)
+static void draw_gpu(const struct list_row *row, const struct fleet_gpu *k, double work)
 {
-	int at = r.col + 1, right = r.col + r.cols - 2;
+	const int end = row->cols - 1;
 	bool throttled = *k->throttle && strcmp(k->throttle, "none");
 	char text[NUMBER_TEXT_BYTES];
 	double working = isnan(work) ? NAN : work * k->util;
+	int at = 1;
 
-	put_piece(g, r.row, &at, right, 3, STYLE_NORMAL, format_count(text, k->index));
+	put_piece(row, &at, 3, STYLE_NORMAL, COUNT_TEXT(k->index));
 	if (k->lost) {
-		draw_text(g, r.row, at, right - at + 1, STYLE_BAD, "lost");
+		row_text(row, at, end - at, STYLE_BAD, "lost");
 		return;
 	}
-	if (at + BAR_COLS - 1 <= right)
-		time_split_draw_work(g, r.row, at, BAR_COLS, working, k->util);
+	if (at + BAR_COLS <= end)
+		time_split_draw_work(row->g, row->row, row->col + at, BAR_COLS, working, k->util);
 	at += BAR_COLS + 2;
-	put_piece(g, r.row, &at, right, 5, STYLE_BRIGHT, format_percent(text, working));
-	put_piece(g, r.row, &at, right, 5, STYLE_NORMAL, format_percent(text, k->util));
-	if (isfinite(k->power_w))
-		snprintf(text, sizeof(text), "%.10s W", VALUE_TEXT(round(k->power_w)));
-	else
-		format_value(text, NAN);
-	put_piece(g, r.row, &at, right, 8, STYLE_NORMAL, text);
+	put_piece(row, &at, 5, STYLE_BRIGHT, PERCENT_TEXT(working));
+	put_piece(row, &at, 5, STYLE_NORMAL, PERCENT_TEXT(k->util));
+	put_piece(row, &at, 8, STYLE_NORMAL, unit_text(text, k->power_w, "W"));
 	if (isfinite(k->temperature_c))
 		snprintf(text, sizeof(text), "%.0f C", MIN(MAX(k->temperature_c, -999.0), 9999.0));
 	else
 		format_value(text, NAN);
-	put_piece(g, r.row, &at, right, 5, heat_style(k->temperature_c), text);
-	put_piece(g, r.row, &at, right, 7, STYLE_NORMAL, format_bytes(text, k->memory_used));
-	if (isfinite(k->sm_mhz))
-		snprintf(text, sizeof(text), "%.10s MHz", VALUE_TEXT(round(k->sm_mhz)));
-	else
-		format_value(text, NAN);
-	put_piece(g, r.row, &at, right, 8, STYLE_NORMAL, text);
-	if (throttled && at < right)
-		at += draw_text(g, r.row, at, right - at + 1, STYLE_WARN, k->throttle) + 2;
-	if (at < right - 4)
-		draw_text(g, r.row, at, right - at + 1, STYLE_DIM, k->name);
+	put_piece(row, &at, 5, heat_style(k->temperature_c), text);
+	put_piece(row, &at, 7, STYLE_NORMAL, BYTES_TEXT(k->memory_used));
+	put_piece(row, &at, 8, STYLE_NORMAL, unit_text(text, k->sm_mhz, "MHz"));
+	if (throttled && at < end - 1)
+		at += row_text(row, at, end - at, STYLE_WARN, k->throttle) + 2;
+	if (at < end - 5)
+		row_text(row, at, end - at, STYLE_DIM, k->name);
 }
 
 void hosts_draw_gpus(struct grid *g, struct rect box, const struct run_history *h,
@@ -107,6 +111,7 @@ void hosts_draw_gpus(struct grid *g, struct rect box, const struct run_history *
 {
 	const struct fleet_host *k = hosts_chosen(h, s);
 	struct rect r = layout_inside(box);
+	struct list_row row = list_row_at(g, r, r.row);
 	char title[FLEET_NAME + 32];
 	double work[FLEET_GPUS];
 	int rows = r.rows - 1, *top = &s->top[HOSTS_GPUS];
@@ -121,10 +126,9 @@ void hosts_draw_gpus(struct grid *g, struct rect box, const struct run_history *
 		return;
 	fleet_gpu_work(&h->fleet, (int)(k - h->fleet.hosts), work);
 	*top = MAX(MIN(*top, (int)k->n_gpus - rows), 0);
-	draw_gpu_head(g, r);
-	for (int i = 0; i < rows && *top + i < (int)k->n_gpus; i++)
-		draw_gpu(g, (struct rect){ r.row + 1 + i, r.col, 1, r.cols }, &k->gpus[*top + i],
-			 work[*top + i]);
+	draw_gpu_head(&row);
+	for (int i = *top; i < (int)k->n_gpus && ++row.row < r.row + r.rows; i++)
+		draw_gpu(&row, &k->gpus[i], work[i]);
 	draw_hidden_rows(g, box, *top, (int)k->n_gpus - rows - *top);
 	if (s->focus == HOSTS_GPUS)
 		s->page = rows;

@@ -230,40 +230,39 @@ static int list_numbers(const struct compare_view *c, int cols)
 	return has_room && compare_is_smoothed(&c->comparison, &c->viewport) ? 2 : 1;
 }
 
-static void draw_list_row(struct grid *g, struct rect in, int row, const struct compare_view *c,
-			  const struct app_context *w, size_t i, size_t chosen)
+/* k: the number of the run among the selected ones */
+static void draw_list_row(const struct list_row *row, const struct compare_view *c,
+			  const struct app_context *w, size_t k)
 {
-	const struct compared_run *r = &c->comparison.runs[i];
-	bool at = c->focus == COMPARE_LIST && i == c->lists[COMPARE_LIST].at;
-	enum style style = at ? STYLE_SELECTED : r->chosen ? STYLE_NORMAL : STYLE_DIM;
-	int col = in.col + 2, right = in.col + in.cols;
-	int numbers = list_numbers(c, in.cols), name = col + 8;
+	const struct compared_run *r = &c->comparison.runs[row->i];
+	enum style style = r->chosen ? STYLE_NORMAL : STYLE_DIM;
+	int numbers = list_numbers(c, row->cols), name = 10;
 	const struct run_history *history = r->chosen ? comparison_history(r, w) : NULL;
 
-	if (at)
-		list_widget_draw_chosen(g, in, row, true);
-	grid_text(g, row, col, right - col, style, r->chosen ? "[x]" : "[ ]");
+	row_text(row, 2, 0, style, r->chosen ? "[x]" : "[ ]");
 	if (r->chosen) {
-		const struct compare_look *look = compare_look_of(&c->comparison, chosen);
+		const struct compare_look *look = compare_look_of(&c->comparison, k);
 
-		grid_text(g, row, col + 4, right - col - 4, look->style, look->sample);
+		grid_text(row->g, row->row, row->col + 6, row->cols - 6, look->style, look->sample);
 	}
 	if (history && run_health_is_bad(&history->health)) {
 		const struct run_look look = run_health_look(history->health.state);
 
-		grid_put(g, row, name, at ? style : look.style, look.sign);
+		row_sign(row, name, look.style, look.sign);
 		name += 2;
 	}
-	draw_text(g, row, name, MAX(right - name - numbers * LIST_NUMBER, 4), style, r->name);
+	draw_text(row->g, row->row, row->col + name,
+		  MAX(row->cols - name - numbers * LIST_NUMBER, 4),
+		  row->chosen ? STYLE_SELECTED : style, r->name);
 	if (!r->chosen)
 		return;
-	draw_text_right(g, row, right - 2, LIST_NUMBER - 1, style,
-			VALUE_TEXT(comparison_value(r, c->viewport.cursor)));
+	row_text_right(row, row->cols - 2, LIST_NUMBER - 1, style,
+		       VALUE_TEXT(comparison_value(r, c->viewport.cursor)));
 	if (numbers > 1 && compare_smoothing(&c->comparison, &c->viewport, r) > 0)
-		draw_text_right(g, row, right - 2 - LIST_NUMBER, LIST_NUMBER - 1, style,
-				VALUE_TEXT(comparison_smoothed_value(
-					r, compare_smoothing(&c->comparison, &c->viewport, r),
-					c->viewport.cursor)));
+		row_text_right(row, row->cols - 2 - LIST_NUMBER, LIST_NUMBER - 1, style,
+			       VALUE_TEXT(comparison_smoothed_value(
+				       r, compare_smoothing(&c->comparison, &c->viewport, r),
+				       c->viewport.cursor)));
 }
 
 /* What the list shows: at which place of the axis, and the heads of its numbers. */
@@ -298,40 +297,29 @@ static void draw_runs(struct grid *g, struct rect box, struct compare_view *c,
 {
 	struct list_widget *l = &c->lists[COMPARE_LIST];
 	struct rect in = layout_inside(box);
-	size_t top = list_widget_top(l, c->comparison.n, in.rows), chosen = 0;
+	struct list_row row = list_rows(g, in, l, c->comparison.n, c->focus == COMPARE_LIST);
+	size_t chosen = 0;
 
 	draw_list_frame(g, box, c);
-	for (size_t i = 0; i < c->comparison.n && i < top + (size_t)MAX(in.rows, 0); i++) {
-		if (i >= top)
-			draw_list_row(g, in, in.row + (int)(i - top), c, w, i, chosen);
+	for (size_t i = 0; i < l->top; i++)
 		chosen += c->comparison.runs[i].chosen;
-	}
+	for (; list_row_next(&row); chosen += c->comparison.runs[row.i].chosen)
+		draw_list_row(&row, c, w, chosen);
 	list_widget_draw_place(g, box, l, c->comparison.n);
 	if (!c->comparison.n && in.rows > 0)
 		draw_text(g, in.row, in.col + 1, in.cols - 1, STYLE_DIM, "no run yet");
 }
 
-static void draw_table_row(struct grid *g, struct rect in, int row, const struct compare_view *c,
-			   size_t i)
+static void draw_table_row(const struct list_row *row, const struct compare_view *c)
 {
-	const struct option_diff_row *r = &c->comparison.differ.rows[i];
-	bool at = c->focus == COMPARE_DIFFER && i == c->lists[COMPARE_DIFFER].at;
-	enum style style = at ? STYLE_SELECTED : STYLE_NORMAL;
-	int col = in.col + 2, right = in.col + in.cols;
+	const struct option_diff_row *r = &c->comparison.differ.rows[row->i];
 	char dashed[CONF_NAME_MAX];
+	int to = 23;
 
-	if (at)
-		list_widget_draw_chosen(g, in, row, true);
-	draw_text(g, row, col, MIN(20, right - col), at ? style : STYLE_BRIGHT,
-		  conf_dashed(r->option, dashed));
-	for (size_t k = (size_t)c->left; k < c->comparison.n_chosen; k++) {
-		int to = col + 21 + (int)(k - (size_t)c->left) * 17;
-
-		if (to + 4 > right)
-			break;
-		draw_text(g, row, to, MIN(16, right - to), style,
-			  r->values[k] ? r->values[k] : "-");
-	}
+	row_text(row, 2, 20, STYLE_BRIGHT, conf_dashed(r->option, dashed));
+	for (size_t k = (size_t)c->left; k < c->comparison.n_chosen && to + 4 <= row->cols;
+	     k++, to += 17)
+		row_text(row, to, 16, STYLE_NORMAL, r->values[k] ? r->values[k] : "-");
 }
 
 /* "options that differ: 3", and the first run whose options are unknown. */
@@ -351,9 +339,10 @@ static void draw_table(struct grid *g, struct rect box, struct compare_view *c)
 {
 	struct list_widget *l = &c->lists[COMPARE_DIFFER];
 	const struct run_comparison *b = &c->comparison;
-	struct rect in = layout_inside(box);
+	struct rect in = layout_inside(box), below = in;
+	struct list_row row;
 	char title[160];
-	size_t top, k = 0;
+	size_t k = 0;
 
 	c->left = MIN(c->left, (int)MAX(b->n_chosen, 1) - 1);
 	table_title(b, title, sizeof(title));
@@ -368,9 +357,11 @@ static void draw_table(struct grid *g, struct rect box, struct compare_view *c)
 				  compare_look_of(b, k)->style, b->runs[i].name);
 		k++;
 	}
-	top = list_widget_top(l, b->differ.n, in.rows - 1);
-	for (int i = 0; i < in.rows - 1 && top + (size_t)i < b->differ.n; i++)
-		draw_table_row(g, in, in.row + 1 + i, c, top + (size_t)i);
+	below.row++;
+	below.rows--;
+	row = list_rows(g, below, l, b->differ.n, c->focus == COMPARE_DIFFER);
+	while (list_row_next(&row))
+		draw_table_row(&row, c);
 	list_widget_draw_place(g, box, l, b->differ.n);
 }
 

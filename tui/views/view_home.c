@@ -463,19 +463,19 @@ static unsigned home_mouse(void *state, struct app_context *w, const struct mous
 
 /* ---- drawing ---- */
 
-static void draw_home_row(struct home *h, struct grid *g, enum home_pane pane, size_t i,
-			  const struct home_row *at, const struct app_context *w)
+static void draw_home_row(const struct list_row *row, const struct home *h, enum home_pane pane,
+			  const struct app_context *w)
 {
+	const struct job *job = pane == HOME_JOBS ? jobs_at(w->jobs, row->i) : NULL;
+
 	if (pane == HOME_NEXT)
-		home_draw_step(g, at, &h->steps[i]);
+		home_draw_step(row, &h->steps[row->i]);
 	else if (pane == HOME_CORPORA)
-		home_draw_corpus(g, at, &h->ws_index.corpora[h->corpora[i]]);
+		home_draw_corpus(row, &h->ws_index.corpora[h->corpora[row->i]]);
 	else if (pane == HOME_RUNS)
-		home_draw_run(g, at->r, at->row, &h->ws_index.runs[h->runs[i]], at->chosen, w->now);
+		home_draw_run(row, &h->ws_index.runs[h->runs[row->i]], w->now);
 	else
-		home_draw_job(g, at, jobs_at(w->jobs, i),
-			      jobs_at(w->jobs, i)->id == h->service_job ? &h->service : NULL,
-			      w->now);
+		home_draw_job(row, job, job->id == h->service_job ? &h->service : NULL, w->now);
 }
 
 /*
@@ -516,10 +516,10 @@ static void draw_home_pane(struct home *h, struct grid *g, enum home_pane pane, 
 				 *const nothing[] = { "the workspace is on another host",
 						      "none yet", "none yet",
 						      "no job was started here" };
-	size_t n = rows_of(h, pane, w), top;
+	size_t n = rows_of(h, pane, w);
+	struct list_row row;
 	struct rect in;
 	char title[40];
-	bool focused = h->focus == pane;
 	const char *trouble = pane == HOME_CORPORA ? h->ws_index.corpora_trouble.text
 			      : pane == HOME_RUNS  ? h->ws_index.runs_trouble.text
 						   : "";
@@ -531,20 +531,15 @@ static void draw_home_pane(struct home *h, struct grid *g, enum home_pane pane, 
 	snprintf(title, sizeof(title), "%s%s%s", titles[pane],
 		 pane == HOME_RUNS && h->order ? " by " : "",
 		 pane == HOME_RUNS && h->order ? home_order_name(h->order) : "");
-	draw_box(g, box, title, focused);
+	draw_box(g, box, title, h->focus == pane);
 	if (pane == HOME_RUNS && in.row > box.row + 1 && n)
 		home_draw_heads(g, (struct rect){ box.row + 1, in.col, 1, in.cols }, h->order);
-	top = list_widget_top(&h->lists[pane], n, in.rows);
-	for (int i = 0; i < in.rows && top + (size_t)i < n; i++) {
-		struct home_row at = { in, in.row + i,
-				       focused && top + (size_t)i == h->lists[pane].at };
-
-		if (at.chosen)
-			list_widget_draw_chosen(g, in, at.row, true);
-		else if (pane == HOME_RUNS && top + (size_t)i == h->lists[pane].at &&
-			 is_cockpit(w->rows - 2, w->cols))
-			list_widget_draw_chosen(g, in, at.row, false); /* the run shown below */
-		draw_home_row(h, g, pane, top + (size_t)i, &at, w);
+	row = list_rows(g, in, &h->lists[pane], n, h->focus == pane);
+	while (list_row_next(&row)) {
+		if (pane == HOME_RUNS && row.is_at && !row.chosen &&
+		    is_cockpit(w->rows - 2, w->cols))
+			list_widget_draw_chosen(g, in, row.row, false); /* the run shown below */
+		draw_home_row(&row, h, pane, w);
 	}
 	if (*trouble)
 		draw_text(g, in.row + in.rows - 1, in.col + 2, in.cols - 2, STYLE_BAD, trouble);

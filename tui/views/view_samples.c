@@ -330,7 +330,7 @@ static void draw_sentences(struct grid *g, struct rect box, struct samples_view 
 {
 	struct list_widget *l = &s->lists[SAMPLES_SENTENCES];
 	struct rect in = layout_inside(box);
-	size_t top = list_widget_top(l, s->n_shown, in.rows);
+	struct list_row row = list_rows(g, in, l, s->n_shown, s->focus == SAMPLES_SENTENCES);
 	static const char *const orders[] = { "", " by the worst chrF",
 					      " by the largest change of chrF" };
 	char title[140];
@@ -340,23 +340,18 @@ static void draw_sentences(struct grid *g, struct rect box, struct samples_view 
 		 *s->filter.text ? " with " : "", s->filter.text);
 	draw_box(g, box, title, s->focus == SAMPLES_SENTENCES);
 	draw_quality_scale(g, box, title);
-	for (int i = 0; i < in.rows && top + (size_t)i < s->n_shown; i++) {
-		const struct sample_sentence *x = &s->samples->sentences[s->shown[top + (size_t)i]];
-		bool at = top + (size_t)i == l->at, front = at && s->focus == SAMPLES_SENTENCES;
+	while (list_row_next(&row)) {
+		const struct sample_sentence *x = &s->samples->sentences[s->shown[row.i]];
 
-		if (at)
-			list_widget_draw_chosen(g, in, in.row + i, front);
-		draw_text_right(g, in.row + i, in.col + 4, 3, front ? STYLE_SELECTED : STYLE_DIM,
-				COUNT_TEXT(x->id));
-		used = draw_sentence_scores(g,
-					    (struct span){ in.row + i, in.col + 6, in.cols - 6,
-							   front ? STYLE_SELECTED : STYLE_NORMAL },
-					    s, x);
-		draw_text(g, in.row + i, in.col + 6 + used, in.cols - 6 - used,
-			  front ? STYLE_SELECTED
-			  : at	? STYLE_BRIGHT
-				: STYLE_NORMAL,
-			  x->source);
+		if (row.is_at && !row.chosen)
+			list_widget_draw_chosen(g, in, row.row, false);
+		row_text_right(&row, 4, 3, STYLE_DIM, COUNT_TEXT(x->id));
+		used = draw_sentence_scores(
+			g,
+			(struct span){ row.row, in.col + 6, in.cols - 6,
+				       row.chosen ? STYLE_SELECTED : STYLE_NORMAL },
+			s, x);
+		row_text(&row, 6 + used, 0, row.is_at ? STYLE_BRIGHT : STYLE_NORMAL, x->source);
 	}
 	if (!s->n_shown)
 		draw_text(g, in.row, in.col + 2, in.cols - 2, STYLE_DIM, "no sentence matches");
