@@ -3,7 +3,7 @@
 # picture_terminal answers questions about pictures. slow_line.sh presses keys on a throttled line; in check-long, because a busy machine answers late.
 # May use: tui, data, share.
 test_sources += \
-	%D%/t_app_states.c %D%/t_console.c %D%/t_document.c %D%/t_edit.c %D%/t_fleet.c %D%/t_fleet_health.c %D%/t_home.c %D%/t_layout.c %D%/t_next_steps.c %D%/t_palette.c %D%/t_picture.c %D%/t_plot.c %D%/t_prompt.c %D%/t_service.c %D%/t_theme.c \
+	%D%/played_workbench.c %D%/played_workbench.h %D%/t_app_states.c %D%/t_console.c %D%/t_document.c %D%/t_edit.c %D%/t_fleet.c %D%/t_fleet_health.c %D%/t_home.c %D%/t_layout.c %D%/t_next_steps.c %D%/t_palette.c %D%/t_picture.c %D%/t_plot.c %D%/t_prompt.c %D%/t_service.c %D%/t_theme.c \
 	%D%/t_translate_panes.c %D%/t_tui.c %D%/t_views.c %D%/t_wizard.c %D%/t_workbench.c %D%/t_workspace_index.c
 dist_check_SCRIPTS += %D%/screens_translate.sh %D%/console.sh %D%/screens.sh %D%/terminal.sh %D%/terminals.sh %D%/screens_views.sh %D%/journey.sh %D%/screens_plots.sh %D%/slow_line.sh %D%/pictures.sh %D%/health.sh
 TESTS += %D%/screens_translate.sh %D%/console.sh %D%/screens.sh %D%/terminal.sh %D%/terminals.sh %D%/screens_views.sh %D%/journey.sh %D%/screens_plots.sh %D%/pictures.sh %D%/health.sh

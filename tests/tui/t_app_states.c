@@ -10,7 +10,7 @@
 
 #include "share/base/file.h"
 #include "share/base/util.h"
-#include "tui/app/app_internal.h"
+#include "tests/tui/played_workbench.h"
 #include "tui/app/frame.h"
 #include "tui/run/run_history.h"
 #include "tui/run/status.h"
@@ -19,87 +19,12 @@
 
 static struct err e;
 
-/* Append text to a file of a run in the test's folder. */
-static void append_file(const char *run, const char *name, const char *text)
-{
-	char path[600];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "%s/runs/%s/%s", test_folder(), run, name);
-	*strrchr(path, '/') = 0;
-	file_make_folders(path, &e);
-	snprintf(path, sizeof(path), "%s/runs/%s/%s", test_folder(), run, name);
-	f = fopen(path, "a");
-	if (check(f != NULL)) {
-		fputs(text, f);
-		fclose(f);
-	}
-}
-
-static bool open_workbench(struct app *a, int cols)
-{
-	*a = (struct app){ .fixed_now = 1750000210 };
-	if (!check_int(context_open(&a->context, test_folder(), &e), 0))
-		return false;
-	a->requests = a->context.requests;
-	a->context.keymap = &a->keymap;
-	a->context.now = a->fixed_now;
-	theme_builtin(&a->theme, "auto");
-	return check_int(grid_resize(&a->grid, 30, cols, &e), 0);
-}
-
-static void update_workbench(struct app *a)
-{
-	for (int i = 0; i < 100000 && app_update(a) & REACT_AGAIN; i++)
-		;
-}
-
-/* Press keys; returns the bits of all reactions. */
-static unsigned press_keys(struct app *a, const char *keys)
-{
-	unsigned reaction = 0;
-
-	while (*keys) {
-		reaction |= app_key(a, keys_next(&keys));
-		update_workbench(a);
-		app_draw(a);
-	}
-	return reaction;
-}
-
-/* Whether the screen contains the words, as expected; otherwise print it. */
-static bool check_screen(struct app *a, const char *words, bool expected)
-{
-	struct buf text = { 0 };
-	bool right;
-
-	app_draw(a);
-	grid_dump(&a->grid, &text);
-	right = (strstr(buf_text(&text), words) != NULL) == expected;
-	if (!right)
-		fprintf(stderr, "\"%s\" is %s this screen:\n%s", words, expected ? "not on" : "on",
-			buf_text(&text));
-	buf_free(&text);
-	return right;
-}
-
-static bool screen_shows(struct app *a, const char *words)
-{
-	return check_screen(a, words, true);
-}
-
-static bool screen_lacks(struct app *a, const char *words)
-{
-	return check_screen(a, words, false);
-}
-
 /* ---- a live run ---- */
 
 TEST(workbench_reads_a_long_live_journal)
 {
 	enum { STEPS = 60000 };
 	struct buf journal = { 0 };
-	char path[600];
 	struct app a;
 	int fd;
 
@@ -107,28 +32,23 @@ TEST(workbench_reads_a_long_live_journal)
 		buf_printf(&journal,
 			   "{\"v\":1,\"kind\":\"train\",\"t\":%d,\"step\":%d,\"loss\":5}\n",
 			   1750000000 + i / 1000, i);
-	append_file("live", "journal.jsonl", buf_text(&journal));
+	append_run_file("live", "journal.jsonl", buf_text(&journal));
 	buf_free(&journal);
-	append_file("live", "state.json", "{\"v\":1,\"state\":\"running\",\"attempt\":1}");
-	append_file("live", "lock", "");
-	snprintf(path, sizeof(path), "%s/runs/live/lock", test_folder());
-	fd = open(path, O_RDWR | O_CLOEXEC);
-	check(fd >= 0 && !flock(fd, LOCK_EX));
-	if (open_workbench(&a, 80)) {
-		app_show_tab(&a, TAB_RUN);
-		update_workbench(&a);
+	append_run_file("live", "state.json", "{'v':1,'state':'running','attempt':1}");
+	fd = lock_run("live");
+	if (open_workbench(&a, 30, 80, TAB_RUN)) {
 		if (check(a.context.history != NULL)) {
 			check_int(a.context.history->state, RUN_RUNNING);
 			check_int(a.context.history->step, STEPS);
 			check_near(a.context.history->read_share, 1, 0);
-			check(screen_shows(&a, "step 60,000"));
-			check(screen_shows(&a, "S save"));
+			screen_shows(&a, "step 60,000");
+			screen_shows(&a, "S save");
 			/* half read: its numbers are not those of now */
 			a.context.history->read_share = 0.459;
-			check(screen_shows(&a, "reading 45 %"));
-			check(screen_shows(&a, "reading the journal: 45 %"));
-			check(screen_lacks(&a, "step 60,000 /"));
-			check(screen_lacks(&a, "running"));
+			screen_shows(&a, "reading 45 %");
+			screen_shows(&a, "reading the journal: 45 %");
+			screen_lacks(&a, "step 60,000 /");
+			screen_lacks(&a, "running");
 		}
 	}
 	app_close(&a);
@@ -145,21 +65,17 @@ TEST(workbench_shows_each_hint_once)
 	struct app a;
 	char title[40];
 
-	if (!open_workbench(&a, 80))
+	if (!open_workbench(&a, 30, 80, TAB_HOME))
 		return;
-	app_show_tab(&a, TAB_HOME);
-	update_workbench(&a);
 	screen_lacks(&a, "hint 1 of 8"); /* none without a terminal */
 	a.has_tour = true;
 	for (size_t i = 0; i < ARRAY_LEN(tabs); i++) {
 		snprintf(title, sizeof(title), "hint %zu of 8", i + 1);
 		/* another tab is never reached by a letter while sentences are typed */
-		app_show_tab(&a, tabs[i]);
-		update_workbench(&a);
+		show_workbench_tab(&a, tabs[i]);
 		screen_shows(&a, title);
-		press_keys(&a, i ? "<Alt-1>" : "<Alt-9>");
-		app_show_tab(&a, tabs[i]);
-		update_workbench(&a);
+		play_keys(&a, i ? "<Alt-1>" : "<Alt-9>");
+		show_workbench_tab(&a, tabs[i]);
 		screen_lacks(&a, "any key hides it");
 	}
 	check_str(saved_state_get(&a.requests->saved, "tour.seen"),
@@ -167,16 +83,16 @@ TEST(workbench_shows_each_hint_once)
 	app_show_tab(&a, TAB_SETTINGS);
 	screen_lacks(&a, "any key hides it");
 	a.has_tour = false;
-	press_keys(&a, "<Alt-t>");
+	play_keys(&a, "<Alt-t>");
 	app_show_tab(&a, TAB_LOG);
 	screen_shows(&a, "hint 8 of 8");
 	/* a screen without room shows none, and does not count it as seen */
 	check_int(grid_resize(&a.grid, 10, 80, &e), 0);
 	screen_lacks(&a, "hint 8 of 8");
-	press_keys(&a, "j");
+	play_keys(&a, "j");
 	check_int(grid_resize(&a.grid, 30, 80, &e), 0);
 	screen_shows(&a, "hint 8 of 8");
-	press_keys(&a, "<F1>");
+	play_keys(&a, "<F1>");
 	screen_lacks(&a, "hint 8 of 8");
 	app_close(&a);
 }
@@ -185,14 +101,12 @@ TEST(workbench_help_begins_with_the_focused_pane)
 {
 	struct app a;
 
-	if (!open_workbench(&a, 80))
+	if (!open_workbench(&a, 30, 80, TAB_DATA))
 		return;
-	app_show_tab(&a, TAB_DATA);
-	update_workbench(&a);
-	press_keys(&a, "<Tab><Tab>?");
+	play_keys(&a, "<Tab><Tab>?");
 	screen_shows(&a, "  data: limits ");
-	press_keys(&a, "<Esc>");
-	press_keys(&a, "<Tab>?");
+	play_keys(&a, "<Esc>");
+	play_keys(&a, "<Tab>?");
 	screen_shows(&a, "  data: dropped ");
 	app_close(&a);
 }
@@ -205,50 +119,48 @@ TEST(workbench_saves_the_panes_of_a_run_by_width)
 	struct saved_state *saved;
 	struct app a;
 
-	append_file("done", "journal.jsonl",
-		    "{\"v\":1,\"kind\":\"train\",\"t\":1750000001,\"step\":1,\"loss\":5}\n");
-	append_file("done", "state.json", "{\"v\":1,\"state\":\"finished\",\"attempt\":1}");
-	if (!open_workbench(&a, 80))
+	append_run_file("done", "journal.jsonl",
+			"{'v':1,'kind':'train','t':1750000001,'step':1,'loss':5}\n");
+	append_run_file("done", "state.json", "{'v':1,'state':'finished','attempt':1}");
+	if (!open_workbench(&a, 30, 80, NO_TAB))
 		return;
 	saved = &a.requests->saved;
-	app_show_tab(&a, TAB_RUN);
-	update_workbench(&a);
+	show_workbench_tab(&a, TAB_RUN);
 	screen_shows(&a, "samples ---");
-	press_keys(&a, "wmq");
+	play_keys(&a, "wmq");
 	screen_shows(&a, "[ ] samples"); /* q is no letter of the menu, and does not leave */
-	press_keys(&a, "<Esc>");
+	play_keys(&a, "<Esc>");
 	screen_lacks(&a, "samples ---");
 	check_str(saved_state_get(saved, "run.layout.narrow.1"),
 		  "nll bleu speed step rate gradient log");
-	press_keys(&a, "w4");
+	play_keys(&a, "w4");
 	screen_lacks(&a, "tokens/s");
 	screen_shows(&a, "samples ---");
 	check_str(saved_state_get(saved, "run.layout.narrow"), "4");
 	/* the last pane stays, so there is always one with the keys */
-	press_keys(&a, "wlm<Enter>");
+	play_keys(&a, "wlm<Enter>");
 	screen_shows(&a, "samples ---");
 	screen_lacks(&a, "log ---");
 	check_int(grid_resize(&a.grid, 30, 120, &e), 0);
 	screen_shows(&a, "tokens/s");
 	check(!saved_state_get(saved, "run.layout.middle"));
 	check_int(grid_resize(&a.grid, 30, 80, &e), 0);
-	press_keys(&a, "u"); /* each change is a step of undo */
+	play_keys(&a, "u"); /* each change is a step of undo */
 	screen_shows(&a, "log ---");
 	check_str(saved_state_get(saved, "run.layout.narrow"), "4");
 	check(!saved_state_get(saved, "run.layout.narrow.4"));
 	app_close(&a);
 	/* the next session; instead of damaged values it has the program's own */
-	if (!open_workbench(&a, 80))
+	if (!open_workbench(&a, 30, 80, NO_TAB))
 		return;
 	saved = &a.requests->saved;
 	saved_state_set(saved, "run.layout.narrow", "99");
 	saved_state_set(saved, "run.layout.narrow.1", "nonsense log");
 	saved_state_set(saved, "run.layout.narrow.2", "");
-	app_show_tab(&a, TAB_RUN);
-	update_workbench(&a);
+	show_workbench_tab(&a, TAB_RUN);
 	screen_shows(&a, "log ---");
 	screen_lacks(&a, "tokens/s");
-	press_keys(&a, "w2");
+	play_keys(&a, "w2");
 	screen_shows(&a, "samples ---");
 	app_close(&a);
 }
@@ -263,7 +175,7 @@ TEST(workbench_median_after_a_time_limit)
 			 "{\"v\":1,\"kind\":\"rank\",\"t\":100,\"rank\":%d,\"host\":\"a\","
 			 "\"step_s\":2,\"compute_s\":1.5}\n",
 			 rank);
-		append_file("ranks", "journal.jsonl", text);
+		append_run_file("ranks", "journal.jsonl", text);
 	}
 	h = history_open(test_folder(), "ranks", &e);
 	if (!check(h != NULL))
@@ -282,30 +194,28 @@ TEST(workbench_typed_text_never_leaves)
 {
 	struct app a;
 
-	append_file(
-		"demo", "journal.jsonl",
-		"{\"v\":1,\"kind\":\"eval\",\"t\":125,\"step\":200,\"bleu\":12.5,\"best\":true}\n");
-	append_file("demo", "checkpoints/200/x", "");
-	if (!open_workbench(&a, 120))
+	append_run_file("demo", "journal.jsonl",
+			"{'v':1,'kind':'eval','t':125,'step':200,'bleu':12.5,'best':true}\n");
+	append_run_file("demo", "checkpoints/200/x", "");
+	if (!open_workbench(&a, 30, 120, TAB_HOME))
 		return;
-	app_show_tab(&a, TAB_HOME);
-	update_workbench(&a);
-	check(screen_shows(&a, "Translate with demo"));
-	press_keys(&a, "<Enter>");
+	screen_shows(&a, "Translate with demo");
+	play_keys(&a, "<Enter>");
 	check_int(a.front, TAB_TRANSLATE);
-	check(screen_shows(&a, "typing: Esc ends it"));
+	screen_shows(&a, "typing: Esc ends it");
 	/* Outside typing, q is refused; the last row names the keys that leave and type. */
-	check(!(press_keys(&a, "<Esc>q") & REACT_QUIT));
-	check(screen_shows(&a, "F10 leaves, i types"));
+	check(!(play_keys(&a, "<Esc>q") & REACT_QUIT));
+	screen_shows(&a, "F10 leaves, i types");
 	a.fixed_now += 10;
-	press_keys(&a, "<Left>");
-	check(screen_shows(&a, "F10 leave") && screen_lacks(&a, "typing: "));
+	play_keys(&a, "<Left>");
+	screen_shows(&a, "F10 leave");
+	screen_lacks(&a, "typing: ");
 	/* The step starts typing again. */
-	press_keys(&a, "1<Enter>");
+	play_keys(&a, "1<Enter>");
 	check_int(a.front, TAB_TRANSLATE);
-	check(!(press_keys(&a, "A quick test") & REACT_QUIT));
-	check(screen_shows(&a, "A quick test"));
-	check(press_keys(&a, "<Esc><F10>") & REACT_QUIT);
+	check(!(play_keys(&a, "A quick test") & REACT_QUIT));
+	screen_shows(&a, "A quick test");
+	check(play_keys(&a, "<Esc><F10>") & REACT_QUIT);
 	app_close(&a);
 }
 
@@ -314,15 +224,15 @@ TEST(workbench_ends_messages_about_another_tab)
 {
 	struct app a;
 
-	if (!open_workbench(&a, 100))
+	if (!open_workbench(&a, 30, 100, NO_TAB))
 		return;
 	a.context.readonly = true;
 	app_show_tab(&a, TAB_TRANSLATE);
-	press_keys(&a, "<Esc>q");
-	check(screen_shows(&a, "letters do not leave from here"));
-	press_keys(&a, "1");
-	check(screen_lacks(&a, "letters do not leave from here"));
-	check(screen_shows(&a, "q leave"));
+	play_keys(&a, "<Esc>q");
+	screen_shows(&a, "letters do not leave from here");
+	play_keys(&a, "1");
+	screen_lacks(&a, "letters do not leave from here");
+	screen_shows(&a, "q leave");
 	app_close(&a);
 }
 
@@ -350,35 +260,33 @@ TEST(workbench_second_checkpoint_is_another)
 	char folder[600], link[700];
 	struct app a;
 
-	append_file(
-		"demo", "journal.jsonl",
-		"{\"v\":1,\"kind\":\"eval\",\"t\":125,\"step\":100,\"bleu\":8,\"best\":true}\n"
-		"{\"v\":1,\"kind\":\"eval\",\"t\":126,\"step\":200,\"bleu\":12.5,\"best\":true}\n");
-	append_file("demo", "checkpoints/100/x", "");
-	append_file("demo", "checkpoints/200/x", "");
+	append_run_file("demo", "journal.jsonl",
+			"{'v':1,'kind':'eval','t':125,'step':100,'bleu':8,'best':true}\n"
+			"{'v':1,'kind':'eval','t':126,'step':200,'bleu':12.5,'best':true}\n");
+	append_run_file("demo", "checkpoints/100/x", "");
+	append_run_file("demo", "checkpoints/200/x", "");
 	snprintf(folder, sizeof(folder), "%s/runs/demo/checkpoints", test_folder());
 	snprintf(link, sizeof(link), "%s/best", folder);
 	check(!symlink("200", link));
 	snprintf(link, sizeof(link), "%s/last", folder);
 	check(!symlink("200", link));
-	if (!open_workbench(&a, 120))
+	if (!open_workbench(&a, 30, 120, TAB_TRANSLATE))
 		return;
-	app_show_tab(&a, TAB_TRANSLATE);
-	update_workbench(&a);
-	check(screen_shows(&a, "demo step 200"));
-	press_keys(&a, "<Esc>s");
-	check(screen_shows(&a, "second checkpoint"));
+	screen_shows(&a, "demo step 200");
+	play_keys(&a, "<Esc>s");
+	screen_shows(&a, "second checkpoint");
 	/* the first one comes last: it can be compared with other settings */
-	check(screen_shows(&a, "> demo 100") &&
-	      screen_shows(&a, "  demo 200  the same, for other settings"));
-	press_keys(&a, "<Enter>");
-	check(screen_shows(&a, "translation, demo step 200"));
-	check(screen_shows(&a, "translation, demo step 100"));
+	screen_shows(&a, "> demo 100");
+	screen_shows(&a, "  demo 200  the same, for other settings");
+	play_keys(&a, "<Enter>");
+	screen_shows(&a, "translation, demo step 200");
+	screen_shows(&a, "translation, demo step 100");
 	/* Without the second one again, the first checkpoint can still be chosen again. */
-	press_keys(&a, "s");
-	check(screen_lacks(&a, "demo step 100"));
-	press_keys(&a, "c");
-	check(screen_shows(&a, "demo 100") && screen_shows(&a, "demo 200"));
+	play_keys(&a, "s");
+	screen_lacks(&a, "demo step 100");
+	play_keys(&a, "c");
+	screen_shows(&a, "demo 100");
+	screen_shows(&a, "demo 200");
 	app_close(&a);
 }
 
@@ -388,23 +296,21 @@ TEST(workbench_previews_themes)
 {
 	struct app a;
 
-	if (!open_workbench(&a, 100))
+	if (!open_workbench(&a, 30, 100, TAB_SETTINGS))
 		return;
-	app_show_tab(&a, TAB_SETTINGS);
-	update_workbench(&a);
-	press_keys(&a, "<Home><Enter>");
-	check(screen_shows(&a, "safe"));
-	press_keys(&a, "<Down>");
+	play_keys(&a, "<Home><Enter>");
+	screen_shows(&a, "safe");
+	play_keys(&a, "<Down>");
 	check_str(a.theme.name, theme_name(1, NULL));
-	press_keys(&a, "<Down>");
+	play_keys(&a, "<Down>");
 	check_str(a.theme.name, theme_name(2, NULL));
-	press_keys(&a, "<Esc>");
+	play_keys(&a, "<Esc>");
 	check_str(a.theme.name, "auto");
-	press_keys(&a, "<Enter><Down><Enter>");
+	play_keys(&a, "<Enter><Down><Enter>");
 	check_str(a.theme.name, theme_name(1, NULL));
-	press_keys(&a, "<Enter>no such theme");
+	play_keys(&a, "<Enter>no such theme");
 	check_str(a.theme.name, theme_name(1, NULL));
-	press_keys(&a, "<Esc>");
+	play_keys(&a, "<Esc>");
 	check_str(a.theme.name, theme_name(1, NULL));
 	app_close(&a);
 }
@@ -413,26 +319,24 @@ TEST(workbench_form_shows_the_recipes_values)
 {
 	struct app a;
 
-	if (!open_workbench(&a, 100))
+	if (!open_workbench(&a, 30, 100, TAB_HOME))
 		return;
-	app_show_tab(&a, TAB_HOME);
-	update_workbench(&a);
-	press_keys(&a, "t");
-	check(screen_shows(&a, "T: train a model"));
-	press_keys(&a, "T/steps<Enter>");
-	check(screen_lacks(&a, "--workspace")); /* -C says it */
-	check(screen_shows(&a, "steps                   2000          demo.ini:"));
-	check(screen_shows(&a, "; default 100000"));
+	play_keys(&a, "t");
+	screen_shows(&a, "T: train a model");
+	play_keys(&a, "T/steps<Enter>");
+	screen_lacks(&a, "--workspace"); /* -C says it */
+	screen_shows(&a, "steps                   2000          demo.ini:");
+	screen_shows(&a, "; default 100000");
 	/* The user's value, then the recipe's again. */
-	press_keys(&a, "<Enter><Ctrl-U>500<Enter>");
-	check(screen_shows(&a, "= 500           command line; default 100000"));
-	press_keys(&a, "d");
-	check(screen_shows(&a, "2000          demo.ini:"));
+	play_keys(&a, "<Enter><Ctrl-U>500<Enter>");
+	screen_shows(&a, "= 500           command line; default 100000");
+	play_keys(&a, "d");
+	screen_shows(&a, "2000          demo.ini:");
 	/* A form of another command, and an option that the recipe leaves alone. */
-	press_keys(&a, "<Esc>P/merges<Enter>");
-	check(screen_shows(&a, "1000          demo.ini:"));
-	press_keys(&a, "/<Ctrl-U>min-words<Enter>");
-	check(screen_shows(&a, "min-words               1             default"));
+	play_keys(&a, "<Esc>P/merges<Enter>");
+	screen_shows(&a, "1000          demo.ini:");
+	play_keys(&a, "/<Ctrl-U>min-words<Enter>");
+	screen_shows(&a, "min-words               1             default");
 	app_close(&a);
 }
 
@@ -442,47 +346,39 @@ TEST(workbench_names_the_limit_of_the_progress)
 {
 	struct app a;
 
-	append_file("r", "recipe.ini", "[train]\nsteps = 2000\nmax_minutes = 2\n");
-	append_file("r", "journal.jsonl",
-		    "{\"v\":1,\"kind\":\"start\",\"t\":1750000000,\"attempt\":1}\n"
-		    "{\"v\":1,\"kind\":\"train\",\"t\":1750000063,\"step\":100,\"loss\":5}\n");
-	append_file("r", "state.json", "{\"v\":1,\"state\":\"stopped\",\"attempt\":1}");
-	if (!open_workbench(&a, 100))
+	append_run_file("r", "recipe.ini", "[train]\nsteps = 2000\nmax_minutes = 2\n");
+	append_run_file("r", "journal.jsonl",
+			"{'v':1,'kind':'start','t':1750000000,'attempt':1}\n"
+			"{'v':1,'kind':'train','t':1750000063,'step':100,'loss':5}\n");
+	append_run_file("r", "state.json", "{'v':1,'state':'stopped','attempt':1}");
+	if (!open_workbench(&a, 30, 100, TAB_RUN))
 		return;
-	app_show_tab(&a, TAB_RUN);
+	screen_shows(&a, "52 % of time");
+	append_run_file("r", "journal.jsonl",
+			"{'v':1,'kind':'train','t':1750000065,'step':1900,'loss':5}\n");
 	update_workbench(&a);
-	check(screen_shows(&a, "52 % of time"));
-	append_file("r", "journal.jsonl",
-		    "{\"v\":1,\"kind\":\"train\",\"t\":1750000065,\"step\":1900,\"loss\":5}\n");
-	update_workbench(&a);
-	check(screen_shows(&a, "95 % of steps"));
+	screen_shows(&a, "95 % of steps");
 	app_close(&a);
 }
 
 TEST(workbench_says_that_a_run_is_ending)
 {
-	char path[600];
 	struct app a;
 	int fd;
 
-	append_file("r", "recipe.ini", "[train]\nsteps = 20\n");
-	append_file("r", "journal.jsonl",
-		    "{\"v\":1,\"kind\":\"start\",\"t\":1750000000,\"attempt\":1}\n"
-		    "{\"v\":1,\"kind\":\"train\",\"t\":1750000100,\"step\":10,\"loss\":5}\n"
-		    "{\"v\":1,\"kind\":\"train\",\"t\":1750000200,\"step\":20,\"loss\":5}\n");
-	append_file("r", "state.json", "{\"v\":1,\"state\":\"running\",\"attempt\":1}");
-	append_file("r", "lock", "");
-	snprintf(path, sizeof(path), "%s/runs/r/lock", test_folder());
-	fd = open(path, O_RDWR | O_CLOEXEC);
-	check(fd >= 0 && !flock(fd, LOCK_EX));
-	if (open_workbench(&a, 140)) {
-		app_show_tab(&a, TAB_RUN);
-		update_workbench(&a);
-		check(screen_shows(&a, "now evaluating"));
-		check(screen_lacks(&a, "left 0:00"));
-		press_keys(&a, "1");
-		check(screen_shows(&a, "ending"));
-		check(screen_lacks(&a, "0:00"));
+	append_run_file("r", "recipe.ini", "[train]\nsteps = 20\n");
+	append_run_file("r", "journal.jsonl",
+			"{'v':1,'kind':'start','t':1750000000,'attempt':1}\n"
+			"{'v':1,'kind':'train','t':1750000100,'step':10,'loss':5}\n"
+			"{'v':1,'kind':'train','t':1750000200,'step':20,'loss':5}\n");
+	append_run_file("r", "state.json", "{'v':1,'state':'running','attempt':1}");
+	fd = lock_run("r");
+	if (open_workbench(&a, 30, 140, TAB_RUN)) {
+		screen_shows(&a, "now evaluating");
+		screen_lacks(&a, "left 0:00");
+		play_keys(&a, "1");
+		screen_shows(&a, "ending");
+		screen_lacks(&a, "0:00");
 	}
 	app_close(&a);
 	close(fd);
@@ -493,18 +389,16 @@ TEST(workbench_says_that_a_folder_is_gone)
 	char path[600];
 	struct app a;
 
-	append_file("r", "journal.jsonl",
-		    "{\"v\":1,\"kind\":\"train\",\"t\":1750000100,\"step\":17,\"loss\":5}\n");
-	if (!open_workbench(&a, 140))
+	append_run_file("r", "journal.jsonl",
+			"{'v':1,'kind':'train','t':1750000100,'step':17,'loss':5}\n");
+	if (!open_workbench(&a, 30, 140, TAB_RUN))
 		return;
-	app_show_tab(&a, TAB_RUN);
-	update_workbench(&a);
-	check(screen_lacks(&a, "gone"));
+	screen_lacks(&a, "gone");
 	snprintf(path, sizeof(path), "%s/runs/r", test_folder());
 	check_int(file_remove_tree(path, &e), 0);
 	update_workbench(&a);
-	check(screen_shows(&a, "the folder of this run is gone"));
-	check(screen_shows(&a, "step 17"));
+	screen_shows(&a, "the folder of this run is gone");
+	screen_shows(&a, "step 17");
 	app_close(&a);
 }
 
@@ -513,28 +407,26 @@ TEST(workbench_says_that_the_time_is_over)
 	struct run_status s;
 	struct app a;
 
-	append_file("r", "recipe.ini", "[train]\nsteps = 2000\nmax_minutes = 3\n");
-	append_file("r", "journal.jsonl",
-		    "{\"v\":1,\"kind\":\"start\",\"t\":1750000000,\"attempt\":1}\n"
-		    "{\"v\":1,\"kind\":\"train\",\"t\":1750000180,\"step\":184,\"loss\":5}\n"
-		    "{\"v\":1,\"kind\":\"stop\",\"t\":1750000181,\"step\":184,"
-		    "\"reason\":\"finished\",\"exit\":0}\n");
-	append_file("r", "state.json", "{\"v\":1,\"state\":\"finished\",\"attempt\":1}");
+	append_run_file("r", "recipe.ini", "[train]\nsteps = 2000\nmax_minutes = 3\n");
+	append_run_file("r", "journal.jsonl",
+			"{'v':1,'kind':'start','t':1750000000,'attempt':1}\n"
+			"{'v':1,'kind':'train','t':1750000180,'step':184,'loss':5}\n"
+			"{'v':1,'kind':'stop','t':1750000181,'step':184,"
+			"'reason':'finished','exit':0}\n");
+	append_run_file("r", "state.json", "{'v':1,'state':'finished','attempt':1}");
 	check_int(status_read(&s, test_folder(), "r", &e), 0);
 	check_str(status_get_end(&s).text, "3 minutes are over");
-	if (!open_workbench(&a, 140))
+	if (!open_workbench(&a, 30, 140, TAB_RUN))
 		return;
-	app_show_tab(&a, TAB_RUN);
-	update_workbench(&a);
-	check(screen_shows(&a, "finished: 3 minutes are over")); /* above the curves */
-	check(screen_shows(&a, "100 % of time"));
-	check(screen_lacks(&a, "W save")); /* nothing trains that could save */
-	press_keys(&a, "8");
-	check(screen_shows(&a, "finished: 3 minutes are over")); /* in the log */
-	press_keys(&a, "1");
-	check(screen_shows(&a, "3 minutes are over"));
-	check(screen_shows(&a, "Go on training r"));
-	check(screen_shows(&a, "--run r --max-minutes 6 --detach"));
+	screen_shows(&a, "finished: 3 minutes are over"); /* above the curves */
+	screen_shows(&a, "100 % of time");
+	screen_lacks(&a, "W save"); /* nothing trains that could save */
+	play_keys(&a, "8");
+	screen_shows(&a, "finished: 3 minutes are over"); /* in the log */
+	play_keys(&a, "1");
+	screen_shows(&a, "3 minutes are over");
+	screen_shows(&a, "Go on training r");
+	screen_shows(&a, "--run r --max-minutes 6 --detach");
 	app_close(&a);
 }
 
@@ -542,23 +434,22 @@ TEST(workbench_says_that_patience_is_over)
 {
 	struct app a;
 
-	append_file("r", "recipe.ini", "[train]\nsteps = 2000\nmax_minutes = 3\npatience = 5\n");
-	append_file("r", "journal.jsonl",
-		    "{\"v\":1,\"kind\":\"start\",\"t\":1750000000,\"attempt\":1}\n"
-		    "{\"v\":1,\"kind\":\"train\",\"t\":1750000180,\"step\":184,\"loss\":5}\n"
-		    "{\"v\":1,\"kind\":\"stop\",\"t\":1750000181,\"step\":184,"
-		    "\"reason\":\"finished\",\"why\":\"patience\",\"text\":\"no better BLEU in 5 "
-		    "evaluations (patience)\",\"exit\":0}\n");
-	append_file("r", "state.json", "{\"v\":1,\"state\":\"finished\",\"attempt\":1}");
-	if (!open_workbench(&a, 160))
+	append_run_file("r", "recipe.ini",
+			"[train]\nsteps = 2000\nmax_minutes = 3\npatience = 5\n");
+	append_run_file("r", "journal.jsonl",
+			"{'v':1,'kind':'start','t':1750000000,'attempt':1}\n"
+			"{'v':1,'kind':'train','t':1750000180,'step':184,'loss':5}\n"
+			"{'v':1,'kind':'stop','t':1750000181,'step':184,"
+			"'reason':'finished','why':'patience','text':'no better BLEU in 5 "
+			"evaluations (patience)','exit':0}\n");
+	append_run_file("r", "state.json", "{'v':1,'state':'finished','attempt':1}");
+	if (!open_workbench(&a, 30, 160, TAB_RUN))
 		return;
-	app_show_tab(&a, TAB_RUN);
-	update_workbench(&a);
-	check(screen_shows(&a, "finished: no better BLEU in 5 evaluations (patience)"));
-	press_keys(&a, "1");
-	check(screen_shows(&a, "no better BLEU in 5 evaluations (patience)"));
-	check(screen_shows(&a, "Go on training r"));
-	check(screen_shows(&a, "--run r --patience 10 --detach"));
+	screen_shows(&a, "finished: no better BLEU in 5 evaluations (patience)");
+	play_keys(&a, "1");
+	screen_shows(&a, "no better BLEU in 5 evaluations (patience)");
+	screen_shows(&a, "Go on training r");
+	screen_shows(&a, "--run r --patience 10 --detach");
 	app_close(&a);
 }
 
@@ -566,11 +457,8 @@ TEST(workbench_says_that_patience_is_over)
 static struct run_end end_with_state(const char *state)
 {
 	struct run_status s;
-	char path[600];
 
-	snprintf(path, sizeof(path), "%s/runs/r/state.json", test_folder());
-	unlink(path);
-	append_file("r", "state.json", state);
+	put_run_file("r", "state.json", state);
 	check_int(status_read(&s, test_folder(), "r", &e), 0);
 	return status_get_end(&s);
 }
@@ -578,19 +466,18 @@ static struct run_end end_with_state(const char *state)
 /* The launcher knows who asked; the journal only knows that somebody did. */
 TEST(status_says_who_stopped_a_run)
 {
-	append_file("r", "recipe.ini", "[train]\nsteps = 2000\n");
-	append_file("r", "journal.jsonl",
-		    "{\"v\":1,\"kind\":\"start\",\"t\":1750000000,\"attempt\":1}\n"
-		    "{\"v\":1,\"kind\":\"stop\",\"t\":1750000181,\"step\":184,"
-		    "\"reason\":\"asked\",\"exit\":75}\n");
-	check_str(end_with_state("{\"state\":\"stopped\",\"asked_by\":null}").text, "on request");
-	check_str(end_with_state("{\"state\":\"stopped\",\"asked_by\":\"user\"}").text,
-		  "by the user");
-	check_str(end_with_state("{\"state\":\"stopped\",\"asked_by\":\"walltime\"}").text,
+	append_run_file("r", "recipe.ini", "[train]\nsteps = 2000\n");
+	append_run_file(
+		"r", "journal.jsonl",
+		"{'v':1,'kind':'start','t':1750000000,'attempt':1}\n"
+		"{'v':1,'kind':'stop','t':1750000181,'step':184,'reason':'asked','exit':75}\n");
+	check_str(end_with_state("{'state':'stopped','asked_by':null}").text, "on request");
+	check_str(end_with_state("{'state':'stopped','asked_by':'user'}").text, "by the user");
+	check_str(end_with_state("{'state':'stopped','asked_by':'walltime'}").text,
 		  "the walltime is over");
 	/* the record belongs to an earlier end */
-	check_str(end_with_state("{\"state\":\"failed\",\"exit\":70}").text, "exit status 70");
-	check_str(end_with_state("{\"state\":\"running\"}").text, "");
+	check_str(end_with_state("{'state':'failed','exit':70}").text, "exit status 70");
+	check_str(end_with_state("{'state':'running'}").text, "");
 }
 
 /* ---- a workspace that cannot be read ---- */
@@ -604,20 +491,18 @@ TEST(workbench_names_an_unreadable_workspace)
 	snprintf(path, sizeof(path), "%s/runs", test_folder());
 	snprintf(corpora, sizeof(corpora), "%s/corpora", test_folder());
 	check(!symlink("runs", path) && !symlink("corpora", corpora));
-	if (!open_workbench(&a, 140))
+	if (!open_workbench(&a, 30, 140, TAB_RUN))
 		return;
-	app_show_tab(&a, TAB_RUN);
-	update_workbench(&a);
-	check(screen_shows(&a, "/runs: cannot be listed"));
-	press_keys(&a, "1");
-	check(screen_shows(&a, "/corpora: cannot be listed"));
+	screen_shows(&a, "/runs: cannot be listed");
+	play_keys(&a, "1");
+	screen_shows(&a, "/corpora: cannot be listed");
 	/* The workbench goes on once the workspace can be read. */
 	check(!unlink(path) && !unlink(corpora));
-	append_file("r", "journal.jsonl",
-		    "{\"v\":1,\"kind\":\"start\",\"t\":1750000000,\"attempt\":1}\n");
+	append_run_file("r", "journal.jsonl",
+			"{'v':1,'kind':'start','t':1750000000,'attempt':1}\n");
 	a.fixed_now += 10;
 	update_workbench(&a);
-	check(screen_lacks(&a, "cannot be listed"));
+	screen_lacks(&a, "cannot be listed");
 	app_close(&a);
 }
 
@@ -630,16 +515,15 @@ TEST(workbench_form_of_a_thousand_rows)
 
 	for (size_t i = 0; i < ARRAY_LEN(values); i++)
 		values[i] = (struct wizard_value){ "steps", NULL };
-	if (!open_workbench(&a, 100))
+	if (!open_workbench(&a, 30, 100, TAB_HOME))
 		return;
-	app_show_tab(&a, TAB_HOME);
 	context_open_wizard(&a.context, &(struct wizard_form){ .title = "many",
 							       .command = "train",
 							       .values = values,
 							       .n_values = ARRAY_LEN(values),
 							       .show_tab = -1 });
-	press_keys(&a, "<Ctrl-L>");
-	check(screen_shows(&a, "steps                   100000"));
+	play_keys(&a, "<Ctrl-L>");
+	screen_shows(&a, "steps                   100000");
 	app_close(&a);
 }
 
@@ -647,18 +531,17 @@ TEST(workbench_heat_of_impossible_shares)
 {
 	struct app a;
 
-	append_file("r", "journal.jsonl",
-		    "{\"v\":1,\"kind\":\"start\",\"t\":1750000000,\"attempt\":1}\n"
-		    "{\"v\":1,\"kind\":\"host\",\"t\":1750000001,\"step\":1,\"host\":\"huge\","
-		    "\"gpus\":[{\"util\":1,\"memory_used\":1e18,\"memory_total\":1}]}\n"
-		    "{\"v\":1,\"kind\":\"host\",\"t\":1750000001,\"step\":1,\"host\":\"none\","
-		    "\"gpus\":[{\"util\":1,\"memory_used\":1e18,\"memory_total\":0}]}\n");
-	if (!open_workbench(&a, 140))
+	append_run_file("r", "journal.jsonl",
+			"{'v':1,'kind':'start','t':1750000000,'attempt':1}\n"
+			"{'v':1,'kind':'host','t':1750000001,'step':1,'host':'huge',"
+			"'gpus':[{'util':1,'memory_used':1e18,'memory_total':1}]}\n"
+			"{'v':1,'kind':'host','t':1750000001,'step':1,'host':'none',"
+			"'gpus':[{'util':1,'memory_used':1e18,'memory_total':0}]}\n");
+	if (!open_workbench(&a, 30, 140, TAB_HOSTS))
 		return;
-	app_show_tab(&a, TAB_HOSTS);
-	press_keys(&a, "<Ctrl-L>mm");
-	check(screen_shows(&a, "huge        ..."));
-	check(screen_shows(&a, "none        ???"));
+	play_keys(&a, "<Ctrl-L>mm");
+	screen_shows(&a, "huge        ...");
+	screen_shows(&a, "none        ???");
 	app_close(&a);
 }
 
@@ -671,7 +554,7 @@ TEST(workbench_leaves_in_spite_of_a_question)
 	};
 	struct app a;
 
-	if (!open_workbench(&a, 80))
+	if (!open_workbench(&a, 30, 80, NO_TAB))
 		return;
 	for (size_t i = 0; i < ARRAY_LEN(questions); i++) {
 		context_ask(&a.context, &questions[i]);
@@ -707,7 +590,7 @@ TEST(workbench_tab_labels_stay_in_place)
 	char run[400], first[300], now[300];
 	struct app a;
 
-	if (!open_workbench(&a, 80))
+	if (!open_workbench(&a, 30, 80, NO_TAB))
 		return;
 	snprintf(run, sizeof(run), "%s/runs/a-run-with-a-long-name", test_folder());
 	check_int(file_make_folders(run, &e), 0);
@@ -735,47 +618,50 @@ TEST(workbench_undoes_toggles_and_filters)
 {
 	struct app a;
 
-	append_file("one", "journal.jsonl",
-		    "{\"v\":1,\"kind\":\"train\",\"t\":1750000000,\"step\":1,\"loss\":5}\n"
-		    "{\"v\":1,\"kind\":\"train\",\"t\":1750000001,\"step\":9,\"loss\":4}\n"
-		    "{\"v\":1,\"kind\":\"event\",\"t\":1750000002,\"text\":\"alpha\"}\n"
-		    "{\"v\":1,\"kind\":\"event\",\"t\":1750000003,\"text\":\"beta\"}\n");
-	if (!open_workbench(&a, 120))
+	append_run_file("one", "journal.jsonl",
+			"{'v':1,'kind':'train','t':1750000000,'step':1,'loss':5}\n"
+			"{'v':1,'kind':'train','t':1750000001,'step':9,'loss':4}\n"
+			"{'v':1,'kind':'event','t':1750000002,'text':'alpha'}\n"
+			"{'v':1,'kind':'event','t':1750000003,'text':'beta'}\n");
+	if (!open_workbench(&a, 30, 120, NO_TAB))
 		return;
 	update_workbench(&a);
-	press_keys(&a, "3u");
-	check(screen_shows(&a, "no toggle, order, zoom or filter of this view was changed"));
+	play_keys(&a, "3u");
+	screen_shows(&a, "no toggle, order, zoom or filter of this view was changed");
 	a.fixed_now += 10;
-	press_keys(&a, "yz<Left>"); /* a logarithm, the zoom; the cursor is no step */
-	check(screen_shows(&a, ", log") && screen_lacks(&a, "gradient norm"));
-	press_keys(&a, "u");
-	check(screen_shows(&a, "undone: zoom") && screen_shows(&a, "gradient norm"));
-	check(screen_shows(&a, ", log"));
-	press_keys(&a, "u");
-	check(screen_shows(&a, "undone: log y"));
-	check(screen_lacks(&a, ", log"));
-	press_keys(&a, "8"); /* the message is about the run view: it does not cover the next one */
-	check(screen_lacks(&a, "undone") && screen_shows(&a, "? keys"));
+	play_keys(&a, "yz<Left>"); /* a logarithm, the zoom; the cursor is no step */
+	screen_shows(&a, ", log");
+	screen_lacks(&a, "gradient norm");
+	play_keys(&a, "u");
+	screen_shows(&a, "undone: zoom");
+	screen_shows(&a, "gradient norm");
+	screen_shows(&a, ", log");
+	play_keys(&a, "u");
+	screen_shows(&a, "undone: log y");
+	screen_lacks(&a, ", log");
+	play_keys(&a, "8"); /* the message is about the run view: it does not cover the next one */
+	screen_lacks(&a, "undone");
+	screen_shows(&a, "? keys");
 	/* filters come back with their text; each view has its own steps */
 	a.fixed_now += 10;
-	press_keys(&a, "8&alpha<Enter>");
-	check(screen_shows(&a, "lines 1  only alpha"));
-	press_keys(&a, "&<Ctrl-U>beta<Enter>");
-	check(screen_shows(&a, "lines 1  only beta"));
-	press_keys(&a, "3xu8u");
-	check(screen_shows(&a, "undone: only"));
-	check(screen_shows(&a, "lines 1  only alpha"));
-	press_keys(&a, "u");
-	check(screen_shows(&a, "lines 2 "));
+	play_keys(&a, "8&alpha<Enter>");
+	screen_shows(&a, "lines 1  only alpha");
+	play_keys(&a, "&<Ctrl-U>beta<Enter>");
+	screen_shows(&a, "lines 1  only beta");
+	play_keys(&a, "3xu8u");
+	screen_shows(&a, "undone: only");
+	screen_shows(&a, "lines 1  only alpha");
+	play_keys(&a, "u");
+	screen_shows(&a, "lines 2 ");
 	/* more steps than are kept */
 	for (int i = 0; i < UNDO_STEPS + 5; i++)
-		press_keys(&a, "t");
+		play_keys(&a, "t");
 	check_int((int)a.n_undo, UNDO_STEPS);
 	/* every view with toggles survives undoing all of them */
 	for (char tab = '1'; tab <= '9'; tab++)
 		if (tab != '7')
-			press_keys(&a, (char[]){ tab, 'o', 'd', 'i', 'm', 's', 'x', 'u', 'u', 'u',
-						 'u', 'u', 0 });
+			play_keys(&a, (char[]){ tab, 'o', 'd', 'i', 'm', 's', 'x', 'u', 'u', 'u',
+						'u', 'u', 0 });
 	app_close(&a);
 }
 

@@ -10,7 +10,7 @@
 #include "share/base/util.h"
 #include "share/conf/conf.h"
 #include "share/help/help.h"
-#include "tui/app/app_internal.h"
+#include "tests/tui/played_workbench.h"
 #include "tui/context/jobs.h"
 #include "tui/context/view_requests.h"
 #include "tui/overlay/overlays.h"
@@ -117,29 +117,7 @@ TEST(palette_words_of_a_line)
 
 /* ---- in the workbench ---- */
 
-static void press(struct app *a, const char *keys)
-{
-	while (*keys) {
-		app_key(a, keys_next(&keys));
-		while (app_update(a) & REACT_AGAIN)
-			;
-		app_draw(a);
-	}
-}
-
-static bool on_screen(struct app *a, const char *words)
-{
-	struct buf text = { 0 };
-	bool found;
-
-	app_draw(a);
-	grid_dump(&a->grid, &text);
-	found = strstr(buf_text(&text), words) != NULL;
-	buf_free(&text);
-	return found;
-}
-
-static bool open_app(struct app *a)
+static bool open_palette_app(struct app *a)
 {
 	char path[300];
 
@@ -147,42 +125,37 @@ static bool open_app(struct app *a)
 	file_make_folders(path, &e);
 	snprintf(path, sizeof(path), "%s/runs/owl", test_folder());
 	file_make_folders(path, &e);
-	*a = (struct app){ .fixed_now = 1750000210 };
-	if (!check_int(context_open(&a->context, test_folder(), &e), 0))
+	if (!open_workbench(a, 30, 100, TAB_HOME))
 		return false;
-	a->requests = a->context.requests;
-	a->context.now = a->fixed_now;
-	a->context.keymap = &a->keymap;
 	a->requests->state_folder = file_path(&e, "%s/state/", test_folder());
-	theme_builtin(&a->theme, "auto");
-	app_show_tab(a, TAB_HOME);
-	return check_int(grid_resize(&a->grid, 30, 100, &e), 0);
+	return true;
 }
 
 TEST(palette_does_it)
 {
 	struct app a;
 
-	if (!open_app(&a))
+	if (!open_palette_app(&a))
 		return;
-	press(&a, ":");
-	check(a.overlay == &view_palette && on_screen(&a, "suggested")); /* the tab stays visible */
-	press(&a, "go-lo<Enter>");
+	play_keys(&a, ":");
+	check(a.overlay == &view_palette &&
+	      screen_shows(&a, "suggested")); /* the tab stays visible */
+	play_keys(&a, "go-lo<Enter>");
 	check(!a.overlay && a.front == TAB_LOG);
-	press(&a, ":hosts met<Down><Enter>"); /* an action of another tab goes there */
+	play_keys(&a, ":hosts met<Down><Enter>"); /* an action of another tab goes there */
 	check(!a.overlay && a.front == TAB_HOSTS);
-	press(&a, ":run owl<Enter>");
+	play_keys(&a, ":run owl<Enter>");
 	check(a.front == TAB_RUN);
 	check_str(a.context.run, "owl");
-	press(&a, "7:ab"); /* where one types, : is text */
+	play_keys(&a, "7:ab"); /* where one types, : is text */
 	check(!a.overlay && a.front == TAB_TRANSLATE);
-	press(&a, "<Alt-x>help<Esc>");
+	play_keys(&a, "<Alt-x>help<Esc>");
 	check(!a.overlay);
-	press(&a, "<Alt-x>show each key<Enter>");
+	play_keys(&a, "<Alt-x>show each key<Enter>");
 	check(a.overlay == &view_help);
-	press(&a, "<Esc><Alt-1>T:"); /* a form keeps its values */
+	play_keys(&a, "<Esc><Alt-1>T:"); /* a form keeps its values */
 	check(a.overlay == &view_wizard);
-	press(&a, "<Esc>:<F10>");
+	play_keys(&a, "<Esc>:<F10>");
 	app_close(&a);
 }
 
@@ -201,26 +174,26 @@ TEST(palette_goes_to_a_step)
 	char path[300];
 	struct app a;
 
-	if (!open_app(&a))
+	if (!open_palette_app(&a))
 		return;
 	snprintf(path, sizeof(path), "%s/runs/owl/journal.jsonl", test_folder());
 	check_int(file_write_all(path, journal, strlen(journal), &e), 0);
-	press(&a, ":run owl<Enter><Alt-1>:150<Enter>");
+	play_keys(&a, ":run owl<Enter><Alt-1>:150<Enter>");
 	check(a.front == TAB_RUN && a.context.plot_step == 150);
-	check(on_screen(&a, "first"));
-	press(&a, "n");
+	screen_shows(&a, "first");
+	play_keys(&a, "n");
 	check(a.context.plot_step == 250);
-	press(&a, "n"); /* none after it */
-	check(a.context.plot_step == 250 && on_screen(&a, "no event after this step"));
-	press(&a, "N");
+	play_keys(&a, "n"); /* none after it */
+	check(a.context.plot_step == 250 && screen_shows(&a, "no event after this step"));
+	play_keys(&a, "N");
 	check(a.context.plot_step == 150);
-	press(&a, ":301");
-	check(on_screen(&a, "nothing fits"));
-	press(&a, "<Esc><Esc>");
+	play_keys(&a, ":301");
+	screen_shows(&a, "nothing fits");
+	play_keys(&a, "<Esc><Esc>");
 	check(!isfinite(a.context.plot_step));
-	press(&a, "N"); /* without a cursor: the last one */
+	play_keys(&a, "N"); /* without a cursor: the last one */
 	check(a.context.plot_step == 250);
-	press(&a, "8gjs");
+	play_keys(&a, "8gjs");
 	check(a.front == TAB_RUN && a.context.plot_step == 150);
 	app_close(&a);
 }
@@ -229,30 +202,31 @@ TEST(palette_command_lines)
 {
 	struct app a;
 
-	if (!open_app(&a))
+	if (!open_palette_app(&a))
 		return;
 	context_choose_run(&a.context, "owl", &e);
-	press(&a, ":status<Enter>");
-	check(a.overlay && on_screen(&a, ":status "));
-	press(&a, "<Tab>"); /* the chosen run comes first */
-	check(on_screen(&a, ":status owl "));
-	press(&a, "'<Enter>");
-	check(a.overlay && on_screen(&a, "is not closed"));
-	press(&a, "<Backspace>--qui<Tab><Enter>");
+	play_keys(&a, ":status<Enter>");
+	check(a.overlay && screen_shows(&a, ":status "));
+	play_keys(&a, "<Tab>"); /* the chosen run comes first */
+	screen_shows(&a, ":status owl ");
+	play_keys(&a, "'<Enter>");
+	check(a.overlay && screen_shows(&a, "is not closed"));
+	play_keys(&a, "<Backspace>--qui<Tab><Enter>");
 	check(!a.overlay && a.requests->prompt.open);
 	check(strstr(a.requests->prompt.text, "werkbank status -C "));
 	check(strstr(a.requests->prompt.text, " owl --quiet"));
-	press(&a, "n");
+	play_keys(&a, "n");
 	check(!a.requests->command);
-	press(&a, ":");
-	check(on_screen(&a, "$ status owl --quiet") && on_screen(&a, "recent"));
-	press(&a, "<Enter>"); /* the latest is chosen */
+	play_keys(&a, ":");
+	screen_shows(&a, "$ status owl --quiet");
+	screen_shows(&a, "recent");
+	play_keys(&a, "<Enter>"); /* the latest is chosen */
 	check(a.requests->prompt.open);
-	press(&a, "n:go-log<Enter>:");
-	check(on_screen(&a, "▸ go-log") || on_screen(&a, "> go-log"));
-	press(&a, "nosuchthing");
-	check(on_screen(&a, "nothing fits"));
-	press(&a, "<Ctrl-U>train demo --steps <Enter>");
+	play_keys(&a, "n:go-log<Enter>:");
+	check(grid_shows(&a.grid, "▸ go-log") || grid_shows(&a.grid, "> go-log"));
+	play_keys(&a, "nosuchthing");
+	screen_shows(&a, "nothing fits");
+	play_keys(&a, "<Ctrl-U>train demo --steps <Enter>");
 	check(a.requests->prompt.open);
 	app_close(&a);
 }
@@ -262,14 +236,14 @@ TEST(palette_at_every_size)
 {
 	struct app a;
 
-	if (!open_app(&a))
+	if (!open_palette_app(&a))
 		return;
-	press(&a, ":");
+	play_keys(&a, ":");
 	for (int rows = 1; rows < 40; rows += 3)
 		for (int cols = 1; cols < 140; cols += 9) {
 			grid_resize(&a.grid, rows, cols, &e);
 			app_draw(&a);
-			press(&a, "<PageDown><End>e<Up><Backspace>");
+			play_keys(&a, "<PageDown><End>e<Up><Backspace>");
 		}
 	app_close(&a);
 }
@@ -278,29 +252,27 @@ TEST(workbench_filters_take_effect_while_they_are_typed)
 {
 	struct app a;
 
-	if (!open_app(&a))
+	if (!open_palette_app(&a))
 		return;
-	app_show_tab(&a, TAB_SETTINGS);
-	while (app_update(&a) & REACT_AGAIN)
-		;
-	press(&a, "/max-w");
-	check(on_screen(&a, "max-words"));
-	check(!on_screen(&a, "min-words"));
-	check(on_screen(&a, "options that contain  max-w"));
+	show_workbench_tab(&a, TAB_SETTINGS);
+	play_keys(&a, "/max-w");
+	screen_shows(&a, "max-words");
+	screen_lacks(&a, "min-words");
+	screen_shows(&a, "options that contain  max-w");
 	/* an invalid one leaves the list as it is */
-	press(&a, "<Ctrl-U>~max-[");
-	check(!on_screen(&a, "min-words"));
-	press(&a, "<Ctrl-U>min-w");
-	check(on_screen(&a, "min-words"));
+	play_keys(&a, "<Ctrl-U>~max-[");
+	screen_lacks(&a, "min-words");
+	play_keys(&a, "<Ctrl-U>min-w");
+	screen_shows(&a, "min-words");
 	/* cancelled: all options; nothing to undo */
-	press(&a, "<Esc>");
-	check(!on_screen(&a, "that contain"));
-	press(&a, "u");
-	check(on_screen(&a, "was changed"));
+	play_keys(&a, "<Esc>");
+	screen_lacks(&a, "that contain");
+	play_keys(&a, "u");
+	screen_shows(&a, "was changed");
 	/* one step of undo for all letters */
-	press(&a, "/max-words<Enter>/<Ctrl-U>min-words<Enter>u");
-	check(on_screen(&a, "that contain: max-words"));
-	press(&a, "u");
-	check(!on_screen(&a, "that contain"));
+	play_keys(&a, "/max-words<Enter>/<Ctrl-U>min-words<Enter>u");
+	screen_shows(&a, "that contain: max-words");
+	play_keys(&a, "u");
+	screen_lacks(&a, "that contain");
 	app_close(&a);
 }

@@ -18,6 +18,7 @@
 #include "share/base/util.h"
 #include "share/format/json.h"
 #include "share/workspace/workspace_names.h"
+#include "tests/tui/played_workbench.h"
 #include "tui/plot/plot.h"
 #include "tui/plot/series.h"
 #include "tui/run/run_history.h"
@@ -537,70 +538,44 @@ TEST(tui_theme_colours)
 
 /* ---- history ---- */
 
-/* A workspace in the test's folder with an empty run "r"; a static buffer. */
-static const char *make_run(void)
+/* An empty run "r" in the workspace, which is the test's folder. */
+static struct run_history *open_empty_run(void)
 {
-	static char workspace[300];
-	char folder[400];
+	struct run_history *h;
 
-	snprintf(workspace, sizeof(workspace), "%s", test_folder());
-	snprintf(folder, sizeof(folder), "%s/runs/r", workspace);
-	check_int(file_make_folders(folder, &e), 0);
-	return workspace;
-}
-
-static void write_file(const char *workspace, const char *name, const char *mode, const char *text)
-{
-	char path[400];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "%s/runs/r/%s", workspace, name);
-	f = fopen(path, mode);
-	if (check(f != NULL)) {
-		fputs(text, f);
-		fclose(f);
-	}
-}
-
-static void update_all(struct run_history *h, double now)
-{
-	int got;
-
-	while ((got = history_update(h, now, 1, &e)) == HISTORY_MORE)
-		;
-	if (got < 0)
-		test_fail(__FILE__, __LINE__, "%s", e.text);
+	append_run_file("r", "notes", ""); /* makes the folder */
+	h = history_open(test_folder(), "r", &e);
+	check(h != NULL);
+	return h;
 }
 
 TEST(tui_history_follows)
 {
-	const char *w = make_run();
-	struct run_history *h = history_open(w, "r", &e);
+	struct run_history *h = open_empty_run();
 
-	if (!check(h != NULL))
+	if (!h)
 		return;
-	update_all(h, 100);
+	read_whole_history(h, 100);
 	check(h->step == -1 && isnan(history_elapsed(h, 100)) && h->state == RUN_UNKNOWN);
-	write_file(w, "journal.jsonl", "a",
-		   "{\"v\":1,\"kind\":\"start\",\"t\":100,\"attempt\":1,\"parameters\":1000,"
-		   "\"options\":{\"steps\":\"400\"}}\n"
-		   "{\"v\":1,\"kind\":\"train\",\"t\":110,\"step\":100,\"loss\":5.5,\"lr\":0.001,"
-		   "\"target_tps\":900}\n"
-		   "{\"v\":1,\"kind\":\"train\",\"t\":120,\"step\":200,\"loss\":null,\"nonfinite\":"
-		   "\"loss\"");
-	update_all(h, 121);
+	append_run_file("r", "journal.jsonl",
+			"{'v':1,'kind':'start','t':100,'attempt':1,'parameters':1000,"
+			"'options':{'steps':'400'}}\n"
+			"{'v':1,'kind':'train','t':110,'step':100,'loss':5.5,'lr':0.001,"
+			"'target_tps':900}\n"
+			"{'v':1,'kind':'train','t':120,'step':200,'loss':null,'nonfinite':'loss'");
+	read_whole_history(h, 121);
 	check_int(h->step, 100); /* the cut line is not complete yet */
 	check_near(h->loss.value, 5.5, 0);
-	write_file(w, "journal.jsonl", "a",
-		   "}\nnot json\n"
-		   "{\"v\":1,\"kind\":\"eval\",\"t\":125,\"step\":200,\"bleu\":12.5,\"dev_nll\":3."
-		   "25,\"best\":true}\n");
-	write_file(w, "samples.jsonl", "a",
-		   "{\"v\":1,\"kind\":\"sample\",\"step\":200,\"id\":0,\"source\":\"a\","
-		   "\"reference\":\"b\",\"hypothesis\":\"c\"}\n"
-		   "{\"v\":1,\"kind\":\"sample\",\"step\":300,\"id\":0,\"source\":\"a\","
-		   "\"reference\":\"b\",\"hypothesis\":\"d\"}\n");
-	update_all(h, 126);
+	append_run_file("r", "journal.jsonl",
+			"}\nnot json\n"
+			"{'v':1,'kind':'eval','t':125,'step':200,'bleu':12.5,'dev_nll':3."
+			"25,'best':true}\n");
+	append_run_file("r", "samples.jsonl",
+			"{'v':1,'kind':'sample','step':200,'id':0,'source':'a',"
+			"'reference':'b','hypothesis':'c'}\n"
+			"{'v':1,'kind':'sample','step':300,'id':0,'source':'a',"
+			"'reference':'b','hypothesis':'d'}\n");
+	read_whole_history(h, 126);
 	check_int(h->step, 200);
 	check_int(h->loss.n, 2);
 	check(h->loss.points[1].n == 0); /* the gap */
@@ -615,22 +590,20 @@ TEST(tui_history_follows)
 
 TEST(tui_history_resumed_run)
 {
-	const char *w = make_run();
-	struct run_history *h = history_open(w, "r", &e);
+	struct run_history *h = open_empty_run();
 
-	if (!check(h != NULL))
+	if (!h)
 		return;
-	write_file(w, "journal.jsonl", "a",
-		   "{\"v\":1,\"kind\":\"start\",\"t\":1000,\"attempt\":1}\n"
-		   "{\"v\":1,\"kind\":\"train\",\"t\":1010,\"step\":10,\"loss\":5}\n"
-		   "{\"v\":1,\"kind\":\"eval\",\"t\":1011,\"step\":10,\"bleu\":10,\"dev_nll\":4,"
-		   "\"best\":true}\n"
-		   "{\"v\":1,\"kind\":\"train\",\"t\":1020,\"step\":20,\"loss\":4}\n"
-		   "{\"v\":1,\"kind\":\"eval\",\"t\":1021,\"step\":20,\"bleu\":30,\"dev_nll\":3,"
-		   "\"best\":true}\n"
-		   "{\"v\":1,\"kind\":\"start\",\"t\":5000,\"attempt\":2,\"step\":10}\n"
-		   "{\"v\":1,\"kind\":\"train\",\"t\":5010,\"step\":15,\"loss\":4.5}\n");
-	update_all(h, 5010);
+	append_run_file(
+		"r", "journal.jsonl",
+		"{'v':1,'kind':'start','t':1000,'attempt':1}\n"
+		"{'v':1,'kind':'train','t':1010,'step':10,'loss':5}\n"
+		"{'v':1,'kind':'eval','t':1011,'step':10,'bleu':10,'dev_nll':4,'best':true}\n"
+		"{'v':1,'kind':'train','t':1020,'step':20,'loss':4}\n"
+		"{'v':1,'kind':'eval','t':1021,'step':20,'bleu':30,'dev_nll':3,'best':true}\n"
+		"{'v':1,'kind':'start','t':5000,'attempt':2,'step':10}\n"
+		"{'v':1,'kind':'train','t':5010,'step':15,'loss':4.5}\n");
+	read_whole_history(h, 5010);
 	check_int(h->loss.n, 2);
 	check_near(h->loss.value, 4.5, 0);
 	check_int(h->bleu.n, 1);
@@ -640,47 +613,43 @@ TEST(tui_history_resumed_run)
 	check_near(history_elapsed(h, 5010), 21 + 10, 1e-9); /* the pause does not count */
 	check_int(h->state, RUN_UNKNOWN);
 	/* killed: steps since the checkpoint are repeated, and max_minutes does not count them */
-	write_file(w, "journal.jsonl", "a",
-		   "{\"v\":1,\"kind\":\"start\",\"t\":5011,\"step\":10,\"trained_s\":11.5}\n");
-	update_all(h, 5011);
+	append_run_file("r", "journal.jsonl",
+			"{'v':1,'kind':'start','t':5011,'step':10,'trained_s':11.5}\n");
+	read_whole_history(h, 5011);
 	check_near(history_elapsed(h, 5020), 11.5, 1e-9);
-	write_file(w, "journal.jsonl", "a",
-		   "{\"v\":1,\"kind\":\"stop\",\"t\":5011,\"reason\":\"asked\",\"exit\":75}\n");
-	update_all(h, 5011);
+	append_run_file("r", "journal.jsonl",
+			"{'v':1,'kind':'stop','t':5011,'reason':'asked','exit':75}\n");
+	read_whole_history(h, 5011);
 	check_int(h->state, RUN_STOPPED); /* without state.json, the stop record counts */
 	history_free(h);
 }
 
 TEST(tui_history_state_and_lock)
 {
-	const char *w = make_run();
 	struct run_history *h;
-	char path[400];
 	int fd;
 
-	write_file(w, "state.json", "w",
-		   "{\"v\":1,\"state\":\"running\",\"pid\":1,\"attempt\":3,\"host\":\"bench\"}");
-	write_file(w, "console.log", "w", "[0 bench] starting\n[0 bench] killed\n");
-	snprintf(path, sizeof(path), "%s/runs/r/lock", w);
-	fd = open(path, O_RDWR | O_CREAT, 0666);
-	check(fd >= 0 && !flock(fd, LOCK_EX));
-	h = history_open(w, "r", &e);
+	put_run_file("r", "state.json",
+		     "{'v':1,'state':'running','pid':1,'attempt':3,'host':'bench'}");
+	append_run_file("r", "console.log", "[0 bench] starting\n[0 bench] killed\n");
+	fd = lock_run("r");
+	h = history_open(test_folder(), "r", &e);
 	if (check(h != NULL)) {
-		update_all(h, 100);
+		read_whole_history(h, 100);
 		check_int(h->state, RUN_RUNNING);
 		check_int(h->attempt, 3);
 		close(fd);
-		update_all(h, 101); /* tested every two seconds only */
+		read_whole_history(h, 101); /* tested every two seconds only */
 		check_int(h->state, RUN_RUNNING);
-		update_all(h, 103);
+		read_whole_history(h, 103);
 		check_int(h->state, RUN_LOST);
 		check_int(h->n_lines, 2); /* the end of console.log */
 		check_str(history_line(h, 1)->text, "[0 bench] killed");
-		write_file(w, "state.json", "w", "{\"v\":1,\"state\":\"failed\",\"exit\":137}");
-		update_all(h, 103.5);
+		put_run_file("r", "state.json", "{'v':1,'state':'failed','exit':137}");
+		read_whole_history(h, 103.5);
 		check_int(h->state, RUN_FAILED);
 		check_int(h->exit_status, 137);
-		write_file(w, "state.json", "w", "{\"v\":1,");
+		put_run_file("r", "state.json", "{'v':1,");
 		check_int(history_update(h, 104, 1, &e), ERR_DATA);
 		check(strstr(e.text, "state.json") != NULL);
 		check_int(h->state, RUN_FAILED); /* the old state stays */
@@ -702,8 +671,7 @@ TEST(tui_history_hostile)
 		"{\"kind\":\"start\",\"t\":1e300,\"ranks\":-9223372036854775808,\"parameters\":"
 		"1e99,\"host\":[1],\"attempt\":-7}",
 		"{\"kind\":\"start\",\"t\":5,\"host\":\"\\u001b]0;x\\u0007 a host whose name goes "
-		"on and on and on and on and on and"
-		" on and on and on "
+		"on and on and on and on and on and on and on and on "
 		"\\u00fc\\u00fc\\u00fc\\u00fc\\u00fc\\u00fc\\u00fc\\u00fc\\u00fc\\u00fc\"}",
 		"{\"kind\":\"eval\",\"step\":4,\"bleu\":-1e308,\"dev_nll\":1e308,\"seconds\":"
 		"1e308}",
@@ -713,10 +681,9 @@ TEST(tui_history_hostile)
 		"{\"kind\":\"stop\",\"exit\":-4}",
 		"{\"kind\":\"stop\",\"reason\":\"failed\",\"exit\":9223372036854775807}",
 	};
-	const char *w = make_run();
-	struct run_history *h = history_open(w, "r", &e);
+	struct run_history *h = open_empty_run();
 
-	if (!check(h != NULL))
+	if (!h)
 		return;
 	for (size_t round = 0; round < 200; round++)
 		for (size_t i = 0; i < ARRAY_LEN(records); i++) {
@@ -735,10 +702,10 @@ TEST(tui_history_hostile)
 
 TEST(tui_history_finds_runs)
 {
-	const char *w = make_run();
+	const char *w = test_folder();
 	char *newest;
 
-	write_file(w, "journal.jsonl", "w", "");
+	append_run_file("r", "journal.jsonl", "");
 	newest = workspace_newest_run(w, &e);
 	check_str(newest, "r");
 	free(newest);

@@ -11,6 +11,7 @@
 #include "share/base/file.h"
 #include "share/base/number_format.h"
 #include "share/base/util.h"
+#include "tests/tui/played_workbench.h"
 #include "tui/context/jobs.h"
 #include "tui/context/next_steps.h"
 #include "tui/context/run_requests.h"
@@ -28,32 +29,14 @@
 
 static struct err e;
 
-/* Copy a folder of tests/golden into the workspace. */
-static void copy(const char *golden, const char *const *names, size_t n, const char *to)
-{
-	const char *source = getenv("srcdir");
-	char from[600], path[600];
-
-	snprintf(path, sizeof(path), "%s/%s", test_folder(), to);
-	check_int(file_make_folders(path, &e), 0);
-	for (size_t i = 0; i < n; i++) {
-		snprintf(from, sizeof(from), "%s/tests/golden/%s/%s", source ? source : ".", golden,
-			 names[i]);
-		snprintf(path, sizeof(path), "%s/%s/%s", test_folder(), to, names[i]);
-		check_int(file_copy(from, path, &e), 0);
-	}
-}
-
 static bool open_context(struct app_context *w)
 {
-	static const char *const of_run[] = { "journal.jsonl", "samples.jsonl", "recipe.ini",
-					      "state.json" };
 	static const char *const of_corpus[] = { "manifest.json", "stats.json", "ledger.tsv",
 						 "vocab.tsv",	  "bpe.codes",	"recipe.ini" };
 
-	copy("run", of_run, ARRAY_LEN(of_run), "runs/first");
-	copy("run", of_run, ARRAY_LEN(of_run), "runs/second");
-	copy("corpus", of_corpus, ARRAY_LEN(of_corpus), "corpora/tiny");
+	copy_recorded_run("first");
+	copy_recorded_run("second");
+	copy_golden_files("corpus", of_corpus, ARRAY_LEN(of_corpus), "corpora/tiny");
 	if (!check_int(context_open(w, test_folder(), &e), 0))
 		return false;
 	w->now = 1750000210;
@@ -127,8 +110,7 @@ static void every_size(const struct view *v, const enum action *actions, const c
 	if (!state)
 		return;
 	w.charset = GRID_FULL;
-	while (history_update(w.history, w.now, 1, &e) == HISTORY_MORE)
-		;
+	read_whole_history(w.history, w.now);
 	w.news = NEWS_RUN | NEWS_HISTORY;
 	if (v->open)
 		check_int(v->open(state, &w, &e), 0);
@@ -220,8 +202,7 @@ TEST(views_samples_underline_errors)
 	if (!state)
 		return;
 	test_put_file("runs/first/samples.jsonl", lines);
-	while (history_update(w.history, w.now, 1, &e) == HISTORY_MORE)
-		;
+	read_whole_history(w.history, w.now);
 	check_int(view_samples.open(state, &w, &e), 0);
 	come_to_rest(&view_samples, state, &w);
 	letters_of_style(state, &w, STYLE_WRONG, found);
@@ -345,14 +326,11 @@ static bool view_shows_at(const struct view *v, void *state, struct app_context 
 			  int cols, const char *words)
 {
 	struct grid g = { .charset = GRID_ASCII };
-	struct buf text = { 0 };
 	bool found;
 
 	check_int(grid_resize(&g, rows, cols, &e), 0);
 	v->draw(state, &g, (struct rect){ 0, 0, rows, cols }, w);
-	grid_dump(&g, &text);
-	found = strstr(buf_text(&text), words) != NULL;
-	buf_free(&text);
+	found = grid_shows(&g, words);
 	grid_free(&g);
 	return found;
 }
@@ -360,19 +338,6 @@ static bool view_shows_at(const struct view *v, void *state, struct app_context 
 static bool view_shows(const struct view *v, void *state, struct app_context *w, const char *words)
 {
 	return view_shows_at(v, state, w, 30, 120, words);
-}
-
-static void append_record(const char *name, const char *record)
-{
-	char path[400];
-	FILE *journal;
-
-	snprintf(path, sizeof(path), "%s/%s", test_folder(), name);
-	journal = fopen(path, "a");
-	if (check(journal != NULL)) {
-		fputs(record, journal);
-		fclose(journal);
-	}
 }
 
 /* Records that came while another tab was in front are shown when the user comes back. */
@@ -385,13 +350,12 @@ TEST(compare_shows_what_came_while_hidden)
 
 	if (!state)
 		return;
-	while (history_update(w.history, w.now, 1, &e) == HISTORY_MORE)
-		;
+	read_whole_history(w.history, w.now);
 	check_int(view_compare.open(state, &w, &e), 0);
 	w.news = NEWS_RUN | NEWS_HISTORY;
 	come_to_rest(&view_compare, state, &w);
 	check(!view_shows(&view_compare, state, &w, "7.654"));
-	append_record("runs/first/journal.jsonl", record);
+	append_run_file("first", "journal.jsonl", record);
 	check_int(history_update(w.history, w.now, 1, &e), HISTORY_CHANGED);
 	w.front = false;
 	w.news = NEWS_HISTORY;
@@ -484,8 +448,7 @@ TEST(hosts_map_needs_a_gpu)
 		view_act(&view_hosts, state, &w, actions[i]);
 		check(strstr(w.requests->message, "no map: no host of this run") != NULL);
 	}
-	while (history_update(w.history, w.now, 1, &e) == HISTORY_MORE)
-		;
+	read_whole_history(w.history, w.now);
 	for (size_t i = 0; i < w.history->fleet.n_hosts; i++)
 		w.history->fleet.hosts[i].n_gpus = 1;
 	*w.requests->message = 0;
@@ -506,9 +469,8 @@ TEST(hosts_map_on_a_small_screen)
 	if (!state)
 		return;
 	check_int(view_hosts.open(state, &w, &e), 0);
-	append_record("runs/first/journal.jsonl", record);
-	while (history_update(w.history, w.now, 1, &e) == HISTORY_MORE)
-		;
+	append_run_file("first", "journal.jsonl", record);
+	read_whole_history(w.history, w.now);
 	check_int((int)w.history->fleet.n_hosts, 1);
 	check(!view_shows_at(&view_hosts, state, &w, 20, 80, "GPUs: "));
 	view_act(&view_hosts, state, &w, ACTION_HOSTS_METRIC);
@@ -569,8 +531,7 @@ TEST(csv_evaluations_have_their_own_time)
 	if (!open_context(&w))
 		return;
 	check_int(context_choose_run(&w, "late", &e), 0);
-	while (history_update(w.history, w.now, 1, &e) == HISTORY_MORE)
-		;
+	read_whole_history(w.history, w.now);
 	csv_put_series(w.history, &w.history->bleu, &out);
 	check_str(buf_text(&out), "Wall time,Step,Value\n161,20,7.5\n");
 	buf_clear(&out);
@@ -588,8 +549,7 @@ TEST(samples_filter_without_a_match)
 
 	if (!state)
 		return;
-	while (history_update(w.history, w.now, 1, &e) == HISTORY_MORE)
-		;
+	read_whole_history(w.history, w.now);
 	come_to_rest(&view_samples, state, &w);
 	check(!view_shows(&view_samples, state, &w, "no sentence matches"));
 	view_act(&view_samples, state, &w, ACTION_FIND);
@@ -681,8 +641,7 @@ TEST(views_run_headline_is_true)
 
 	if (!state)
 		return;
-	while (history_update(w.history, w.now, 1, &e) == HISTORY_MORE)
-		;
+	read_whole_history(w.history, w.now);
 	bleu = &w.history->bleu;
 	check_int(bleu->n, 8);
 	check(is_bleu_headline(&w, bleu->points[0].first, "| step 250  3.17      "));
@@ -731,8 +690,7 @@ static int map_cells(double usual, double odd, uint32_t sign, enum hosts_metric 
 	if (!check_int(context_open(&w, test_folder(), &e), 0) ||
 	    !check_int(context_choose_run(&w, "map", &e), 0))
 		return -1;
-	while (history_update(w.history, w.now, 1, &e) == HISTORY_MORE)
-		;
+	read_whole_history(w.history, w.now);
 	check_int(w.history->fleet.n_hosts, 1000);
 	if (check_int(grid_resize(&g, 14, 120, &e), 0))
 		hosts_draw_heat(&g, (struct rect){ 0, 0, 14, 120 }, w.history, &s);

@@ -15,7 +15,7 @@
 #include "share/base/clock.h"
 #include "share/base/file.h"
 #include "share/base/util.h"
-#include "tui/app/app_internal.h"
+#include "tests/tui/played_workbench.h"
 #include "tui/app/frame.h"
 #include "tui/context/jobs.h"
 #include "tui/context/prompt.h"
@@ -285,25 +285,11 @@ TEST(workbench_keeps)
 
 /* ---- context ---- */
 
-/* A workspace with the recorded run; false: skipped. */
-static bool open_context(struct app_context *w, char *workspace, size_t size)
+/* A workspace with the recorded run. false: the test has failed. */
+static bool open_context(struct app_context *w)
 {
-	static const char *const files[] = { "journal.jsonl", "samples.jsonl", "recipe.ini",
-					     "state.json" };
-	const char *source = getenv("srcdir");
-	char from[600], to[600];
-
-	snprintf(workspace, size, "%s", test_folder());
-	snprintf(to, sizeof(to), "%s/runs/demo", workspace);
-	file_make_folders(to, &e);
-	for (size_t i = 0; i < ARRAY_LEN(files); i++) {
-		snprintf(from, sizeof(from), "%s/tests/golden/run/%s", source ? source : ".",
-			 files[i]);
-		snprintf(to, sizeof(to), "%s/runs/demo/%s", workspace, files[i]);
-		if (file_exists(from))
-			check_int(file_copy(from, to, &e), 0);
-	}
-	if (!check_int(context_open(w, workspace, &e), 0))
+	copy_recorded_run("demo");
+	if (!check_int(context_open(w, test_folder(), &e), 0))
 		return false;
 	w->now = 1750000210;
 	w->keymap = NULL;
@@ -313,13 +299,13 @@ static bool open_context(struct app_context *w, char *workspace, size_t size)
 
 TEST(workbench_context)
 {
-	char workspace[300], path[600], name[64];
+	char path[600], name[64];
 	struct app_context w;
 	struct buf text = { 0 };
 	char **names;
 	size_t n;
 
-	if (!open_context(&w, workspace, sizeof(workspace)))
+	if (!open_context(&w))
 		return;
 	check(w.run && !strcmp(w.run, "demo") && w.requests->news & NEWS_RUN);
 	check_int(context_choose_run(&w, "nobody", &e), ERR_NOINPUT);
@@ -429,17 +415,15 @@ static void draw_every_size(const struct view *v, struct app_context *w)
 TEST(workbench_views_at_every_size)
 {
 	static const enum grid_charset charsets[] = { GRID_ASCII, GRID_FULL };
-	char workspace[300];
 	struct app_context w;
 
 	if (!setlocale(LC_CTYPE, "C.UTF-8")) {
 		test_skip("this machine has no locale C.UTF-8");
 		return;
 	}
-	if (!open_context(&w, workspace, sizeof(workspace)))
+	if (!open_context(&w))
 		return;
-	while (history_update(w.history, w.now, 1, &e) == HISTORY_MORE)
-		;
+	read_whole_history(w.history, w.now);
 	for (size_t k = 0; k < ARRAY_LEN(charsets); k++) {
 		w.charset = charsets[k];
 		for (int tab = 0; tab < TAB_COUNT; tab++) {
@@ -537,89 +521,51 @@ static void play_in(const char *workspace, int n)
 TEST(workbench_survives_any_keys)
 {
 	const char *more = getenv("RANDOM_KEYS");
-	char workspace[300], empty[400], here[4096];
+	char empty[400], here[4096];
 	struct app_context w;
 
 	if (!setlocale(LC_CTYPE, "C.UTF-8")) {
 		test_skip("this machine has no locale C.UTF-8");
 		return;
 	}
-	if (!open_context(&w, workspace, sizeof(workspace)) || !getcwd(here, sizeof(here)))
+	if (!open_context(&w) || !getcwd(here, sizeof(here)))
 		return;
 	context_close(&w);
-	snprintf(empty, sizeof(empty), "%s/empty", workspace);
+	snprintf(empty, sizeof(empty), "%s/empty", test_folder());
 	file_make_folders(empty, &e);
 	/* what is exported goes into the test's folder */
 	if (!check(!chdir(empty)))
 		return;
-	play_in(workspace, more ? atoi(more) : 400);
+	play_in(test_folder(), more ? atoi(more) : 400);
 	play_in(empty, more ? atoi(more) : 200);
 	check(!chdir(here));
 }
 
 /* ---- the workbench as a whole, by its keys ---- */
 
-static void press(struct app *a, const char *keys)
-{
-	while (*keys) {
-		app_key(a, keys_next(&keys));
-		app_update(a);
-		app_draw(a);
-	}
-}
-
-/* Whether the screen contains the words. */
-static bool on_screen(struct app *a, const char *words)
-{
-	struct buf text = { 0 };
-	bool found;
-
-	app_draw(a);
-	grid_dump(&a->grid, &text);
-	found = strstr(buf_text(&text), words) != NULL;
-	buf_free(&text);
-	return found;
-}
-
-static bool open_app(struct app *a, bool readonly)
-{
-	*a = (struct app){ .fixed_now = 1750000210 };
-	if (!check_int(context_open(&a->context, test_folder(), &e), 0))
-		return false;
-	a->requests = a->context.requests;
-	a->context.keymap = &a->keymap;
-	a->context.readonly = readonly;
-	a->context.now = a->fixed_now;
-	theme_builtin(&a->theme, "auto");
-	if (!check_int(grid_resize(&a->grid, 24, 80, &e), 0))
-		return false;
-	app_show_tab(a, TAB_LOG);
-	return true;
-}
-
 TEST(workbench_runs_a_command_after_a_yes)
 {
 	static const char *const argv[] = { "sh", "-c", "echo said; sleep 100", NULL };
 	struct app a;
 
-	if (!open_app(&a, false))
+	if (!open_workbench(&a, 24, 80, TAB_LOG))
 		return;
 	context_run_command(&a.context, "talk", argv);
-	check(on_screen(&a, "sh -c 'echo said; sleep 100'"));
-	press(&a, "n");
+	screen_shows(&a, "sh -c 'echo said; sleep 100'");
+	play_keys(&a, "n");
 	check_int((int)jobs_count(a.context.jobs), 0);
 	context_run_command(&a.context, "talk", argv);
-	press(&a, "<Enter>"); /* not a yes */
+	play_keys(&a, "<Enter>"); /* not a yes */
 	check_int((int)jobs_count(a.context.jobs), 0);
-	press(&a, "y");
+	play_keys(&a, "y");
 	check_int((int)jobs_running(a.context.jobs), 1);
-	check(on_screen(&a, "started: talk"));
+	screen_shows(&a, "started: talk");
 	a.fixed_now += 10;
-	press(&a, "l");
-	check(on_screen(&a, "1 job"));
+	play_keys(&a, "l");
+	screen_shows(&a, "1 job");
 	/* leaving asks, because the job would end */
 	check(!(app_key(&a, 'q') & REACT_QUIT));
-	check(on_screen(&a, "end the running job?"));
+	screen_shows(&a, "end the running job?");
 	check(!(app_key(&a, 'n') & REACT_QUIT));
 	app_key(&a, 'q');
 	check(app_key(&a, 'y') & REACT_QUIT);
@@ -631,15 +577,16 @@ TEST(workbench_only_looks)
 	static const char *const argv[] = { "touch", "werkbank-was-not-readonly", NULL };
 	struct app a;
 
-	if (!open_app(&a, true))
+	if (!open_workbench(&a, 24, 80, TAB_LOG))
 		return;
+	a.context.readonly = true;
 	context_run_command(&a.context, "write", argv);
-	press(&a, "yy<Enter>");
+	play_keys(&a, "yy<Enter>");
 	context_open_wizard(
 		&a.context,
 		&(struct wizard_form){ .title = "Look", .command = "status", .show_tab = -1 });
-	press(&a, "<Ctrl-L>L");
-	check(on_screen(&a, "readonly: nothing is started"));
+	play_keys(&a, "<Ctrl-L>L");
+	screen_shows(&a, "readonly: nothing is started");
 	/* only jobs that read */
 	for (size_t i = 0; i < jobs_count(a.context.jobs); i++)
 		check(!strncmp(jobs_at(a.context.jobs, i)->title, "report of ", 10));
@@ -666,52 +613,55 @@ TEST(workbench_fills_a_form)
 	const struct mouse click = { .kind = MOUSE_PRESS, .row = 3, .col = 9, .button = 1 };
 	struct app a;
 
-	if (!open_app(&a, false))
+	if (!open_workbench(&a, 24, 80, TAB_LOG))
 		return;
 	context_open_wizard(&a.context, &form);
-	press(&a, "<Ctrl-L>"); /* the loop executes the request */
-	check(on_screen(&a, "Train a model") && on_screen(&a, "demo --run first"));
-	press(&a, "<Enter>mul<Enter>");
-	check(on_screen(&a, "multi30k --run first"));
-	press(&a, "/zzzz<Enter>d"); /* no row is visible: none changes */
-	check(on_screen(&a, "multi30k --run first") && on_screen(&a, "no option matches"));
-	press(&a, "/<Ctrl-U><Enter>");
-	press(&a, "j<Enter><Ctrl-U>second<Enter>");
-	check(on_screen(&a, "--run second"));
-	press(&a, "j<Enter><Ctrl-U>-3<Enter>"); /* out of range */
-	check(on_screen(&a, "--max-minutes 2"));
-	press(&a, "4.5<Enter>k"); /* a digit begins a new number */
-	check(on_screen(&a, "--max-minutes 4.5"));
-	press(&a, "jd/beam<Enter><Enter><Ctrl-U>7<Enter>");
-	check(on_screen(&a, "--beam 7") && !on_screen(&a, "--detach"));
-	check(on_screen(&a, "beam width") || on_screen(&a, "default 4"));
+	play_keys(&a, "<Ctrl-L>"); /* the loop executes the request */
+	screen_shows(&a, "Train a model");
+	screen_shows(&a, "demo --run first");
+	play_keys(&a, "<Enter>mul<Enter>");
+	screen_shows(&a, "multi30k --run first");
+	play_keys(&a, "/zzzz<Enter>d"); /* no row is visible: none changes */
+	screen_shows(&a, "multi30k --run first");
+	screen_shows(&a, "no option matches");
+	play_keys(&a, "/<Ctrl-U><Enter>");
+	play_keys(&a, "j<Enter><Ctrl-U>second<Enter>");
+	screen_shows(&a, "--run second");
+	play_keys(&a, "j<Enter><Ctrl-U>-3<Enter>"); /* out of range */
+	screen_shows(&a, "--max-minutes 2");
+	play_keys(&a, "4.5<Enter>k"); /* a digit begins a new number */
+	screen_shows(&a, "--max-minutes 4.5");
+	play_keys(&a, "jd/beam<Enter><Enter><Ctrl-U>7<Enter>");
+	screen_shows(&a, "--beam 7");
+	screen_lacks(&a, "--detach");
+	check(grid_shows(&a.grid, "beam width") || grid_shows(&a.grid, "default 4"));
 	/* a click chooses the row of the run, another one asks for its value */
-	press(&a, "/<Ctrl-U><Enter>");
+	play_keys(&a, "/<Ctrl-U><Enter>");
 	app_mouse(&a, &click);
-	press(&a, "d");
-	check(!on_screen(&a, "--run") && on_screen(&a, "werkbank train"));
+	play_keys(&a, "d");
+	screen_lacks(&a, "--run");
+	screen_shows(&a, "werkbank train");
 	app_mouse(&a, &click);
-	press(&a, "third<Enter>");
-	check(on_screen(&a, "--run third"));
-	press(&a, "<Esc>");
-	check(!on_screen(&a, "Train a model"));
+	play_keys(&a, "third<Enter>");
+	screen_shows(&a, "--run third");
+	play_keys(&a, "<Esc>");
+	screen_lacks(&a, "Train a model");
 	check_int((int)jobs_count(a.context.jobs), 0);
 	/* an unknown command gives a message, not a form */
 	context_open_wizard(&a.context, &(struct wizard_form){ .title = "x",
 							       .command = "fly",
 							       .values = values,
 							       .n_values = 1 });
-	press(&a, "<Ctrl-L>");
-	check(on_screen(&a, "fly"));
+	play_keys(&a, "<Ctrl-L>");
+	screen_shows(&a, "fly");
 	app_close(&a);
 }
 
 TEST(workbench_frame_at_every_size)
 {
-	char workspace[300];
 	struct app_context w;
 
-	if (!open_context(&w, workspace, sizeof(workspace)))
+	if (!open_context(&w))
 		return;
 	for (int rows = 1; rows <= 200; rows++)
 		for (int cols = 1; cols <= 400; cols += rows < 8 ? 1 : 37) {
