@@ -235,7 +235,7 @@ static void measure_draw(const struct bench *b, struct run_history *h)
 		char name[60];
 		double start;
 
-		if (!state || (v->open && v->open(state, &w, &e)))
+		if (!state || view_open(v, state, &w, &e))
 			exit(1);
 		start = cpu_s();
 		for (int k = 0; k < 50; k++) {

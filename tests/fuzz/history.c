@@ -52,7 +52,7 @@ static void draw_views(struct app_context *w)
 		const struct view *v = view_tabs[tabs[i]];
 		void *state = calloc(1, v->state_size);
 
-		property(state && !v->open(state, w, &e));
+		property(state && !view_open(v, state, w, &e));
 		grid_clear(&g);
 		v->draw(state, &g, (struct rect){ 1, 0, ROWS - 2, COLS }, w);
 		view_act(v, state, w, ACTION_LEFT);

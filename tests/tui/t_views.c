@@ -44,24 +44,32 @@ static bool open_context(struct app_context *w)
 	return check_int(context_choose_run(w, "first", &e), 0);
 }
 
-/* The state of a view, and the context that it shows; NULL: the test has failed. See close_view(). */
-static void *open_view(const struct view *v, struct app_context *w)
-{
-	void *state = calloc(1, v->state_size);
+/* An open view, and the context that it shows. */
+struct shown_view {
+	const struct view *view;
+	void *state; /* owned */
+	struct app_context w;
+};
 
-	if (state && open_context(w))
-		return state;
-	check(state != NULL);
-	free(state);
-	return NULL;
+/* false: the test has failed. */
+static bool show_view(struct shown_view *s, const struct view *v)
+{
+	*s = (struct shown_view){ .view = v, .state = calloc(1, v->state_size) };
+	return check(s->state != NULL) && open_context(&s->w) &&
+	       check_int(view_open(v, s->state, &s->w, &e), 0);
 }
 
-static void close_view(const struct view *v, void *state, struct app_context *w)
+static void close_view(struct shown_view *s)
 {
-	if (v->close)
-		v->close(state);
-	free(state);
-	context_close(w);
+	if (s->view->close)
+		s->view->close(s->state);
+	free(s->state);
+	context_close(&s->w);
+}
+
+static unsigned act_in_view(struct shown_view *s, enum action action)
+{
+	return view_act(s->view, s->state, &s->w, action);
 }
 
 /* The number of cells that are not empty; the grid's clip forbids cells outside body. */
@@ -75,66 +83,55 @@ static int cells_used(const struct grid *g)
 }
 
 /* Draw like the workbench: the view must stay inside body and draw something. */
-static void draw_at(const struct view *v, void *state, struct app_context *w, int rows, int cols)
+static void draw_at(struct shown_view *s, int rows, int cols)
 {
-	struct grid g = { .charset = w->charset };
+	struct grid g = { .charset = s->w.charset };
 	struct rect body = { 1, 2, rows, cols };
 	int used;
 
 	if (grid_resize(&g, rows + 2, cols + 4, &e))
 		return;
-	g.clip.row = body.row;
-	g.clip.col = body.col;
-	g.clip.rows = rows;
-	g.clip.cols = cols;
-	v->draw(state, &g, body, w);
+	g.clip = (struct grid_part){ body.row, body.col, rows, cols };
+	s->view->draw(s->state, &g, body, &s->w);
 	used = cells_used(&g);
 	if (rows >= 5 && cols >= 12 && used < 6)
-		test_fail(__FILE__, __LINE__, "%s at %d x %d draws %d cells", v->name, rows, cols,
-			  used);
+		test_fail(__FILE__, __LINE__, "%s at %d x %d draws %d cells", s->view->name, rows,
+			  cols, used);
 	grid_free(&g);
 }
 
-static void come_to_rest(const struct view *v, void *state, struct app_context *w)
+static void come_to_rest(struct shown_view *s)
 {
-	for (int i = 0; i < 50; i++, w->news = 0)
-		if (!(v->update(state, w) & REACT_AGAIN))
+	for (int i = 0; i < 50; i++, s->w.news = 0)
+		if (!(view_update(s->view, s->state, &s->w) & REACT_AGAIN))
 			break;
-}
-
-static void every_size(const struct view *v, const enum action *actions, const char *typed)
-{
-	struct app_context w;
-	void *state = open_view(v, &w);
-
-	if (!state)
-		return;
-	w.charset = GRID_FULL;
-	read_whole_history(w.history, w.now);
-	w.news = NEWS_RUN | NEWS_HISTORY;
-	if (v->open)
-		check_int(v->open(state, &w, &e), 0);
-	come_to_rest(v, state, &w);
-	for (const enum action *a = actions; *a; a++) {
-		view_act(v, state, &w, *a);
-		come_to_rest(v, state, &w);
-	}
-	for (const char *p = typed; *p && v->key; p++)
-		v->key(state, &w, *p);
-	come_to_rest(v, state, &w);
-	for (int rows = 1; rows <= 60; rows += rows < 20 ? 1 : 7)
-		for (int cols = 1; cols <= 210; cols += cols < 30 ? 1 : 9)
-			draw_at(v, state, &w, rows, cols);
-	close_view(v, state, &w);
 }
 
 static void every_size_of(const struct view *v, const enum action *actions, const char *typed)
 {
+	struct shown_view s;
+
 	if (!setlocale(LC_CTYPE, "C.UTF-8")) {
 		test_skip("this machine has no locale C.UTF-8");
 		return;
 	}
-	every_size(v, actions, typed);
+	if (!show_view(&s, v))
+		return;
+	s.w.charset = GRID_FULL;
+	read_whole_history(s.w.history, s.w.now);
+	s.w.news = NEWS_RUN | NEWS_HISTORY;
+	come_to_rest(&s);
+	for (const enum action *a = actions; *a; a++) {
+		act_in_view(&s, *a);
+		come_to_rest(&s);
+	}
+	for (const char *p = typed; *p && v->key; p++)
+		v->key(s.state, &s.w, *p);
+	come_to_rest(&s);
+	for (int rows = 1; rows <= 60; rows += rows < 20 ? 1 : 7)
+		for (int cols = 1; cols <= 210; cols += cols < 30 ? 1 : 9)
+			draw_at(&s, rows, cols);
+	close_view(&s);
 }
 
 TEST(views_home_at_every_size)
@@ -173,13 +170,13 @@ TEST(views_samples_at_every_size)
 }
 
 /* The letters of one style on the screen of samples. */
-static void letters_of_style(void *state, struct app_context *w, enum style style, char found[80])
+static void letters_of_style(struct shown_view *s, enum style style, char found[80])
 {
 	struct grid g = { .charset = GRID_ASCII };
 	size_t n = 0;
 
 	check_int(grid_resize(&g, 20, 70, &e), 0);
-	view_samples.draw(state, &g, (struct rect){ 0, 0, 20, 70 }, w);
+	s->view->draw(s->state, &g, (struct rect){ 0, 0, 20, 70 }, &s->w);
 	for (int i = 0; i < g.rows * g.cols && n < 79; i++)
 		if (g.cells[i].style == style && g.cells[i].ch != ' ')
 			found[n++] = (char)g.cells[i].ch;
@@ -196,26 +193,24 @@ TEST(views_samples_underline_errors)
 		"{\"v\":1,\"kind\":\"sample\",\"step\":10,\"id\":0,\"source\":\"a b c\","
 		"\"reference\":\"x y z\",\"hypothesis\":\"x q y w\"}\n";
 	char found[80];
-	struct app_context w;
-	void *state = open_view(&view_samples, &w);
+	struct shown_view s;
 
-	if (!state)
+	if (!show_view(&s, &view_samples))
 		return;
 	test_put_file("runs/first/samples.jsonl", lines);
-	read_whole_history(w.history, w.now);
-	check_int(view_samples.open(state, &w, &e), 0);
-	come_to_rest(&view_samples, state, &w);
-	letters_of_style(state, &w, STYLE_WRONG, found);
+	read_whole_history(s.w.history, s.w.now);
+	come_to_rest(&s);
+	letters_of_style(&s, STYLE_WRONG, found);
 	check_str(found, "qqw");
-	letters_of_style(state, &w, STYLE_ADDED, found);
+	letters_of_style(&s, STYLE_ADDED, found);
 	check_str(found, "+y");
-	view_act(&view_samples, state, &w, ACTION_SAMPLES_AGAINST);
-	letters_of_style(state, &w, STYLE_WRONG, found);
+	act_in_view(&s, ACTION_SAMPLES_AGAINST);
+	letters_of_style(&s, STYLE_WRONG, found);
 	check_str(found, "+q+q+w");
-	view_act(&view_samples, state, &w, ACTION_SAMPLES_AGAINST);
-	letters_of_style(state, &w, STYLE_WRONG, found);
+	act_in_view(&s, ACTION_SAMPLES_AGAINST);
+	letters_of_style(&s, STYLE_WRONG, found);
 	check_str(found, "");
-	close_view(&view_samples, state, &w);
+	close_view(&s);
 }
 
 /* The underlined letters of a box of samples in Run, its lines cut or wrapped. */
@@ -272,11 +267,13 @@ TEST(sample_text_wraps_long_words)
 }
 
 /* The message or the question after an action of the run view. */
-static const char *after_run_action(struct app_context *w, void *state, enum action action)
+static const char *after_run_action(struct shown_view *s, enum action action)
 {
+	struct app_context *w = &s->w;
+
 	*w->requests->message = 0;
 	prompt_close(&w->requests->prompt);
-	check(view_act(&view_run, state, w, action) & REACT_UNKNOWN);
+	check(act_in_view(s, action) & REACT_UNKNOWN);
 	run_request_ask(w, action, w->history->name, w->history->state == RUN_RUNNING,
 			run_state_name(w->history->state));
 	return w->requests->prompt.open ? w->requests->prompt.text : w->requests->message;
@@ -292,28 +289,26 @@ TEST(run_view_asks_only_live_runs)
 		{ ACTION_EVALUATE, "werkbank evaluate -C ", "it cannot be evaluated" },
 		{ ACTION_STOP, "werkbank stop -C ", "it cannot be stopped" },
 	};
-	struct app_context w;
-	void *state = open_view(&view_run, &w);
+	struct shown_view s;
 
-	if (!state)
+	if (!show_view(&s, &view_run))
 		return;
-	check_int(view_run.open(state, &w, &e), 0);
 	for (size_t i = 0; i < ARRAY_LEN(requests); i++) {
 		enum action action = requests[i].action;
 
-		w.history->state = RUN_RUNNING;
-		check(strstr(after_run_action(&w, state, action), requests[i].command) != NULL);
-		check_int((int)w.requests->prompt.kind, QUESTION_YES_NO);
-		w.history->state = RUN_FINISHED;
-		check(strstr(after_run_action(&w, state, action), "not being trained (finished)"));
-		check(strstr(w.requests->message, requests[i].refused) != NULL);
-		check(!w.requests->prompt.open);
-		w.history->state = RUN_RUNNING;
-		w.readonly = true;
-		check(!strncmp(after_run_action(&w, state, action), "--readonly: ", 12));
-		w.readonly = false;
+		s.w.history->state = RUN_RUNNING;
+		check(strstr(after_run_action(&s, action), requests[i].command) != NULL);
+		check_int((int)s.w.requests->prompt.kind, QUESTION_YES_NO);
+		s.w.history->state = RUN_FINISHED;
+		check(strstr(after_run_action(&s, action), "not being trained (finished)"));
+		check(strstr(s.w.requests->message, requests[i].refused) != NULL);
+		check(!s.w.requests->prompt.open);
+		s.w.history->state = RUN_RUNNING;
+		s.w.readonly = true;
+		check(!strncmp(after_run_action(&s, action), "--readonly: ", 12));
+		s.w.readonly = false;
 	}
-	close_view(&view_run, state, &w);
+	close_view(&s);
 	/* every request has a key of its own in the view */
 	for (size_t i = 0; i < ARRAY_LEN(requests); i++)
 		check_int(keys_action(NULL, (unsigned char)*action_infos[requests[i].action].keys,
@@ -322,22 +317,21 @@ TEST(run_view_asks_only_live_runs)
 }
 
 /* Whether the view draws the words in that many rows and columns. */
-static bool view_shows_at(const struct view *v, void *state, struct app_context *w, int rows,
-			  int cols, const char *words)
+static bool view_shows_at(struct shown_view *s, int rows, int cols, const char *words)
 {
 	struct grid g = { .charset = GRID_ASCII };
 	bool found;
 
 	check_int(grid_resize(&g, rows, cols, &e), 0);
-	v->draw(state, &g, (struct rect){ 0, 0, rows, cols }, w);
+	s->view->draw(s->state, &g, (struct rect){ 0, 0, rows, cols }, &s->w);
 	found = grid_shows(&g, words);
 	grid_free(&g);
 	return found;
 }
 
-static bool view_shows(const struct view *v, void *state, struct app_context *w, const char *words)
+static bool view_shows(struct shown_view *s, const char *words)
 {
-	return view_shows_at(v, state, w, 30, 120, words);
+	return view_shows_at(s, 30, 120, words);
 }
 
 /* Records that came while another tab was in front are shown when the user comes back. */
@@ -345,116 +339,108 @@ TEST(compare_shows_what_came_while_hidden)
 {
 	static const char record[] = "{\"v\":1,\"kind\":\"train\",\"t\":1750000209,\"step\":2010,"
 				     "\"loss\":8,\"nll\":7.654,\"lr\":0.001}\n";
-	struct app_context w;
-	void *state = open_view(&view_compare, &w);
+	struct shown_view s;
 
-	if (!state)
+	if (!show_view(&s, &view_compare))
 		return;
-	read_whole_history(w.history, w.now);
-	check_int(view_compare.open(state, &w, &e), 0);
-	w.news = NEWS_RUN | NEWS_HISTORY;
-	come_to_rest(&view_compare, state, &w);
-	check(!view_shows(&view_compare, state, &w, "7.654"));
+	read_whole_history(s.w.history, s.w.now);
+	s.w.news = NEWS_RUN | NEWS_HISTORY;
+	come_to_rest(&s);
+	check(!view_shows(&s, "7.654"));
 	append_run_file("first", "journal.jsonl", record);
-	check_int(history_update(w.history, w.now, 1, &e), HISTORY_CHANGED);
-	w.front = false;
-	w.news = NEWS_HISTORY;
-	view_compare.update(state, &w);
-	w.front = true;
-	w.news = 0;
-	come_to_rest(&view_compare, state, &w);
-	check(view_shows(&view_compare, state, &w, "7.654"));
-	close_view(&view_compare, state, &w);
+	check_int(history_update(s.w.history, s.w.now, 1, &e), HISTORY_CHANGED);
+	s.w.front = false;
+	s.w.news = NEWS_HISTORY;
+	view_update(s.view, s.state, &s.w);
+	s.w.front = true;
+	s.w.news = 0;
+	come_to_rest(&s);
+	check(view_shows(&s, "7.654"));
+	close_view(&s);
 }
 
 /* The options of a run without a recipe are unknown, not equal. */
 TEST(compare_names_a_run_without_recipe)
 {
-	struct app_context w;
-	void *state = open_view(&view_compare, &w);
+	struct shown_view s;
 
-	if (!state)
+	if (!show_view(&s, &view_compare))
 		return;
 	test_put_file("runs/bare/journal.jsonl",
 		      "{\"v\":1,\"kind\":\"start\",\"t\":1750000000,\"step\":0}\n");
-	check_int(context_choose_run(&w, "bare", &e), 0);
-	check_int(view_compare.open(state, &w, &e), 0);
-	w.news = NEWS_RUN | NEWS_HISTORY;
-	come_to_rest(&view_compare, state, &w);
-	check(view_shows(&view_compare, state, &w, "bare has no recipe"));
-	close_view(&view_compare, state, &w);
+	check_int(context_choose_run(&s.w, "bare", &e), 0);
+	s.w.news = NEWS_RUN | NEWS_HISTORY;
+	come_to_rest(&s);
+	check(view_shows(&s, "bare has no recipe"));
+	close_view(&s);
 }
 
 /* A job that ended while another tab was in front changes what home suggests. */
 TEST(home_suggests_after_a_job_that_ended_while_hidden)
 {
 	static const char *const argv[] = { "sh", "-c", "exec sleep 0.1", NULL };
-	struct app_context w;
-	void *state = open_view(&view_home, &w);
+	struct shown_view s;
 
-	if (!state)
+	if (!show_view(&s, &view_home))
 		return;
-	check(jobs_start(w.jobs, "wait", argv, w.now, &e) > 0);
-	w.news = NEWS_JOBS;
-	come_to_rest(&view_home, state, &w);
-	check(!view_shows(&view_home, state, &w, "Prepare the built-in corpus"));
-	for (int i = 0; i < 1000 && jobs_running(w.jobs); i++) {
-		jobs_update(w.jobs, w.now);
+	check(jobs_start(s.w.jobs, "wait", argv, s.w.now, &e) > 0);
+	s.w.news = NEWS_JOBS;
+	come_to_rest(&s);
+	check(!view_shows(&s, "Prepare the built-in corpus"));
+	for (int i = 0; i < 1000 && jobs_running(s.w.jobs); i++) {
+		jobs_update(s.w.jobs, s.w.now);
 		usleep(10000);
 	}
-	w.front = false;
-	w.news = NEWS_JOBS;
-	view_home.update(state, &w);
-	w.front = true;
-	w.news = 0;
-	come_to_rest(&view_home, state, &w);
-	check(view_shows(&view_home, state, &w, "Prepare the built-in corpus"));
-	close_view(&view_home, state, &w);
+	s.w.front = false;
+	s.w.news = NEWS_JOBS;
+	view_update(s.view, s.state, &s.w);
+	s.w.front = true;
+	s.w.news = 0;
+	come_to_rest(&s);
+	check(view_shows(&s, "Prepare the built-in corpus"));
+	close_view(&s);
 }
 
 /* The step of a command stays chosen behind the question whether to run it. */
 TEST(home_step_stays_chosen_behind_its_question)
 {
 	static const char step[] = "> Prepare the built-in corpus";
-	struct app_context w;
-	void *state = open_view(&view_home, &w);
+	struct shown_view s;
 
-	if (!state)
+	if (!show_view(&s, &view_home))
 		return;
-	come_to_rest(&view_home, state, &w);
-	for (int i = 0; i < NEXT_STEPS_MAX && !view_shows(&view_home, state, &w, step); i++)
-		view_act(&view_home, state, &w, ACTION_DOWN);
-	check(view_shows(&view_home, state, &w, step));
-	view_act(&view_home, state, &w, ACTION_HOME_OPEN);
-	check_int((int)w.requests->prompt.kind, QUESTION_YES_NO);
-	w.news = NEWS_JOBS;
-	come_to_rest(&view_home, state, &w);
-	check(view_shows(&view_home, state, &w, step));
-	close_view(&view_home, state, &w);
+	come_to_rest(&s);
+	for (int i = 0; i < NEXT_STEPS_MAX && !view_shows(&s, step); i++)
+		act_in_view(&s, ACTION_DOWN);
+	check(view_shows(&s, step));
+	act_in_view(&s, ACTION_HOME_OPEN);
+	check_int((int)s.w.requests->prompt.kind, QUESTION_YES_NO);
+	s.w.news = NEWS_JOBS;
+	come_to_rest(&s);
+	check(view_shows(&s, step));
+	close_view(&s);
 }
 
 /* Keys of a map that is not drawn say why. */
 TEST(hosts_map_needs_a_gpu)
 {
 	static const enum action actions[] = { ACTION_HOSTS_METRIC, ACTION_HOSTS_TIME };
-	struct app_context w;
-	void *state = open_view(&view_hosts, &w);
+	struct shown_view s;
 
-	if (!state)
+	if (!show_view(&s, &view_hosts))
 		return;
-	check_int(view_hosts.open(state, &w, &e), 0);
 	for (size_t i = 0; i < ARRAY_LEN(actions); i++) {
-		*w.requests->message = 0;
-		view_act(&view_hosts, state, &w, actions[i]);
-		check(strstr(w.requests->message, "no map: no host of this run") != NULL);
+		*s.w.requests->message = 0;
+		act_in_view(&s, actions[i]);
+		check(strstr(s.w.requests->message, "no map: no host of this run") != NULL);
 	}
-	read_whole_history(w.history, w.now);
-	for (size_t i = 0; i < w.history->fleet.n_hosts; i++)
-		w.history->fleet.hosts[i].n_gpus = 1;
-	*w.requests->message = 0;
-	view_act(&view_hosts, state, &w, ACTION_HOSTS_METRIC);
-	check_int(!*w.requests->message, w.history->fleet.n_hosts > 0);
-	close_view(&view_hosts, state, &w);
+	read_whole_history(s.w.history, s.w.now);
+	for (size_t i = 0; i < s.w.history->fleet.n_hosts; i++)
+		s.w.history->fleet.hosts[i].n_gpus = 1;
+	*s.w.requests->message = 0;
+	act_in_view(&s, ACTION_HOSTS_METRIC);
+	check_int(!*s.w.requests->message, s.w.history->fleet.n_hosts > 0);
+	close_view(&s);
 }
 
 /* A screen that has no room for the map beside the table shows the map alone after its keys. */
@@ -463,48 +449,46 @@ TEST(hosts_map_on_a_small_screen)
 	static const char record[] =
 		"{\"v\":1,\"kind\":\"host\",\"t\":1750000209,\"step\":2000,\"host\":\"one\","
 		"\"cpu\":0.5,\"gpus\":[{\"index\":0,\"util\":0.75}]}\n";
-	struct app_context w;
-	void *state = open_view(&view_hosts, &w);
+	struct shown_view s;
 
-	if (!state)
+	if (!show_view(&s, &view_hosts))
 		return;
-	check_int(view_hosts.open(state, &w, &e), 0);
 	append_run_file("first", "journal.jsonl", record);
-	read_whole_history(w.history, w.now);
-	check_int((int)w.history->fleet.n_hosts, 1);
-	check(!view_shows_at(&view_hosts, state, &w, 20, 80, "GPUs: "));
-	view_act(&view_hosts, state, &w, ACTION_HOSTS_METRIC);
-	check(view_shows_at(&view_hosts, state, &w, 20, 80, "GPUs: "));
-	close_view(&view_hosts, state, &w);
+	read_whole_history(s.w.history, s.w.now);
+	check_int((int)s.w.history->fleet.n_hosts, 1);
+	check(!view_shows_at(&s, 20, 80, "GPUs: "));
+	act_in_view(&s, ACTION_HOSTS_METRIC);
+	check(view_shows_at(&s, 20, 80, "GPUs: "));
+	close_view(&s);
 }
 
 /* The form offers the recipe of the newest corpus, not the one of the built-in corpus. */
 TEST(home_form_trains_on_the_newest_corpus)
 {
-	struct app_context w;
-	void *state = open_view(&view_home, &w);
+	struct shown_view s;
 	const struct wizard *z;
 
-	if (!state)
+	if (!show_view(&s, &view_home))
 		return;
 	test_put_file("corpora/zz/recipe.ini", "");
 	test_put_file("corpora/zz/progress.json", "{}");
-	come_to_rest(&view_home, state, &w);
-	view_act(&view_home, state, &w, ACTION_HOME_TRAIN);
-	z = w.requests->wizard;
+	come_to_rest(&s);
+	act_in_view(&s, ACTION_HOME_TRAIN);
+	z = s.w.requests->wizard;
 	if (check(z != NULL)) {
 		check_str(z->rows[1].label, "run");
 		check_str(z->rows[1].value, "tiny");
 		check_str(z->rows[5].label, "corpus");
 		check_str(z->rows[5].value, "tiny");
 	}
-	for (int i = 0; i < 4 && !*w.requests->message; i++) { /* come to zz */
-		view_act(&view_home, state, &w, ACTION_NEXT_PANE);
-		view_act(&view_home, state, &w, ACTION_END);
-		view_act(&view_home, state, &w, ACTION_HOME_TRAIN);
+	for (int i = 0; i < 4 && !*s.w.requests->message; i++) { /* come to zz */
+		act_in_view(&s, ACTION_NEXT_PANE);
+		act_in_view(&s, ACTION_END);
+		act_in_view(&s, ACTION_HOME_TRAIN);
 	}
-	check_str(w.requests->message, "the corpus zz is not finished; prepare it before training");
-	close_view(&view_home, state, &w);
+	check_str(s.w.requests->message,
+		  "the corpus zz is not finished; prepare it before training");
+	close_view(&s);
 }
 
 /* A date in an exported log has its year. */
@@ -544,18 +528,17 @@ TEST(csv_evaluations_have_their_own_time)
 /* A filter that hides all sentences says so. */
 TEST(samples_filter_without_a_match)
 {
-	struct app_context w;
-	void *state = open_view(&view_samples, &w);
+	struct shown_view s;
 
-	if (!state)
+	if (!show_view(&s, &view_samples))
 		return;
-	read_whole_history(w.history, w.now);
-	come_to_rest(&view_samples, state, &w);
-	check(!view_shows(&view_samples, state, &w, "no sentence matches"));
-	view_act(&view_samples, state, &w, ACTION_FIND);
-	view_answer(&view_samples, state, &w, w.requests->prompt.id, "qqqqq");
-	check(view_shows(&view_samples, state, &w, "no sentence matches"));
-	close_view(&view_samples, state, &w);
+	read_whole_history(s.w.history, s.w.now);
+	come_to_rest(&s);
+	check(!view_shows(&s, "no sentence matches"));
+	act_in_view(&s, ACTION_FIND);
+	view_answer(s.view, s.state, &s.w, s.w.requests->prompt.id, "qqqqq");
+	check(view_shows(&s, "no sentence matches"));
+	close_view(&s);
 }
 
 /* Every curve of a noisy metric is smoothed, whatever its pen; a learning rate never is. */
@@ -634,17 +617,16 @@ static bool is_bleu_headline(struct app_context *w, double x, const char *want)
 /* The headline is the evaluation at the cursor and its change since the one before, of the raw values. */
 TEST(views_run_headline_is_true)
 {
-	struct app_context w;
-	void *state = open_view(&view_run, &w);
+	struct shown_view s;
 	const struct series *bleu;
 	char want[200], step[NUMBER_TEXT_BYTES];
 
-	if (!state)
+	if (!show_view(&s, &view_run))
 		return;
-	read_whole_history(w.history, w.now);
-	bleu = &w.history->bleu;
+	read_whole_history(s.w.history, s.w.now);
+	bleu = &s.w.history->bleu;
 	check_int(bleu->n, 8);
-	check(is_bleu_headline(&w, bleu->points[0].first, "| step 250  3.17      "));
+	check(is_bleu_headline(&s.w, bleu->points[0].first, "| step 250  3.17      "));
 	for (size_t i = 1; i < bleu->n; i++) {
 		double now = series_mean(&bleu->points[i]),
 		       change = now - series_mean(&bleu->points[i - 1]);
@@ -652,15 +634,16 @@ TEST(views_run_headline_is_true)
 		snprintf(want, sizeof(want), "| step %s  %.2f  %c %.2f ",
 			 format_count(step, (int64_t)bleu->points[i].first), now,
 			 change > 0 ? '^' : 'v', fabs(change));
-		check(is_bleu_headline(&w, bleu->points[i].first, want));
+		check(is_bleu_headline(&s.w, bleu->points[i].first, want));
 	}
-	check(is_bleu_headline(&w, NAN, "| 70.26  ^ 2.82  * best 70.26  at 2,000 "));
+	check(is_bleu_headline(&s.w, NAN, "| 70.26  ^ 2.82  * best 70.26  at 2,000 "));
 	/* a change below the last decimal is not shown as zero, no change is not shown */
-	check_int(series_add(&w.history->bleu, 2250, series_mean(&bleu->points[7]) - 0.001, &e), 0);
-	check(is_bleu_headline(&w, NAN, "| 70.26  v <0.01 "));
-	check_int(series_add(&w.history->bleu, 2500, w.history->bleu.value, &e), 0);
-	check(is_bleu_headline(&w, NAN, "| 70.26  * best"));
-	close_view(&view_run, state, &w);
+	check_int(series_add(&s.w.history->bleu, 2250, series_mean(&bleu->points[7]) - 0.001, &e),
+		  0);
+	check(is_bleu_headline(&s.w, NAN, "| 70.26  v <0.01 "));
+	check_int(series_add(&s.w.history->bleu, 2500, s.w.history->bleu.value, &e), 0);
+	check(is_bleu_headline(&s.w, NAN, "| 70.26  * best"));
+	close_view(&s);
 }
 
 /* ---- maps of hosts ---- */

@@ -395,12 +395,12 @@ static void draw_every_size(const struct view *v, struct app_context *w)
 	w->view = v->name;
 	w->front = true;
 	w->news = NEWS_RUN | NEWS_HISTORY | NEWS_JOBS;
-	if (v->open && !check_int(v->open(state, w, &e), 0)) {
+	if (!check_int(view_open(v, state, w, &e), 0)) {
 		free(state);
 		return;
 	}
-	for (int i = 0; i < 100 && v->update; i++, w->news = 0)
-		if (!(v->update(state, w) & REACT_AGAIN))
+	for (int i = 0; i < 100; i++, w->news = 0)
+		if (!(view_update(v, state, w) & REACT_AGAIN))
 			break;
 	for (int rows = 1; rows <= 200; rows += all || rows < 12 ? 1 : 1 + rows / 5)
 		for (int cols = 1; cols <= 400; cols += all || cols < 48 ? 1 : 1 + cols / 7)

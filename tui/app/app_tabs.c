@@ -13,7 +13,7 @@ static void *view_new(struct app *a, const struct view *v, struct err *e)
 {
 	void *state = mem_alloc(1, MAX(v->state_size, (size_t)1), e);
 
-	if (state && v->open && v->open(state, &a->context, e)) {
+	if (state && view_open(v, state, &a->context, e)) {
 		free(state);
 		return NULL;
 	}

@@ -89,11 +89,10 @@ static unsigned update_tab(struct app *a, int tab)
 	app_set_caller(a, tab);
 	a->context.news = t->news;
 	t->news = 0;
-	if (!t->state || !view_tabs[tab]->update)
+	if (!t->state)
 		return REACT_NOTHING;
-	if (tab == a->front)
-		return view_tabs[tab]->update(t->state, &a->context);
-	return view_tabs[tab]->update(t->state, &a->context) & ~(unsigned)REACT_REDRAW;
+	return view_update(view_tabs[tab], t->state, &a->context) &
+	       ~(tab == a->front ? 0u : (unsigned)REACT_REDRAW);
 }
 
 /* Show the output of a command of the palette, if it ended while nothing else was opened. */
@@ -141,9 +140,9 @@ unsigned app_update(struct app *a)
 	for (int i = 0; i < TAB_COUNT; i++)
 		if (i != a->front)
 			reaction |= update_tab(a, i);
-	if (a->overlay && a->overlay->update) {
+	if (a->overlay) {
 		app_set_caller(a, CALLER_OVERLAY);
-		reaction |= a->overlay->update(a->overlay_state, w);
+		reaction |= view_update(a->overlay, a->overlay_state, w);
 	}
 	if (*a->requests->message && w->now - a->requests->message_time > MESSAGE_MAX_S) {
 		*a->requests->message = 0;

@@ -11,6 +11,7 @@
 #include "tui/context/path_completion.h"
 #include "tui/term/draw.h"
 #include "tui/term/layout.h"
+#include "tui/term/list_widget.h"
 
 #define BOX_COLS  76
 #define BOX_ROWS  22
@@ -374,15 +375,11 @@ static void draw_choices(const struct prompt *p, struct grid *g, struct rect box
 	if (!n)
 		draw_text(g, r.row, r.col, r.cols, STYLE_DIM, "no match");
 	for (size_t i = 0; i < rows && top + i < n; i++) {
-		bool chosen = top + i == p->chosen;
-		int row = r.row + (int)i;
+		struct list_row row = list_row_at(g, r, r.row + (int)i);
 
-		if (chosen)
-			draw_blank(g, (struct rect){ row, r.col, 1, r.cols }, STYLE_SELECTED);
-		grid_put(g, row, r.col, chosen ? STYLE_SELECTED : STYLE_NORMAL,
-			 chosen ? 0x25B8 : ' ');
-		draw_text(g, row, r.col + 2, r.cols - 2, chosen ? STYLE_SELECTED : STYLE_NORMAL,
-			  filtered_choice(p, top + i));
+		if (top + i == p->chosen)
+			row_choose(&row);
+		row_text(&row, 2, 0, STYLE_NORMAL, filtered_choice(p, top + i));
 	}
 	draw_hidden_rows(g, box, (int)top, (int)(n - MIN(n, top + rows)));
 }

@@ -9,6 +9,20 @@
 #define ASK_FILTER                                                                                 \
 	1000 /* and more: the question for the filter of a toggle; views use lower numbers */
 
+int view_open(const struct view *v, void *state, struct app_context *w, struct err *e)
+{
+	if (v->begin)
+		v->begin(state);
+	return v->open ? v->open(state, w, e) : 0;
+}
+
+unsigned view_update(const struct view *v, void *state, struct app_context *w)
+{
+	if (v->begin && w->news & NEWS_RUN)
+		v->begin(state);
+	return v->update ? v->update(state, w) : REACT_NOTHING;
+}
+
 static bool lacks_run(const struct view *v, const struct app_context *w)
 {
 	return v->needs_run && !w->history;

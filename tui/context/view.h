@@ -72,7 +72,9 @@ struct view {
 	bool is_box;	   /* an overlay that lets the tab be seen around it */
 	bool needs_run;	   /* without a run it gets no actions, answers and mouse */
 
-	/* On failure the tab shows e->text. */
+	/* Optional: set what belongs to a run, before open() and when another run was chosen. */
+	void (*begin)(void *state);
+	/* Optional. On failure the tab shows e->text. */
 	int (*open)(void *state, struct app_context *w, struct err *e);
 	/*
 	 * Read new data: for at most a few tens of milliseconds in front (w->front), almost nothing
@@ -123,6 +125,10 @@ struct view {
 	/* Actions shown in the last row, but for those in the border of the pane, the most useful first; ends with ACTION_NONE. */
 	const enum action *hints;
 };
+
+/* The optional functions of a view, before which it begins with a run. */
+int view_open(const struct view *v, void *state, struct app_context *w, struct err *e);
+unsigned view_update(const struct view *v, void *state, struct app_context *w);
 
 /* Carry out an action in a view: its own, or what its toggles and panes say. Returns reaction bits. */
 unsigned view_act(const struct view *v, void *state, struct app_context *w, enum action action);

@@ -244,33 +244,24 @@ static int draw_marked(struct grid *g, struct span at, const struct palette_row 
 	return used;
 }
 
-static void draw_palette_row(struct grid *g, struct rect r, int line, const struct palette_row *row,
-			     bool chosen)
+static void draw_palette_row(const struct list_row *to, const struct palette_row *row)
 {
-	enum style style = chosen ? STYLE_SELECTED : STYLE_NORMAL;
-	enum style dim = chosen ? STYLE_SELECTED : STYLE_DIM;
-	int at = r.col + 2, right = r.col + r.cols, keys;
+	int at = 2, right = to->cols;
 	const char *end = row->is_recent ? "recent" : row->keys;
 
-	if (chosen) {
-		draw_blank(g, (struct rect){ line, r.col, 1, r.cols }, STYLE_SELECTED);
-		grid_put(g, line, r.col, STYLE_SELECTED, 0x25B8);
-	}
 	if (*row->group)
-		at += draw_text(g, line, at, MIN(12, right - at), dim, row->group) + 1;
-	at += draw_marked(g, (struct span){ line, at, right - at, style }, row) + 2;
-	at = MAX(at, r.col + MIN(NAME_COLS, r.cols / 2));
-	if (row->is_recent && *row->keys) {
-		keys = draw_text_right(g, line, right - 1, 12, chosen ? style : STYLE_BRIGHT,
-				       row->keys);
-		right -= keys + 2;
-	}
-	keys = draw_text_right(g, line, right - 1, 12,
-			       chosen		? style
-			       : row->is_recent ? STYLE_DIM
-						: STYLE_BRIGHT,
-			       end);
-	draw_text(g, line, at, right - at - keys - 2, dim, row->help);
+		at += row_text(to, at, 12, STYLE_DIM, row->group) + 1;
+	at += draw_marked(to->g,
+			  (struct span){ to->row, to->col + at, right - at,
+					 to->chosen ? STYLE_SELECTED : STYLE_NORMAL },
+			  row) +
+	      2;
+	at = MAX(at, MIN(NAME_COLS, to->cols / 2));
+	if (row->is_recent && *row->keys)
+		right -= row_text_right(to, right - 1, 12, STYLE_BRIGHT, row->keys) + 2;
+	right -= row_text_right(to, right - 1, 12, row->is_recent ? STYLE_DIM : STYLE_BRIGHT, end);
+	if (right - at > 2)
+		row_text(to, at, right - at - 2, STYLE_DIM, row->help);
 }
 
 static void palette_title(const struct palette *p, char *out, size_t size)
@@ -285,15 +276,18 @@ static void palette_title(const struct palette *p, char *out, size_t size)
 static void draw_palette_rows(struct palette_view *v, struct grid *g)
 {
 	const struct palette *p = &v->palette;
-	size_t top = list_widget_top(&v->list, p->n_rows, v->rows.rows);
+	struct list_row row = list_rows(g, v->rows, &v->list, p->n_rows, false);
 
 	if (!p->n_rows)
 		draw_text(g, v->rows.row, v->rows.col + 2, v->rows.cols - 2, STYLE_DIM,
 			  p->command.name ? p->command.help : "nothing fits");
-	for (int i = 0; i < v->rows.rows && top + (size_t)i < p->n_rows; i++)
-		draw_palette_row(g, v->rows, v->rows.row + i, &p->rows[top + (size_t)i],
-				 top + (size_t)i == v->list.at && (v->moved || !p->command.name));
-	draw_hidden_rows(g, v->box, (int)top, (int)p->n_rows - (int)top - v->rows.rows);
+	while (list_row_next(&row)) {
+		if (row.is_at && (v->moved || !p->command.name))
+			row_choose(&row);
+		draw_palette_row(&row, &p->rows[row.i]);
+	}
+	draw_hidden_rows(g, v->box, (int)v->list.top,
+			 (int)p->n_rows - (int)v->list.top - v->rows.rows);
 }
 
 /* Without room for a box: the line, and the rows below it. */

@@ -14,6 +14,7 @@
 #include "tui/context/wizard.h"
 #include "tui/overlay/overlays.h"
 #include "tui/term/draw.h"
+#include "tui/term/list_widget.h"
 
 #define LABEL_COLS 24
 #define VALUE_COLS 14 /* least width of values, so that their origins begin in one column */
@@ -309,42 +310,32 @@ static unsigned form_mouse(void *state, struct app_context *w, const struct mous
 
 /* ---- drawing ---- */
 
-static void draw_form_row(const struct form *f, struct grid *g, struct rect r, int row, size_t i)
+static void draw_form_row(const struct list_row *row, const struct form *f, size_t i)
 {
 	const struct wizard_row *o = &f->z->rows[i];
-	bool chosen = i == f->chosen;
 	const char *origin = wizard_origin(f->z, i);
 	bool by_default = !strcmp(origin, "default");
-	enum style look = chosen       ? STYLE_SELECTED
-			  : o->value   ? STYLE_BRIGHT
-			  : by_default ? STYLE_DIM
-				       : STYLE_NORMAL;
-	int cols = MIN(LABEL_COLS, r.cols / 2), used, at;
+	enum style look = o->value ? STYLE_BRIGHT : by_default ? STYLE_DIM : STYLE_NORMAL;
+	int cols = MIN(LABEL_COLS, row->cols / 2), used, at;
 	struct buf value = { 0 };
 
 	if (o->value)
 		buf_add_str(&value, o->value);
 	else
 		wizard_value(f->z, i, &value);
-	if (chosen) {
-		draw_blank(g, (struct rect){ row, r.col, 1, r.cols }, look);
-		grid_put(g, row, r.col, look, 0x25B8);
-	}
-	draw_text(g, row, r.col + 2, cols - 2, chosen ? look : STYLE_NORMAL, o->label);
+	row_text(row, 2, cols - 2, STYLE_NORMAL, o->label);
 	/* a sign marks changed values, not only colour */
 	if (o->value && o->option.name)
-		grid_put(g, row, r.col + cols, look, '=');
-	used = draw_text(g, row, r.col + cols + 2, r.cols - cols - 2, look,
-			 value.len ? buf_text(&value) : "-");
+		row_sign(row, cols, look, '=');
+	used = row_text(row, cols + 2, 0, look, value.len ? buf_text(&value) : "-");
 	buf_clear(&value);
 	if (!by_default)
 		wizard_default(f->z, i, &value);
 	at = cols + 2 + MAX(used + 2, VALUE_COLS);
-	at += draw_text(g, row, r.col + at, r.cols - at, chosen ? look : STYLE_DIM, origin);
+	at += row_text(row, at, 0, STYLE_DIM, origin);
 	if (value.len)
-		at += draw_text(g, row, r.col + at, r.cols - at, chosen ? look : STYLE_DIM,
-				"; default ");
-	draw_text(g, row, r.col + at, r.cols - at, chosen ? look : STYLE_DIM, buf_text(&value));
+		at += row_text(row, at, 0, STYLE_DIM, "; default ");
+	row_text(row, at, 0, STYLE_DIM, buf_text(&value));
 	buf_free(&value);
 }
 
@@ -377,6 +368,7 @@ static size_t list_lines(const struct form *f, size_t *chosen)
 static void draw_list(struct form *f, struct grid *g, struct rect r)
 {
 	size_t chosen = 0, n, rows = (size_t)MAX(r.rows, 0);
+	struct list_row row = list_row_at(g, r, r.row);
 
 	f->list = r;
 	n = list_lines(f, &chosen);
@@ -387,15 +379,16 @@ static void draw_list(struct form *f, struct grid *g, struct rect r)
 		f->top = chosen - rows + 1;
 	if (!n)
 		draw_text(g, r.row, r.col + 2, r.cols - 2, STYLE_DIM, "no option matches");
-	for (size_t k = 0; k < rows && f->top + k < n; k++) {
+	for (size_t k = 0; k < rows && f->top + k < n; k++, row.row++) {
 		size_t i = f->lines[f->top + k];
-		int row = r.row + (int)k;
 
+		row.chosen = false;
+		if (i == f->chosen)
+			row_choose(&row);
 		if (i < f->z->n)
-			draw_form_row(f, g, r, row, i);
+			draw_form_row(&row, f, i);
 		else
-			draw_text(g, row, r.col, r.cols, STYLE_TITLE,
-				  f->z->rows[SIZE_MAX - i].option.section);
+			row_text(&row, 0, 0, STYLE_TITLE, f->z->rows[SIZE_MAX - i].option.section);
 	}
 	draw_hidden_rows(g, (struct rect){ r.row - 1, r.col, r.rows + 2, r.cols }, (int)f->top,
 			 (int)(n - MIN(n, f->top + rows)));

@@ -88,6 +88,13 @@ bool list_row_next(struct list_row *r)
 	return true;
 }
 
+void row_choose(struct list_row *r)
+{
+	r->chosen = true;
+	draw_blank(r->g, (struct rect){ r->row, r->col, 1, r->cols }, STYLE_SELECTED);
+	row_sign(r, 0, STYLE_SELECTED, 0x25B8);
+}
+
 struct list_row list_row_at(struct grid *g, struct rect r, int row)
 {
 	return (struct list_row){ .g = g, .row = row, .col = r.col, .cols = r.cols };

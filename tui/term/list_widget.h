@@ -62,6 +62,8 @@ struct list_row list_rows(struct grid *g, struct rect r, struct list_widget *l, 
 			  bool focused);
 /* Go to the next row, and mark it if it is the chosen one and the list has the focus. false: no more. */
 bool list_row_next(struct list_row *r);
+/* Make the row the chosen one, as lists of questions and forms draw it: with a triangle at its left. */
+void row_choose(struct list_row *r);
 /* A row of cells that belongs to no list. */
 struct list_row list_row_at(struct grid *g, struct rect r, int row);
 

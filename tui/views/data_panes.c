@@ -99,31 +99,28 @@ struct stage_columns {
 	int bar, bar_width, text;
 };
 
-static struct stage_columns stage_columns(struct rect in)
+static struct stage_columns stage_columns(int cols)
 {
-	if (in.cols >= 110)
+	if (cols >= 110)
 		return (struct stage_columns){ 34, BAR, 36 + BAR };
 	return (struct stage_columns){ 13, NARROW_BAR, 15 + NARROW_BAR };
 }
 
-static void draw_archive(struct grid *g, struct rect in, int row, const struct prep_progress *p,
-			 size_t i)
+static void draw_archive(const struct list_row *row, const struct prep_progress *p, size_t i)
 {
 	const typeof(p->archives[i]) *a = &p->archives[i];
 	double share = a->total > 0 ? (double)a->done / (double)a->total : NAN;
 	double left = a->total > 0 && a->rate > 0 ? (double)(a->total - a->done) / a->rate : NAN;
 	struct stage_columns at =
-		in.cols >= 110 ? stage_columns(in)
-			       : (struct stage_columns){ 19, NARROW_BAR - 2, 19 + NARROW_BAR };
-	int right = in.col + in.cols;
+		row->cols >= 110 ? stage_columns(row->cols)
+				 : (struct stage_columns){ 19, NARROW_BAR - 2, 19 + NARROW_BAR };
 	char text[200];
 
-	draw_text(g, row, in.col + 2, MIN(at.bar - 3, right - in.col - 2), STYLE_NORMAL, a->name);
-	if (in.cols > at.text)
-		draw_bar(g, row, in.col + at.bar, at.bar_width, share);
+	row_text(row, 2, at.bar - 3, STYLE_NORMAL, a->name);
+	if (row->cols > at.text)
+		draw_bar(row->g, row->row, row->col + at.bar, at.bar_width, share);
 	amount_text(text, sizeof(text), a->done, a->total, a->rate, left, "bytes");
-	draw_text(g, row, in.col + at.text, in.cols - at.text, STYLE_DIM,
-		  *a->words ? a->words : text);
+	row_text(row, at.text, 0, STYLE_DIM, *a->words ? a->words : text);
 }
 
 static void done_text(char *out, size_t size, const struct data_stage *s)
@@ -142,7 +139,7 @@ static void done_text(char *out, size_t size, const struct data_stage *s)
 			 COUNT_TEXT(s->in), FIXED_TEXT(s->seconds, 1), VALUE_TEXT(rate));
 }
 
-static void draw_stage(struct grid *g, struct rect in, int row, const struct corpus_details *b,
+static void draw_stage(const struct list_row *row, const struct corpus_details *b,
 		       const struct data_stage *s)
 {
 	static const struct {
@@ -153,28 +150,27 @@ static void draw_stage(struct grid *g, struct rect in, int row, const struct cor
 		      [STAGE_DONE] = { 0x2713, STYLE_GOOD },
 		      [STAGE_ENDED] = { 0x2717, STYLE_BAD } };
 	const struct prep_progress *p = &b->corpus.progress;
-	struct stage_columns at = stage_columns(in);
-	int col = in.col + 2, right = in.col + in.cols;
+	struct stage_columns at = stage_columns(row->cols);
 	char text[240] = "";
 
-	grid_put(g, row, col, looks[s->state].style, looks[s->state].sign);
-	draw_text(g, row, col + 2, MIN(7, right - col - 2), looks[s->state].style, s->name);
+	row_sign(row, 2, looks[s->state].style, looks[s->state].sign);
+	row_text(row, 4, 7, looks[s->state].style, s->name);
 	if (s->state != STAGE_RUNNING || at.bar > 30)
-		draw_text(g, row, col + 9, MIN(22, right - col - 9), STYLE_DIM, s->does);
+		row_text(row, 11, 22, STYLE_DIM, s->does);
 	if (s->state == STAGE_RUNNING) {
-		if (in.cols > at.text)
-			draw_bar(g, row, in.col + at.bar, at.bar_width, prep_progress_share(p));
+		if (row->cols > at.text)
+			draw_bar(row->g, row->row, row->col + at.bar, at.bar_width,
+				 prep_progress_share(p));
 		amount_text(text, sizeof(text), p->done, p->total, p->rate, prep_progress_left(p),
 			    p->unit);
-		draw_text(g, row, in.col + at.text, in.cols - at.text, STYLE_BRIGHT, text);
+		row_text(row, at.text, 0, STYLE_BRIGHT, text);
 		return;
 	}
 	if (s->state == STAGE_DONE && isfinite(s->seconds))
 		done_text(text, sizeof(text), s);
 	else if (s->state == STAGE_ENDED)
 		snprintf(text, sizeof(text), "stopped here; prep again resumes with this stage");
-	draw_text(g, row, col + 32, right - col - 32,
-		  s->state == STAGE_ENDED ? STYLE_WARN : STYLE_NORMAL, text);
+	row_text(row, 34, 0, s->state == STAGE_ENDED ? STYLE_WARN : STYLE_NORMAL, text);
 }
 
 /* ---- statistics ---- */
@@ -194,8 +190,9 @@ static void draw_rules(struct grid *g, struct rect box, const struct corpus_deta
 {
 	const struct json *dropped = json_get(b->stats, "dropped"), *n;
 	struct rect in = layout_inside(box);
-	int row = in.row, right = in.col + in.cols, cut = 0;
+	struct list_row row = list_row_at(g, in, in.row);
 	const char *name;
+	int cut = 0;
 	double most = 1;
 
 	draw_box(g, box, "dropped pairs by rule", false);
@@ -204,21 +201,19 @@ static void draw_rules(struct grid *g, struct rect box, const struct corpus_deta
 	for (size_t i = 0; (name = json_member(dropped, i, &n)); i++) {
 		if (!json_integer(n, 0))
 			continue;
-		if (row >= in.row + in.rows) {
+		if (row.row >= in.row + in.rows) {
 			cut++;
 			continue;
 		}
-		draw_text(g, row, in.col + 1, MIN(11, right - in.col - 1), STYLE_BRIGHT, name);
-		draw_text_right(g, row, in.col + 22, 10, STYLE_NORMAL,
-				COUNT_TEXT(json_integer(n, 0)));
+		row_text(&row, 1, 11, STYLE_BRIGHT, name);
+		row_text_right(&row, 22, 10, STYLE_NORMAL, COUNT_TEXT(json_integer(n, 0)));
 		if (in.cols > 40)
-			draw_bar(g, row, in.col + 24, 12, json_number(n, 0) / most);
-		draw_text(g, row, in.col + 38, right - in.col - 38, STYLE_DIM,
-			  clean_rule_meaning(clean_rule_find(name)));
-		row++;
+			draw_bar(g, row.row, in.col + 24, 12, json_number(n, 0) / most);
+		row_text(&row, 38, 0, STYLE_DIM, clean_rule_meaning(clean_rule_find(name)));
+		row.row++;
 	}
-	if (row == in.row && in.rows > 0)
-		draw_text(g, row, in.col + 1, in.cols - 1, STYLE_DIM, "no pair was dropped");
+	if (row.row == in.row && in.rows > 0)
+		row_text(&row, 1, 0, STYLE_DIM, "no pair was dropped");
 	draw_hidden_rows(g, box, 0, cut);
 }
 
@@ -304,6 +299,7 @@ void data_draw_stages(struct grid *g, struct rect r, const struct corpus_details
 	const struct layout_part halves[] = { { .min = 40, .weight = 1 },
 					      { .min = 40, .weight = 1, .rank = 1 } };
 	struct rect rows[3], cols[2], in;
+	struct list_row row;
 	char title[60] = "stages";
 
 	draw_verdicts(g, &r, b);
@@ -319,10 +315,12 @@ void data_draw_stages(struct grid *g, struct rect r, const struct corpus_details
 	}
 	draw_box(g, rows[0], title, true);
 	in = layout_inside(rows[0]);
-	for (int i = 0; i < archives && i < in.rows; i++)
-		draw_archive(g, in, in.row + i, p, (size_t)i);
-	for (int i = 0; i < DATA_N_STAGES && archives + i < in.rows; i++)
-		draw_stage(g, in, in.row + archives + i, b, &b->stages[i]);
+	row = list_row_at(g, in, in.row);
+	for (int i = 0; i < archives + DATA_N_STAGES && i < in.rows; i++, row.row++)
+		if (i < archives)
+			draw_archive(&row, p, (size_t)i);
+		else
+			draw_stage(&row, b, &b->stages[i - archives]);
 	draw_hidden_rows(g, rows[0], 0, archives + DATA_N_STAGES - in.rows);
 	if (!b->stats)
 		return;

@@ -7,6 +7,7 @@
 #include "share/base/util.h"
 #include "tui/run/fleet_events.h"
 #include "tui/term/draw.h"
+#include "tui/term/list_widget.h"
 #include "tui/views/hosts_panes.h"
 
 #define LABEL_COLS 12
@@ -85,20 +86,16 @@ static void draw_lane(struct grid *g, struct span at, const struct fleet *f, int
 	}
 }
 
-static void draw_event(struct grid *g, struct rect r, const struct fleet *f,
+static void draw_event(const struct list_row *row, const struct fleet *f,
 		       const struct fleet_event *event)
 {
 	const struct event_look *look = &event_looks[event->kind];
-	int at = r.col + 1, right = r.col + r.cols - 1;
 
-	grid_put(g, r.row, at, look->style, (uint32_t)look->letter);
-	draw_text_right(g, r.row, at + 10, 9, STYLE_DIM,
-			DURATION_TEXT(MAX(event->t - f->first_t, 0.0)));
-	at += 13;
-	draw_text(g, r.row, at, MIN(LABEL_COLS, right - at), STYLE_BRIGHT,
-		  event->host < 0 ? "all" : f->hosts[event->host].name);
-	at += LABEL_COLS + 1;
-	draw_text(g, r.row, at, right - at, STYLE_NORMAL, event->text);
+	row_sign(row, 1, look->style, (uint32_t)look->letter);
+	row_text_right(row, 11, 9, STYLE_DIM, DURATION_TEXT(MAX(event->t - f->first_t, 0.0)));
+	row_text(row, 14, LABEL_COLS, STYLE_BRIGHT,
+		 event->host < 0 ? "all" : f->hosts[event->host].name);
+	row_text(row, 15 + LABEL_COLS, 0, STYLE_NORMAL, event->text);
 }
 
 /* The lanes of hosts with events, in the order of the table. Returns the rows used. */
@@ -132,6 +129,7 @@ void hosts_draw_events(struct grid *g, struct rect box, const struct run_history
 		{ 0, STYLE_BRIGHT, "in", DURATION_TEXT(f->last_t - f->first_t) },
 		{ 0, STYLE_BRIGHT, "events", COUNT_TEXT(f->n_events) },
 	};
+	struct list_row row;
 	int lanes, *top = &s->top[HOSTS_EVENTS], all = (int)f->n_events, rows;
 
 	draw_box(g, box, "events", s->focus == HOSTS_EVENTS);
@@ -145,9 +143,9 @@ void hosts_draw_events(struct grid *g, struct rect box, const struct run_history
 	lanes = draw_lanes(g, (struct rect){ r.row, r.col, MAX(r.rows / 2, 1), r.cols }, f, s);
 	rows = r.rows - lanes;
 	*top = MAX(MIN(*top, all - rows), 0);
-	for (int i = 0; i < rows && *top + i < all; i++) /* the latest first */
-		draw_event(g, (struct rect){ r.row + lanes + i, r.col, 1, r.cols }, f,
-			   fleet_event_at(f, (size_t)(all - 1 - *top - i)));
+	row = list_row_at(g, (struct rect){ r.row, r.col, 1, r.cols - 1 }, r.row + lanes);
+	for (int i = 0; i < rows && *top + i < all; i++, row.row++) /* the latest first */
+		draw_event(&row, f, fleet_event_at(f, (size_t)(all - 1 - *top - i)));
 	draw_hidden_rows(g, box, *top, all - rows - *top);
 	if (s->focus == HOSTS_EVENTS)
 		s->page = MAX(rows, 1);

@@ -12,6 +12,7 @@
 #include "tui/plot/sparkline.h"
 #include "tui/run/time_split.h"
 #include "tui/term/draw.h"
+#include "tui/term/list_widget.h"
 
 #define STALE_S	  60 /* a host of a running run without a record for so long is stale */
 #define BAR_COLS  12
@@ -170,70 +171,69 @@ static const char *cell_text(const struct facts *k, enum column c, char out[NUMB
 	}
 }
 
-static void draw_sign(struct grid *g, int row, int col, const struct facts *k,
+static void draw_sign(const struct list_row *row, const struct facts *k,
 		      const struct run_history *h, double now)
 {
 	bool stale = h->state == RUN_RUNNING && now - k->host->t > STALE_S;
 
 	if (!k->host->present)
-		grid_put(g, row, col, STYLE_DIM, '-');
+		row_sign(row, 1, STYLE_DIM, '-');
 	else if (k->host->finding.oddity >= HOST_LATE)
-		grid_put(g, row, col, STYLE_BAD, '!');
+		row_sign(row, 1, STYLE_BAD, '!');
 	else if (k->host->finding.oddity == HOST_ODD)
-		grid_put(g, row, col, STYLE_WARN, '~');
+		row_sign(row, 1, STYLE_WARN, '~');
 	else if (stale)
-		grid_put(g, row, col, STYLE_WARN, '?');
+		row_sign(row, 1, STYLE_WARN, '?');
 	else
-		grid_put(g, row, col, STYLE_GOOD, 0x25CF);
+		row_sign(row, 1, STYLE_GOOD, 0x25CF);
 }
 
-static void draw_host_row(struct grid *g, struct rect r, int row, const struct facts *k,
+static void draw_host_row(const struct list_row *row, const struct facts *k,
 			  const struct table_widths *w, enum style name_style)
 {
-	int at = r.col + 3;
+	int at = 4 + w->name;
 	char text[NUMBER_TEXT_BYTES];
 
-	draw_text(g, row, at, w->name, k->host->present ? name_style : STYLE_DIM, k->host->name);
-	at += w->name + 1;
+	row_text(row, 3, w->name, k->host->present ? name_style : STYLE_DIM, k->host->name);
 	for (int c = 0; c < COLUMNS; c++) {
 		enum style style;
 
 		if (!w->values[c])
 			continue;
 		if (c == COL_TREND) {
-			sparkline_draw_share(
-				g, (struct span){ row, at, w->values[c], STYLE_FIRST_RAW },
-				&k->host->working);
+			sparkline_draw_share(row->g,
+					     (struct span){ row->row, row->col + at, w->values[c],
+							    STYLE_FIRST_RAW },
+					     &k->host->working);
 		} else if (c == COL_WORKING) {
-			time_split_draw_work(g, row, at, BAR_COLS, k->working, k->util);
-			draw_text_right(g, row, at + w->values[c] - 1, 5, STYLE_BRIGHT,
-					format_percent(text, k->working));
+			time_split_draw_work(row->g, row->row, row->col + at, BAR_COLS, k->working,
+					     k->util);
+			row_text_right(row, at + w->values[c] - 1, 5, STYLE_BRIGHT,
+				       PERCENT_TEXT(k->working));
 		} else {
 			const char *value = cell_text(k, (enum column)c, text, &style);
 
-			draw_text_right(g, row, at + w->values[c] - 1, w->values[c],
-					k->host->present ? style : STYLE_DIM, value);
+			row_text_right(row, at + w->values[c] - 1, w->values[c],
+				       k->host->present ? style : STYLE_DIM, value);
 		}
 		at += w->values[c] + 1;
 	}
 }
 
-static void draw_hosts_head(struct grid *g, struct rect r, const struct table_widths *w)
+static void draw_hosts_head(const struct list_row *row, const struct table_widths *w)
 {
-	int at = r.col + 3;
+	int at = 4 + w->name;
 
-	draw_text(g, r.row, at, w->name, STYLE_DIM, "host");
-	at += w->name + 1;
+	row_text(row, 3, w->name, STYLE_DIM, "host");
 	for (int c = 0; c < COLUMNS; c++) {
 		int width = w->values[c];
 
 		if (!width)
 			continue;
 		if (c == COL_WORKING || c == COL_TREND)
-			draw_text(g, r.row, at, width, STYLE_DIM, columns[c].title);
+			row_text(row, at, width, STYLE_DIM, columns[c].title);
 		else
-			draw_text_right(g, r.row, at + width - 1, width, STYLE_DIM,
-					columns[c].title);
+			row_text_right(row, at + width - 1, width, STYLE_DIM, columns[c].title);
 		at += width + 1;
 	}
 }
@@ -309,6 +309,7 @@ void hosts_draw_table(struct grid *g, struct rect box, const struct run_history 
 	char left_out[NUMBER_TEXT_BYTES];
 	char kinds[NUMBER_TEXT_BYTES];
 	struct legend pieces[5];
+	struct list_row row = list_row_at(g, r, r.row);
 	int n = 0, late = count_late_hosts(f), odd = (int)f->n_odd - late;
 
 	draw_box(g, box, "hosts", s->focus == HOSTS_TABLE);
@@ -317,16 +318,16 @@ void hosts_draw_table(struct grid *g, struct rect box, const struct run_history 
 	*top = scroll_to(*top, hosts_chosen_row(f, s), rows, all);
 	s->first_row = r.row + 1;
 	widths = choose_columns(r.cols - 1, longest_name(g, f));
-	draw_hosts_head(g, r, &widths);
-	for (int i = 0; i < rows && *top + i < all; i++) {
-		int which = hosts_of_row(f, s, *top + i);
+	draw_hosts_head(&row, &widths);
+	for (int i = *top; i < all && ++row.row < r.row + r.rows; i++) {
+		int which = hosts_of_row(f, s, i);
 		struct facts k = gather_host_facts(f, which);
 
-		draw_sign(g, r.row + 1 + i, r.col + 1, &k, h, now);
-		draw_host_row(g, r, r.row + 1 + i, &k, &widths,
+		draw_sign(&row, &k, h, now);
+		draw_host_row(&row, &k, &widths,
 			      which == s->chosen ? STYLE_SELECTED : STYLE_NORMAL);
 		if (which == s->chosen)
-			grid_put(g, r.row + 1 + i, r.col, STYLE_FOCUS, 0x25B8);
+			row_sign(&row, 0, STYLE_FOCUS, 0x25B8);
 	}
 	if (late)
 		pieces[n++] =
@@ -431,25 +432,22 @@ void hosts_draw_verdict(struct grid *g, struct rect r, const struct fleet *f)
 
 /* ---- ranks ---- */
 
-static void draw_rank(struct grid *g, struct rect r, const struct fleet *f, int rank)
+static void draw_rank(const struct list_row *row, const struct fleet *f, int rank)
 {
 	const struct fleet_rank *k = &f->ranks[rank];
 	struct fleet_time_split split = fleet_rank_time_split(k);
 	double pace = fleet_rank_slowdown(f, (size_t)rank);
-	int right = r.col + r.cols - 1, at = r.col + 1;
 	char text[NUMBER_TEXT_BYTES];
 
-	draw_text_right(g, r.row, at + 4, 5, STYLE_NORMAL, format_count(text, rank));
-	at += 6;
-	draw_text_right(g, r.row, at + 8, 9, STYLE_NORMAL, format_milliseconds(text, k->step_s));
-	at += 10;
+	row_text_right(row, 5, 5, STYLE_NORMAL, COUNT_TEXT(rank));
+	row_text_right(row, 15, 9, STYLE_NORMAL, format_milliseconds(text, k->step_s));
 	if (isfinite(pace)) {
 		snprintf(text, sizeof(text), "x%.2f", MIN(pace, 99.0));
-		draw_text_right(g, r.row, right - 1, 6,
-				pace > FLEET_LATE ? STYLE_BAD : STYLE_NORMAL, text);
+		row_text_right(row, row->cols - 2, 6, pace > FLEET_LATE ? STYLE_BAD : STYLE_NORMAL,
+			       text);
 	}
-	if (right - 7 - at > 3)
-		time_split_draw_bar(g, r.row, at, right - 8 - at, &split);
+	if (row->cols > 28)
+		time_split_draw_bar(row->g, row->row, row->col + 17, row->cols - 26, &split);
 }
 
 void hosts_draw_ranks(struct grid *g, struct rect box, const struct run_history *h,
@@ -461,6 +459,7 @@ void hosts_draw_ranks(struct grid *g, struct rect box, const struct run_history 
 	char title[FLEET_NAME + 32], text[TIME_SPLIT_PARTS][NUMBER_TEXT_BYTES];
 	struct legend pieces[TIME_SPLIT_PARTS];
 	struct fleet_time_split split;
+	struct list_row row = list_row_at(g, r, r.row);
 	int all = 0, skip;
 
 	snprintf(title, sizeof(title), "ranks%s%s", host ? " of " : "", host ? host->name : "");
@@ -472,11 +471,11 @@ void hosts_draw_ranks(struct grid *g, struct rect box, const struct run_history 
 		return;
 	}
 	skip = s->top[HOSTS_RANKS] = MAX(MIN(s->top[HOSTS_RANKS], all - r.rows), 0);
-	for (int i = host->first_rank, row = 0; i >= 0 && row < r.rows; i = f->ranks[i].next) {
+	for (int i = host->first_rank; i >= 0 && row.row < r.row + r.rows; i = f->ranks[i].next) {
 		if (skip-- > 0)
 			continue;
-		draw_rank(g, (struct rect){ r.row + row, r.col, 1, r.cols }, f, i);
-		row++;
+		draw_rank(&row, f, i);
+		row.row++;
 	}
 	draw_hidden_rows(g, box, s->top[HOSTS_RANKS], all - r.rows - s->top[HOSTS_RANKS]);
 	split = fleet_host_time_split(f, s->chosen);

@@ -18,30 +18,13 @@
 #define MIN_COLS 40
 #define WIDE	 110 /* columns from which panes are side by side */
 
-struct hosts_view {
-	struct hosts_view_state view_state;
-};
-
-static void init_hosts_view(struct hosts_view *v)
+static void hosts_begin(void *state)
 {
-	v->view_state = (struct hosts_view_state){ .focus = HOSTS_TABLE };
-	viewport_init(&v->view_state.plots);
-	v->view_state.plots.smooth = 0; /* the values are means over seconds already */
-}
+	struct hosts_view_state *s = state;
 
-static int hosts_open(void *state, struct app_context *w, struct err *e)
-{
-	(void)w;
-	(void)e;
-	init_hosts_view(state);
-	return 0;
-}
-
-static unsigned hosts_update(void *state, struct app_context *w)
-{
-	if (w->news & NEWS_RUN)
-		init_hosts_view(state);
-	return REACT_NOTHING;
+	*s = (struct hosts_view_state){ .focus = HOSTS_TABLE };
+	viewport_init(&s->plots);
+	s->plots.smooth = 0; /* the values are means over seconds already */
 }
 
 /* ---- keys ---- */
@@ -161,8 +144,7 @@ static unsigned act_on_hosts_pane(struct hosts_view_state *s, struct app_context
 
 static unsigned hosts_act(void *state, struct app_context *w, enum action action)
 {
-	struct hosts_view *v = state;
-	struct hosts_view_state *s = &v->view_state;
+	struct hosts_view_state *s = state;
 	unsigned reaction;
 
 	hosts_settle_choice(&w->history->fleet, s);
@@ -185,8 +167,7 @@ static void choose_hosts_row(const struct fleet *f, struct hosts_view_state *s, 
 
 static unsigned hosts_mouse(void *state, struct app_context *w, const struct mouse *m)
 {
-	struct hosts_view *v = state;
-	struct hosts_view_state *s = &v->view_state;
+	struct hosts_view_state *s = state;
 	const struct fleet *f = &w->history->fleet;
 	unsigned reaction;
 	size_t plot;
@@ -306,8 +287,7 @@ static void draw_no_hosts(struct grid *g, struct rect body, const struct app_con
 
 static void hosts_draw(void *state, struct grid *g, struct rect body, const struct app_context *w)
 {
-	struct hosts_view *v = state;
-	struct hosts_view_state *s = &v->view_state;
+	struct hosts_view_state *s = state;
 	struct rect verdict = body, rest = body;
 
 	memset(s->boxes, 0, sizeof(s->boxes));
@@ -364,34 +344,33 @@ static const struct view_pane hosts_panes[HOSTS_PANES] = {
 /* Until the user moves, the first row of the order stays chosen. */
 static void use_host_order(void *state, struct app_context *w)
 {
-	struct hosts_view *v = state;
+	struct hosts_view_state *s = state;
 
 	(void)w;
-	v->view_state.has_moved = false;
+	s->has_moved = false;
 }
 
 static const struct view_toggle hosts_toggles[] = {
-	VIEW_KEY(struct hosts_view, view_state.zoomed, ACTION_ZOOM, 2, NULL),
-	VIEW_TOGGLE(struct hosts_view, view_state.metric),
-	VIEW_TOGGLE(struct hosts_view, view_state.over_time),
-	VIEW_KEY(struct hosts_view, view_state.by_name, ACTION_ORDER, 2, use_host_order),
-	VIEW_TOGGLE(struct hosts_view, view_state.scale),
-	VIEWPORT_TOGGLES(VIEW_TOGGLE, struct hosts_view, view_state.plots),
+	VIEW_KEY(struct hosts_view_state, zoomed, ACTION_ZOOM, 2, NULL),
+	VIEW_TOGGLE(struct hosts_view_state, metric),
+	VIEW_TOGGLE(struct hosts_view_state, over_time),
+	VIEW_KEY(struct hosts_view_state, by_name, ACTION_ORDER, 2, use_host_order),
+	VIEW_TOGGLE(struct hosts_view_state, scale),
+	VIEWPORT_TOGGLES(VIEW_TOGGLE, struct hosts_view_state, plots),
 };
 
 const struct view view_hosts = {
 	.name = "hosts",
 	.title = "hosts",
-	.state_size = sizeof(struct hosts_view),
-	.open = hosts_open,
-	.update = hosts_update,
+	.state_size = sizeof(struct hosts_view_state),
+	.begin = hosts_begin,
 	.act = hosts_act,
 	.draw = hosts_draw,
 	.mouse = hosts_mouse,
 	.needs_run = true,
 	.panes = hosts_panes,
 	.n_panes = HOSTS_PANES,
-	.focus = offsetof(struct hosts_view, view_state.focus),
+	.focus = offsetof(struct hosts_view_state, focus),
 	.hints = hosts_hints,
 	.toggles = hosts_toggles,
 	.n_toggles = ARRAY_LEN(hosts_toggles),

@@ -45,25 +45,10 @@ static void log_close(void *state)
 	text_filter_clear(&v->only);
 }
 
-static void init_log_view(struct log_view *v)
+static void log_begin(void *state)
 {
-	log_close(v);
-	*v = (struct log_view){ .follow = true, .page = 10 };
-}
-
-static int log_open(void *state, struct app_context *w, struct err *e)
-{
-	(void)w;
-	(void)e;
-	init_log_view(state);
-	return 0;
-}
-
-static unsigned log_update(void *state, struct app_context *w)
-{
-	if (w->news & NEWS_RUN)
-		init_log_view(state);
-	return REACT_NOTHING;
+	log_close(state);
+	*(struct log_view *)state = (struct log_view){ .follow = true, .page = 10 };
 }
 
 /* ---- matching lines ---- */
@@ -343,8 +328,7 @@ const struct view view_log = {
 	.name = "log",
 	.title = "log",
 	.state_size = sizeof(struct log_view),
-	.open = log_open,
-	.update = log_update,
+	.begin = log_begin,
 	.act = log_act,
 	.draw = log_draw,
 	.close = log_close,

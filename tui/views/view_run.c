@@ -30,8 +30,10 @@ struct run_view {
 	bool choosing; /* the menu of panes is open: keys are its letters */
 };
 
-static void init_run_view(struct run_view *v)
+static void run_begin(void *state)
 {
+	struct run_view *v = state;
+
 	v->view_state = (struct run_view_state){ .focus = PANE_LOSS };
 	viewport_init(&v->view_state.plots);
 }
@@ -41,17 +43,8 @@ static int run_open(void *state, struct app_context *w, struct err *e)
 	struct run_view *v = state;
 
 	(void)e;
-	init_run_view(v);
 	run_layouts_read(&v->layouts, w);
 	return 0;
-}
-
-static unsigned run_update(void *state, struct app_context *w)
-{
-	/* Another run: reset all positions. */
-	if (w->news & NEWS_RUN)
-		init_run_view(state);
-	return REACT_NOTHING;
 }
 
 /* ---- panes ---- */
@@ -420,8 +413,8 @@ const struct view view_run = {
 	.name = "run",
 	.title = "run",
 	.state_size = sizeof(struct run_view),
+	.begin = run_begin,
 	.open = run_open,
-	.update = run_update,
 	.act = run_act,
 	.draw = run_draw,
 	.typing = run_typing,

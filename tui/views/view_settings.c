@@ -307,58 +307,62 @@ static const char *fact_of(const struct app_context *w, const char *name)
 }
 
 /* Draw the value of an option, and its origin at the right end. */
-static void draw_option(const struct settings *s, struct grid *g, struct rect r, const char *name,
-			bool chosen)
+static void draw_option(const struct list_row *row, const struct settings *s, const char *name)
 {
 	const char *origin = conf_origin(&s->run, name);
 	bool same = same_value(s, name);
-	enum style look = chosen ? STYLE_SELECTED : same ? STYLE_DIM : STYLE_BRIGHT;
-	int cols = MIN(NAME_COLS, r.cols / 2), at = r.col + cols + 2, right = r.col + r.cols - 1;
+	enum style look = same ? STYLE_DIM : STYLE_BRIGHT;
+	int at = MIN(NAME_COLS, row->cols / 2) + 2, end = row->cols - 1;
 	struct buf value = { 0 };
 
 	conf_value(&s->run, name, &value);
 	if (!same)
-		grid_put(g, r.row, at - 2, look, '=');
-	at += draw_text(g, r.row, at, right - at, look, value.len ? buf_text(&value) : "-");
-	if (strcmp(origin, "default") && right - at > 6)
-		draw_text_right(g, r.row, right, right - at - 3, chosen ? look : STYLE_DIM, origin);
+		row_sign(row, at - 2, look, '=');
+	at += row_text(row, at, end - at, look, value.len ? buf_text(&value) : "-");
+	if (strcmp(origin, "default") && end - at > 6)
+		row_text_right(row, end, end - at - 3, STYLE_DIM, origin);
 	buf_free(&value);
 }
 
-static void draw_settings_line(const struct settings *s, struct grid *g, struct rect r, int i,
+/* The value of a line of the workbench itself. */
+static const char *own_value(const struct app_context *w, const struct line *l)
+{
+	switch (l->kind) {
+	case LINE_THEME:
+		return w->theme ? w->theme : "auto";
+	case LINE_MOUSE:
+		return w->mouse ? "on" : "off";
+	case LINE_PICTURES:
+		return *w->pictures ? w->pictures : "off";
+	case LINE_SENTENCES:
+		return w->saves_sentences ? "saved" : "not saved";
+	default:
+		return fact_of(w, l->name);
+	}
+}
+
+static void draw_settings_line(struct list_row *row, const struct settings *s, int i,
 			       const struct app_context *w)
 {
 	const struct line *l = &s->lines[i];
-	bool chosen = i == s->chosen;
-	enum style look = chosen ? STYLE_SELECTED : STYLE_NORMAL;
-	int cols = MIN(NAME_COLS, r.cols / 2), at = r.col + cols + 2, width = r.cols - cols - 3;
+	int cols = MIN(NAME_COLS, row->cols / 2);
 	char dashed[CONF_NAME_MAX];
 
 	if (l->kind == LINE_BLANK)
 		return;
 	if (l->kind == LINE_HEADING) {
-		draw_text(g, r.row, r.col, r.cols, STYLE_TITLE, l->name);
+		row_text(row, 0, 0, STYLE_TITLE, l->name);
 		return;
 	}
-	if (chosen) {
-		for (int col = 0; col < r.cols; col++)
-			grid_put(g, r.row, r.col + col, look, ' ');
-		grid_put(g, r.row, r.col, look, 0x25B8);
-	}
-	draw_text(g, r.row, r.col + 2, cols - 2, look,
-		  l->kind == LINE_OPTION ? conf_dashed(l->name, dashed) : l->name);
+	if (i == s->chosen)
+		row_choose(row);
+	row_text(row, 2, cols - 2, STYLE_NORMAL,
+		 l->kind == LINE_OPTION ? conf_dashed(l->name, dashed) : l->name);
 	if (l->kind == LINE_OPTION)
-		draw_option(s, g, r, l->name, chosen);
-	else if (l->kind == LINE_THEME)
-		draw_text(g, r.row, at, width, look, w->theme ? w->theme : "auto");
-	else if (l->kind == LINE_MOUSE)
-		draw_text(g, r.row, at, width, look, w->mouse ? "on" : "off");
-	else if (l->kind == LINE_PICTURES)
-		draw_text(g, r.row, at, width, look, *w->pictures ? w->pictures : "off");
-	else if (l->kind == LINE_SENTENCES)
-		draw_text(g, r.row, at, width, look, w->saves_sentences ? "saved" : "not saved");
+		draw_option(row, s, l->name);
 	else
-		draw_text(g, r.row, at, width, STYLE_DIM, fact_of(w, l->name));
+		row_text(row, cols + 2, row->cols - cols - 3,
+			 l->kind == LINE_FACT ? STYLE_DIM : STYLE_NORMAL, own_value(w, l));
 }
 
 static void draw_title(const struct settings *s, struct grid *g, struct rect r,
@@ -418,10 +422,12 @@ static void settings_draw(void *state, struct grid *g, struct rect body,
 		s->top = 0;
 	s->top = MAX(MIN(s->top, s->chosen), s->chosen - rows + 1);
 	s->top = MAX(MIN(s->top, s->n - rows), 0);
-	for (int k = 0; k < rows && s->top + k < s->n; k++)
-		draw_settings_line(
-			s, g, (struct rect){ body.row + 1 + k, body.col + 1, 1, body.cols - 2 },
-			s->top + k, w);
+	for (int k = 0; k < rows && s->top + k < s->n; k++) {
+		struct rect in = { 0, body.col + 1, 1, body.cols - 2 };
+		struct list_row row = list_row_at(g, in, body.row + 1 + k);
+
+		draw_settings_line(&row, s, s->top + k, w);
+	}
 	/* the blank row between options and help stands for a lower border */
 	if (help) {
 		draw_hidden_rows(g, (struct rect){ body.row, body.col, rows + 2, body.cols },
