@@ -58,7 +58,7 @@ TEST(home_time_left_and_change)
 	check(isnan(status_progress(&s, 0)) && isnan(status_elapsed(&s, 0)));
 	check(isnan(status_remaining(&s, 0)) && isnan(s.gpu_util) && isnan(s.bleu_change));
 	s.alive = true;
-	s.steps = 1000;
+	s.plan.steps = 1000;
 	add(&s, "{\"kind\":\"start\",\"t\":100}");
 	add(&s, "{\"kind\":\"train\",\"t\":110,\"step\":100,\"loss\":5}");
 	check(isnan(status_remaining(&s, 120))); /* no speed after one record */
@@ -66,7 +66,7 @@ TEST(home_time_left_and_change)
 	check_near(status_remaining(&s, 130), 160, 1e-9); /* 800 steps, 0.2 s each */
 	check_near(status_elapsed(&s, 131), 31, 1e-9);
 	check_near(status_progress(&s, 131), 0.2, 1e-9);
-	s.max_minutes = 1; /* the time limit comes first */
+	s.plan.minutes = 1; /* the time limit comes first */
 	check_near(status_remaining(&s, 130), 30, 1e-9);
 	check_near(status_progress(&s, 130), 0.5, 1e-9);
 	add(&s, "{\"kind\":\"eval\",\"t\":131,\"step\":200,\"bleu\":10}");
@@ -81,7 +81,7 @@ TEST(home_time_left_and_change)
 	add(&s, "{\"kind\":\"start\",\"t\":2000,\"trained_s\":20}");
 	check_near(status_elapsed(&s, 2010), 30, 1e-9);
 	check_near(status_remaining(&s, 2010), 30, 1e-9);
-	s.max_minutes = 0;
+	s.plan.minutes = 0;
 	check(isnan(status_remaining(&s, 1010)));
 	s.alive = false;
 	check(isnan(status_remaining(&s, 1010)));
@@ -95,7 +95,7 @@ TEST(home_time_left_follows_the_recent_pace)
 
 	status_init(&s, "a");
 	s.alive = true;
-	s.steps = 20000;
+	s.plan.steps = 20000;
 	add(&s, "{\"kind\":\"start\",\"t\":0}");
 	for (int i = 0; i <= 120; i++) { /* an hour with 0.4 s a step, half an hour with 0.1 s */
 		int step = i < 60 ? i * 150 : 9000 + (i - 60) * 150;
@@ -151,9 +151,9 @@ TEST(home_order_of_runs)
 	runs[1].status.nll = 1;
 	runs[2].status.loss = 2; /* a record of an older version */
 	runs[1].status.step = 10;
-	runs[1].status.steps = 100;
+	runs[1].status.plan.steps = 100;
 	runs[2].status.step = 90;
-	runs[2].status.steps = 100;
+	runs[2].status.plan.steps = 100;
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		size_t rows[3] = { 0, 1, 2 };
 		char names[4] = "";
@@ -257,7 +257,7 @@ TEST(home_says_that_a_run_evaluates)
 
 	status_init(&s, "a");
 	s.alive = true;
-	s.steps = 1000;
+	s.plan.steps = 1000;
 	add(&s, "{\"kind\":\"train\",\"t\":110,\"step\":100,\"loss\":5}");
 	check(!status_is_evaluating(&s, 120));
 	add(&s, "{\"kind\":\"evaluating\",\"t\":130,\"step\":200}");

@@ -584,7 +584,7 @@ TEST(tui_history_follows)
 	check_int(h->n_samples, 1);
 	check_str(h->samples[0].hypothesis, "d");
 	check_near(history_elapsed(h, 126), 25, 1e-9);
-	check_int(h->total_steps, 400);
+	check_int(h->plan.steps, 400);
 	history_free(h);
 }
 

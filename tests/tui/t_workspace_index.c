@@ -136,7 +136,7 @@ TEST(places_finds_corpora_and_runs)
 			check_near(s->best_bleu, 12.5, 0);
 			check_str(s->state, "finished");
 		} else {
-			check_int(s->steps, 7);
+			check_int(s->plan.steps, 7);
 			check_int(s->step, -1);
 		}
 	}

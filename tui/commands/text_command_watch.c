@@ -45,17 +45,17 @@ static void append_share_bar(struct buf *out, double share)
 static void show_run_progress(const struct run_history *h, double now, struct buf *out)
 {
 	char evaluation[80];
-	double share = h->total_steps > 0 && h->step >= 0 ? (double)h->step / (double)h->total_steps
-							  : NAN,
+	double share = h->plan.steps > 0 && h->step >= 0 ? (double)h->step / (double)h->plan.steps
+							 : NAN,
 	       spent = history_elapsed(h, now);
 
-	if (h->max_minutes > 0 && isfinite(spent))
-		share = MAX(isfinite(share) ? share : 0, spent / 60 / h->max_minutes);
+	if (h->plan.minutes > 0 && isfinite(spent))
+		share = MAX(isfinite(share) ? share : 0, spent / 60 / h->plan.minutes);
 	if (h->state == RUN_FINISHED)
 		share = 1;
 	append_share_bar(out, share);
 	buf_printf(out, "  step %s of %s, %s spent, ", COUNT_TEXT(h->step),
-		   COUNT_TEXT(h->total_steps), DURATION_TEXT(spent));
+		   COUNT_TEXT(h->plan.steps), DURATION_TEXT(spent));
 	if (h->state == RUN_RUNNING && h->evaluation.since > 0)
 		buf_printf(out, "evaluating for %s\n",
 			   eval_progress_text(&h->evaluation, now, evaluation, sizeof(evaluation)));
@@ -156,7 +156,7 @@ static void show_row(const struct run_status *s, struct buf *out)
 
 	buf_printf(out, "run %s: %s%s%s, step %s of %s, best BLEU %s\n", s->name, s->state,
 		   has_reason ? ": " : "", has_reason ? end.text : "", COUNT_TEXT(s->step),
-		   COUNT_TEXT(s->steps), FIXED_TEXT(s->best_bleu, 2));
+		   COUNT_TEXT(s->plan.steps), FIXED_TEXT(s->best_bleu, 2));
 }
 
 /* Show the first suggested steps that are commands. */

@@ -64,7 +64,7 @@ static void runs_json(const struct side_by_side *s, struct buf *out)
 		json_put_str(&w, "run", r->name);
 		json_put_str(&w, "state", r->state);
 		json_put_count(&w, "step", r->step);
-		json_put_count(&w, "steps", r->steps);
+		json_put_count(&w, "steps", r->plan.steps);
 		json_put_str(&w, "end", status_get_end(r).text);
 		json_put_str(&w, "health", run_health_name(r->health.state));
 		json_put_str(&w, "health_text", r->health.text);

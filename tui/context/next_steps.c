@@ -218,7 +218,7 @@ static void add_longer_step(struct suggested_step *steps, size_t *n, const char 
 	if (!run_end_longer(&end, &limits, &option, value))
 		return;
 	snprintf(why, sizeof(why), "%.100s at step %lld of %lld; doubles this limit", end.text,
-		 (long long)r->step, (long long)r->steps);
+		 (long long)r->step, (long long)r->plan.steps);
 	s = add_again_step(steps, n, workspace, r, "Go on", why);
 	snprintf(s->text[1], sizeof(s->text[1]), "%s", value);
 	SET_COMMAND(s, "werkbank", "train", s->text[0], "--run", s->run, option, s->text[1],

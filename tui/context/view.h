@@ -51,6 +51,13 @@ struct view_toggle {
 		.pane = (in), .title = (question), .changed = (after)                              \
 	}
 
+/* A list of actions, which ACTION_NONE ends. */
+#define VIEW_ACTIONS(...)                                                                          \
+	(const enum action[])                                                                      \
+	{                                                                                          \
+		__VA_ARGS__, ACTION_NONE                                                           \
+	}
+
 /* A pane of a view, as its border and the help present it. */
 struct view_pane {
 	const char *name;
@@ -59,10 +66,7 @@ struct view_pane {
 };
 #define VIEW_PANE(name, ...)                                                                       \
 	{                                                                                          \
-		name, (const enum action[])                                                        \
-		{                                                                                  \
-			__VA_ARGS__, ACTION_NONE                                                   \
-		}                                                                                  \
+		name, VIEW_ACTIONS(__VA_ARGS__)                                                    \
 	}
 
 struct view {

@@ -200,10 +200,6 @@ static void help_close(void *state)
 	text_filter_clear(&h->filter);
 }
 
-static const enum action help_hints[] = {
-	ACTION_BACK, ACTION_FIND, ACTION_DOWN, ACTION_UP, ACTION_NONE,
-};
-
 static const struct view_toggle help_filter = VIEW_FILTER(
 	struct help, filter, ACTION_FIND, 0, "keys whose help contains", show_first_line);
 
@@ -216,5 +212,5 @@ const struct view view_help = {
 	.close = help_close,
 	.toggles = &help_filter,
 	.n_toggles = 1,
-	.hints = help_hints,
+	.hints = VIEW_ACTIONS(ACTION_BACK, ACTION_FIND, ACTION_DOWN, ACTION_UP),
 };

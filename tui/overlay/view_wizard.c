@@ -435,11 +435,6 @@ static void form_draw(void *state, struct grid *g, struct rect body, const struc
 	buf_free(&help);
 }
 
-static const enum action form_hints[] = {
-	ACTION_FORM_CHANGE, ACTION_FORM_RUN, ACTION_COPY, ACTION_FORM_RESET,
-	ACTION_FIND,	    ACTION_BACK,     ACTION_NONE,
-};
-
 static const struct view_pane form_pane = VIEW_PANE("form", ACTION_FORM_CHANGE, ACTION_FORM_RESET,
 						    ACTION_FIND, ACTION_COPY, ACTION_FORM_RUN);
 
@@ -462,5 +457,6 @@ const struct view view_wizard = {
 	.n_panes = 1,
 	.toggles = &form_filter,
 	.n_toggles = 1,
-	.hints = form_hints,
+	.hints = VIEW_ACTIONS(ACTION_FORM_CHANGE, ACTION_FORM_RUN, ACTION_COPY, ACTION_FORM_RESET,
+			      ACTION_FIND, ACTION_BACK),
 };

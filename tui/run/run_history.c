@@ -139,7 +139,7 @@ struct run_history *history_open(const char *workspace, const char *name, struct
 	if (paths_check_name("run", name, e) || !(h = mem_alloc(1, sizeof(*h), e)))
 		return NULL;
 	reset_history(h);
-	h->total_steps = -1;
+	h->plan.steps = -1;
 	if (!(h->name = mem_strdup(name, e)) ||
 	    !(h->folder = file_path(e, "%s/runs/%s", workspace, name)) ||
 	    !(h->lines = mem_alloc(HISTORY_LINES, sizeof(*h->lines), e)) ||
@@ -226,20 +226,16 @@ static int read_state_file(struct run_history *h, struct err *e)
 	return 0;
 }
 
-/* The planned end of the run; unknown if the recipe cannot be read. */
-static void read_run_length(struct run_history *h)
+void history_read_plan(struct run_limits *plan, const char *recipe)
 {
 	struct conf c;
 	struct err ignored;
 
-	if (conf_init(&c, &ignored))
-		return;
-	if (!conf_load_recipe(&c, h->files->recipe_path, &ignored)) {
-		h->total_steps = c.steps;
-		h->max_minutes = c.max_minutes;
-		h->patience = c.patience;
-		h->loss_decides = c.stop_metric == BEST_LOSS;
-	}
+	if (!conf_init(&c, &ignored) && !conf_load_recipe(&c, recipe, &ignored))
+		*plan = (struct run_limits){ .steps = c.steps,
+					     .minutes = c.max_minutes,
+					     .patience = c.patience,
+					     .loss_decides = c.stop_metric == BEST_LOSS };
 	conf_free(&c);
 }
 
@@ -371,7 +367,7 @@ int history_update(struct run_history *h, double now, double budget_s, struct er
 	if (reopen_when_replaced(h, e))
 		return e->code;
 	if (has_file_changed(f->recipe_path, &f->recipe)) {
-		read_run_length(h);
+		history_read_plan(&h->plan, f->recipe_path);
 		changed = HISTORY_CHANGED;
 	}
 	if ((status = read_records(h, until, e)) < 0)
@@ -399,14 +395,11 @@ int history_update(struct run_history *h, double now, double budget_s, struct er
 
 struct run_end history_get_end(const struct run_history *h)
 {
-	const struct run_limits limits = { .step = h->step,
-					   .steps = h->total_steps,
-					   .minutes = h->max_minutes,
-					   .patience = h->patience,
-					   .loss_decides = h->loss_decides,
-					   .exit = h->exit_status };
+	struct run_limits limits = h->plan;
 	struct run_end end = h->end;
 
+	limits.step = h->step;
+	limits.exit = h->exit_status;
 	run_end_complete(&end, run_state_name(h->state), h->asked_by, &limits);
 	return end;
 }
@@ -422,8 +415,8 @@ double history_elapsed(const struct run_history *h, double now)
 double history_progress(const struct run_history *h, double elapsed, const char **of)
 {
 	double by_steps =
-		h->total_steps > 0 && h->step >= 0 ? (double)h->step / (double)h->total_steps : NAN;
-	double by_time = h->max_minutes > 0 ? elapsed / (h->max_minutes * 60) : NAN;
+		h->plan.steps > 0 && h->step >= 0 ? (double)h->step / (double)h->plan.steps : NAN;
+	double by_time = h->plan.minutes > 0 ? elapsed / (h->plan.minutes * 60) : NAN;
 	bool time_ends = by_time > by_steps || isnan(by_steps);
 
 	*of = "";
@@ -442,8 +435,8 @@ double history_remaining(const struct run_history *h, double now)
 {
 	if (h->state != RUN_RUNNING)
 		return NAN;
-	return step_pace_left(step_pace_seconds(&h->pace), (double)(h->total_steps - h->step),
-			      h->max_minutes, history_elapsed(h, now));
+	return step_pace_left(step_pace_seconds(&h->pace), (double)(h->plan.steps - h->step),
+			      h->plan.minutes, history_elapsed(h, now));
 }
 
 bool history_is_ending(const struct run_history *h, double now)

@@ -84,12 +84,9 @@ struct run_history {
 	char host[64], precision[16], backend[16];	 /* "" if unknown */
 	int64_t attempt, ranks, parameters, exit_status; /* -1: unknown */
 
-	int64_t step;	     /* latest step; -1: none yet */
-	int64_t total_steps; /* last step of the whole run; -1: unknown */
-	double max_minutes;  /* time limit in minutes; 0: none */
-	int64_t patience;    /* evaluations without a better one that end the run; 0: no limit */
-	bool loss_decides;   /* patience compares the loss, not BLEU */
-	char asked_by[16];   /* who asked the run to stop: user, walltime; "": nobody */
+	int64_t step;			 /* latest step; -1: none yet */
+	struct run_limits plan;		 /* see history_read_plan() */
+	char asked_by[16];		 /* who asked the run to stop: user, walltime; "": nobody */
 	struct eval_progress evaluation; /* under way now, while it runs */
 	struct run_end end; /* private: of the last record "stop"; see history_get_end() */
 	double epoch;
@@ -163,6 +160,12 @@ int history_update(struct run_history *h, double now, double budget_s, struct er
  */
 struct json;
 int history_add_record(struct run_history *h, const struct json *record, struct err *e);
+
+/*
+ * The planned end of a run, from its recipe: steps (-1: unknown), minutes and patience (0: no limit); the
+ * other members are not set. A recipe that cannot be read changes nothing.
+ */
+void history_read_plan(struct run_limits *plan, const char *recipe);
 
 /* Why the run ended, in words; RUN_END_UNKNOWN while it runs. */
 struct run_end history_get_end(const struct run_history *h);

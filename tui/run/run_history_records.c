@@ -168,7 +168,7 @@ static void history_add_start(struct run_history *h, const struct json *r, doubl
 	RECORD_COPY(h->precision, r, "precision");
 	RECORD_COPY(h->backend, r, "backend");
 	if (total >= 0)
-		h->total_steps = total;
+		h->plan.steps = total;
 	if (step >= 0) {
 		line->step = h->step = step;
 		rewind_history(h, step + 1);
@@ -355,14 +355,11 @@ static void history_add_stop(struct run_history *h, const struct json *r, double
 {
 	const char *reason = json_text(json_get(r, "reason"), "-");
 	struct history_line *line = history_add_line(h, LINE_STOP, t, step);
-	const struct run_limits limits = { .step = step,
-					   .steps = h->total_steps,
-					   .minutes = h->max_minutes,
-					   .patience = h->patience,
-					   .loss_decides = h->loss_decides,
-					   .exit = json_integer(json_get(r, "exit"), -1) };
+	struct run_limits limits = h->plan;
 	struct run_end end;
 
+	limits.step = step;
+	limits.exit = json_integer(json_get(r, "exit"), -1);
 	add_event_mark(h, LINE_STOP, step >= 0 ? step : h->step);
 	h->exit_status = limits.exit;
 	h->stop_state = run_state_by_reason(reason);

@@ -165,32 +165,13 @@ static int read_status_journal(struct run_status *s, const char *path, struct er
 	return got;
 }
 
-/* Read the planned steps and the time limit; unknown if the recipe cannot be read. */
-static void read_planned_end(struct run_status *s, const char *path)
-{
-	struct conf c;
-	struct err ignored;
-
-	s->steps = -1;
-	s->max_minutes = 0;
-	s->patience = 0;
-	if (!conf_init(&c, &ignored) && !conf_load_recipe(&c, path, &ignored)) {
-		s->steps = c.steps;
-		s->max_minutes = c.max_minutes;
-		s->patience = c.patience;
-		s->loss_decides = c.stop_metric == BEST_LOSS;
-	}
-	conf_free(&c);
-}
-
 struct run_limits status_limits(const struct run_status *s)
 {
-	return (struct run_limits){ .step = s->step,
-				    .steps = s->steps,
-				    .minutes = s->max_minutes,
-				    .patience = s->patience,
-				    .loss_decides = s->loss_decides,
-				    .exit = s->exit };
+	struct run_limits limits = s->plan;
+
+	limits.step = s->step;
+	limits.exit = s->exit;
+	return limits;
 }
 
 struct run_end status_get_end(const struct run_status *s)
@@ -219,7 +200,7 @@ void status_init(struct run_status *s, const char *name)
 	*s = (struct run_status){ .pid = -1,
 				  .restarts = -1,
 				  .step = -1,
-				  .steps = -1,
+				  .plan = { .steps = -1 },
 				  .bleu_step = -1,
 				  .best_step = -1,
 				  .warning_step = -1,
@@ -251,6 +232,7 @@ int status_read_files(struct run_status *s, const char *folder, struct err *e)
 
 	s->n_hosts = 0;
 	s->hosts[0] = 0;
+	s->plan = (struct run_limits){ .steps = -1 };
 	s->alive = run_lease_state(folder) != LOCK_FREE; /* unknown: what state.json says */
 	for (int i = 0; i < 2; i++) {
 		char *path = file_path(e, "%s/%s", folder, files[i]);
@@ -260,7 +242,7 @@ int status_read_files(struct run_status *s, const char *folder, struct err *e)
 		if (i == 0)
 			read_launcher_state(s, path);
 		else
-			read_planned_end(s, path);
+			history_read_plan(&s->plan, path);
 		free(path);
 	}
 	if (!s->alive && is_under_way(s->state))
@@ -300,8 +282,8 @@ double status_remaining(const struct run_status *s, double now)
 {
 	if (!s->alive)
 		return NAN;
-	return step_pace_left(step_pace_seconds(&s->pace), (double)s->steps - (double)s->step,
-			      s->max_minutes, status_elapsed(s, now));
+	return step_pace_left(step_pace_seconds(&s->pace), (double)s->plan.steps - (double)s->step,
+			      s->plan.minutes, status_elapsed(s, now));
 }
 
 bool status_is_evaluating(const struct run_status *s, double now)
@@ -311,8 +293,10 @@ bool status_is_evaluating(const struct run_status *s, double now)
 
 double status_progress(const struct run_status *s, double now)
 {
-	double by_steps = s->steps > 0 && s->step >= 0 ? (double)s->step / (double)s->steps : NAN;
-	double by_time = s->max_minutes > 0 ? status_elapsed(s, now) / (s->max_minutes * 60) : NAN;
+	double by_steps =
+		s->plan.steps > 0 && s->step >= 0 ? (double)s->step / (double)s->plan.steps : NAN;
+	double by_time =
+		s->plan.minutes > 0 ? status_elapsed(s, now) / (s->plan.minutes * 60) : NAN;
 	double share = by_time > by_steps || isnan(by_steps) ? by_time : by_steps;
 
 	return share > 1 ? 1 : share;
@@ -391,8 +375,8 @@ static void show_text(const struct run_status *s, double now, struct buf *out)
 		buf_add_str(out, " ago");
 	}
 	buf_printf(out, "\n  step %s", COUNT_TEXT(s->step));
-	if (s->steps >= 0)
-		buf_printf(out, " of %s", COUNT_TEXT(s->steps));
+	if (s->plan.steps >= 0)
+		buf_printf(out, " of %s", COUNT_TEXT(s->plan.steps));
 	if (!isnan(s->nll))
 		buf_printf(out, ", training NLL %.3f, perplexity %s", s->nll,
 			   PERPLEXITY_TEXT(s->nll));
@@ -440,7 +424,7 @@ static void show_json(const struct run_status *s, struct json_writer *w)
 	json_put_real(w, "started", s->started);
 	json_put_real(w, "latest", s->latest);
 	json_put_count(w, "step", s->step);
-	json_put_count(w, "steps", s->steps);
+	json_put_count(w, "steps", s->plan.steps);
 	json_put_real(w, "loss", s->loss);
 	json_put_real(w, "nll", s->nll);
 	json_put_real(w, "lr", s->lr);

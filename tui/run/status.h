@@ -30,15 +30,13 @@ struct run_status {
 	char network[64], event[300]; /* network between hosts; last event */
 	bool alive;		      /* a launcher holds the lock */
 	int64_t pid, attempt, restarts, ranks, exit;
-	int64_t n_hosts;     /* 0: only the launcher's host */
-	double started;	     /* unix seconds */
-	double latest;	     /* unix seconds of the last record */
-	int64_t step, steps; /* done, and planned for the whole run */
-	double max_minutes;  /* time limit; 0: none */
-	int64_t patience;    /* evaluations without a better one that end the run; 0: no limit */
-	bool loss_decides;   /* patience compares the loss, not BLEU */
-	char asked_by[16];   /* who asked the run to stop: user, walltime; "": nobody */
-	struct run_end end;  /* of the journal, see status_get_end() */
+	int64_t n_hosts; /* 0: only the launcher's host */
+	double started;	 /* unix seconds */
+	double latest;	 /* unix seconds of the last record */
+	int64_t step;
+	struct run_limits plan; /* see history_read_plan() */
+	char asked_by[16];	/* who asked the run to stop: user, walltime; "": nobody */
+	struct run_end end;	/* of the journal, see status_get_end() */
 	char stop_state
 		[16]; /* private: state by the journal, for a run without state.json; "": none */
 	double loss;  /* nats per target token, label-smoothed */

@@ -470,7 +470,7 @@ static void draw_host_plot(struct grid *g, struct rect box, enum hosts_pane pane
 	p.lines = what.lines;
 	p.is_share = what.share;
 	viewport_apply(&s->plots, pane,
-		       h->step > 0 ? plot_x_end((double)h->step, (double)h->total_steps) : 0, &p);
+		       h->step > 0 ? plot_x_end((double)h->step, (double)h->plan.steps) : 0, &p);
 	draw_box(g, box, what.title, s->focus == pane);
 	plot_draw(g, box, &p);
 	if (isfinite(s->plots.cursor))

@@ -237,8 +237,8 @@ void run_draw_facts(struct grid *g, struct rect r, const struct run_history *h,
 		draw_fact(g, r.row, &at, right, "so far up to step", step);
 		return;
 	}
-	if (h->total_steps > 0)
-		snprintf(text, sizeof(text), "%s / %s", step, COUNT_TEXT(h->total_steps));
+	if (h->plan.steps > 0)
+		snprintf(text, sizeof(text), "%s / %s", step, COUNT_TEXT(h->plan.steps));
 	else
 		snprintf(text, sizeof(text), "%s", step);
 	draw_fact(g, r.row, &at, right, "step", text);

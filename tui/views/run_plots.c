@@ -317,7 +317,7 @@ static double axis_end(const struct run_history *h)
 
 	if (h->step <= 0)
 		return 0;
-	return done ? (double)h->step : plot_x_end((double)h->step, (double)h->total_steps);
+	return done ? (double)h->step : plot_x_end((double)h->step, (double)h->plan.steps);
 }
 
 static double part_at(const struct series *part, const struct series *whole, double cursor)

@@ -400,12 +400,6 @@ static void compare_draw(void *state, struct grid *g, struct rect body, const st
 		draw_table(g, r[2], c);
 }
 
-static const enum action compare_hints[] = { ACTION_COMPARE_TOGGLE, ACTION_COMPARE_METRIC,
-					     ACTION_COMPARE_AXIS,   ACTION_PLOT_SMOOTHER,
-					     ACTION_RIGHT,	    ACTION_PLOT_IN,
-					     ACTION_NEXT_PANE,	    ACTION_FIND,
-					     ACTION_EXPORT,	    ACTION_NONE };
-
 static const struct view_pane compare_panes[COMPARE_PANES] = {
 	[COMPARE_LIST] =
 		VIEW_PANE("compare: runs", ACTION_COMPARE_TOGGLE, ACTION_FIND, ACTION_EXPORT),
@@ -445,7 +439,9 @@ const struct view view_compare = {
 	.panes = compare_panes,
 	.n_panes = COMPARE_PANES,
 	.focus = offsetof(struct compare_view, focus),
-	.hints = compare_hints,
+	.hints = VIEW_ACTIONS(ACTION_COMPARE_TOGGLE, ACTION_COMPARE_METRIC, ACTION_COMPARE_AXIS,
+			      ACTION_PLOT_SMOOTHER, ACTION_RIGHT, ACTION_PLOT_IN, ACTION_NEXT_PANE,
+			      ACTION_FIND, ACTION_EXPORT),
 	.toggles = compare_toggles,
 	.n_toggles = ARRAY_LEN(compare_toggles),
 	.restored = compare_restored,

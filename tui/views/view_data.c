@@ -467,10 +467,6 @@ static void data_draw(void *state, struct grid *g, struct rect body, const struc
 		draw[d->view_state.front](g, pane, &d->details, &d->view_state);
 }
 
-static const enum action data_hints[] = { ACTION_NEXT_PANE, ACTION_DATA_CORPUS, ACTION_FIND,
-					  ACTION_DATA_TYPE, ACTION_DATA_SIDE,	ACTION_COPY,
-					  ACTION_NONE };
-
 static const struct view_pane data_view_panes[DATA_PANES] = {
 	[DATA_STAGES] = VIEW_PANE("data: stages", ACTION_DATA_CORPUS, ACTION_NEXT_PANE),
 	[DATA_PAIRS] = VIEW_PANE("data: pairs", ACTION_DATA_SIDE, ACTION_ZOOM, ACTION_LEFT,
@@ -547,7 +543,8 @@ const struct view view_data = {
 	.panes = data_view_panes,
 	.n_panes = DATA_PANES,
 	.focus = offsetof(struct data_view, view_state.front),
-	.hints = data_hints,
+	.hints = VIEW_ACTIONS(ACTION_NEXT_PANE, ACTION_DATA_CORPUS, ACTION_FIND, ACTION_DATA_TYPE,
+			      ACTION_DATA_SIDE, ACTION_COPY),
 	.toggles = data_toggles,
 	.n_toggles = ARRAY_LEN(data_toggles),
 	.restored = data_restored,

@@ -659,11 +659,6 @@ static int home_open(void *state, struct app_context *w, struct err *e)
 	return 0;
 }
 
-static const enum action home_hints[] = { ACTION_HOME_OPEN,    ACTION_DOWN,	  ACTION_NEXT_PANE,
-					  ACTION_HOME_PREPARE, ACTION_HOME_TRAIN, ACTION_EVALUATE,
-					  ACTION_SAVE,	       ACTION_STOP,	  ACTION_ORDER,
-					  ACTION_COPY,	       ACTION_FIND,	  ACTION_NONE };
-
 static const struct view_pane home_panes[HOME_PANES] = {
 	[HOME_NEXT] = VIEW_PANE("home: next", ACTION_HOME_OPEN, ACTION_COPY, ACTION_HOME_PREPARE,
 				ACTION_HOME_TRAIN),
@@ -701,7 +696,9 @@ const struct view view_home = {
 	.panes = home_panes,
 	.n_panes = HOME_PANES,
 	.focus = offsetof(struct home, focus),
-	.hints = home_hints,
+	.hints = VIEW_ACTIONS(ACTION_HOME_OPEN, ACTION_DOWN, ACTION_NEXT_PANE, ACTION_HOME_PREPARE,
+			      ACTION_HOME_TRAIN, ACTION_EVALUATE, ACTION_SAVE, ACTION_STOP,
+			      ACTION_ORDER, ACTION_COPY, ACTION_FIND),
 	.toggles = home_toggles,
 	.n_toggles = ARRAY_LEN(home_toggles),
 	.restored = home_restored,

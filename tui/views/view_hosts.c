@@ -321,11 +321,6 @@ static void hosts_draw(void *state, struct grid *g, struct rect body, const stru
 		draw_hosts_pane(g, pane, s, w);
 }
 
-static const enum action hosts_hints[] = {
-	ACTION_NEXT_PANE, ACTION_ZOOM,	ACTION_HOSTS_METRIC, ACTION_HOSTS_TIME,
-	ACTION_PLOT_IN,	  ACTION_ORDER, ACTION_EXPORT,	     ACTION_NONE,
-};
-
 static const enum action curve_actions[] = { ACTION_PLOT_IN, ACTION_PLOT_LOG_Y, ACTION_PLOT_PICTURE,
 					     ACTION_LEFT,    ACTION_RIGHT,	ACTION_NONE };
 static const enum action row_actions[] = { ACTION_DOWN, ACTION_UP, ACTION_NONE };
@@ -371,7 +366,8 @@ const struct view view_hosts = {
 	.panes = hosts_panes,
 	.n_panes = HOSTS_PANES,
 	.focus = offsetof(struct hosts_view_state, focus),
-	.hints = hosts_hints,
+	.hints = VIEW_ACTIONS(ACTION_NEXT_PANE, ACTION_ZOOM, ACTION_HOSTS_METRIC, ACTION_HOSTS_TIME,
+			      ACTION_PLOT_IN, ACTION_ORDER, ACTION_EXPORT),
 	.toggles = hosts_toggles,
 	.n_toggles = ARRAY_LEN(hosts_toggles),
 };

@@ -308,11 +308,6 @@ static void log_draw(void *state, struct grid *g, struct rect body, const struct
 	draw_hidden_rows(g, body, v->top, all - r.rows - v->top);
 }
 
-static const enum action log_hints[] = {
-	ACTION_FIND,	 ACTION_LOG_KINDS, ACTION_LOG_ONLY, ACTION_LOG_CLOCK,
-	ACTION_LOG_OPEN, ACTION_EXPORT,	   ACTION_NONE,
-};
-
 static const struct view_pane log_pane =
 	VIEW_PANE("log: lines", ACTION_FIND, ACTION_LOG_KINDS, ACTION_LOG_ONLY, ACTION_LOG_STEP,
 		  ACTION_LOG_CLOCK, ACTION_EXPORT);
@@ -336,7 +331,8 @@ const struct view view_log = {
 	.needs_run = true,
 	.panes = &log_pane,
 	.n_panes = 1,
-	.hints = log_hints,
+	.hints = VIEW_ACTIONS(ACTION_FIND, ACTION_LOG_KINDS, ACTION_LOG_ONLY, ACTION_LOG_CLOCK,
+			      ACTION_LOG_OPEN, ACTION_EXPORT),
 	.toggles = log_toggles,
 	.n_toggles = ARRAY_LEN(log_toggles),
 };

@@ -104,10 +104,6 @@ static void report_draw(void *state, struct grid *g, struct rect body, const str
 		draw_hidden_rows(g, body, r->top, (int)job->n_lines - in.rows - r->top);
 }
 
-static const enum action report_hints[] = {
-	ACTION_BACK, ACTION_PAGE_DOWN, ACTION_PAGE_UP, ACTION_EXPORT, ACTION_NONE,
-};
-
 const struct view view_report = {
 	.name = "report",
 	.title = "report",
@@ -115,5 +111,5 @@ const struct view view_report = {
 	.open = report_open,
 	.act = report_act,
 	.draw = report_draw,
-	.hints = report_hints,
+	.hints = VIEW_ACTIONS(ACTION_BACK, ACTION_PAGE_DOWN, ACTION_PAGE_UP, ACTION_EXPORT),
 };

@@ -381,12 +381,6 @@ static void run_draw(void *state, struct grid *g, struct rect body, const struct
 		run_layouts_draw_menu(&v->layouts, layout_size_of(body.cols), g, body);
 }
 
-static const enum action run_hints[] = {
-	ACTION_NEXT_PANE, ACTION_ZOOM,	     ACTION_SAVE,    ACTION_EVALUATE,
-	ACTION_STOP,	  ACTION_RUN_LAYOUT, ACTION_PLOT_IN, ACTION_PLOT_SMOOTHER,
-	ACTION_EXPORT,	  ACTION_CHOOSE_RUN, ACTION_NONE,
-};
-
 static const struct view_pane run_panes[PANE_COUNT] = {
 	[PANE_LOSS... PANE_GRAD] =
 		VIEW_PANE("run: plots", ACTION_PLOT_IN, ACTION_PLOT_SMOOTHER, ACTION_PLOT_ROUGHER,
@@ -424,7 +418,9 @@ const struct view view_run = {
 	.panes = run_panes,
 	.n_panes = PANE_COUNT,
 	.focus = offsetof(struct run_view, view_state.focus),
-	.hints = run_hints,
+	.hints = VIEW_ACTIONS(ACTION_NEXT_PANE, ACTION_ZOOM, ACTION_SAVE, ACTION_EVALUATE,
+			      ACTION_STOP, ACTION_RUN_LAYOUT, ACTION_PLOT_IN, ACTION_PLOT_SMOOTHER,
+			      ACTION_EXPORT, ACTION_CHOOSE_RUN),
 	.toggles = run_toggles,
 	.n_toggles = ARRAY_LEN(run_toggles),
 	.restored = run_restored,

@@ -505,19 +505,6 @@ static void samples_draw(void *state, struct grid *g, struct rect body, const st
 		draw_sentence(g, r[1], s);
 }
 
-static const enum action samples_hints[] = {
-	ACTION_DOWN,
-	ACTION_RIGHT,
-	ACTION_SAMPLES_TRANSLATE,
-	ACTION_SAMPLES_AGAINST,
-	ACTION_ORDER,
-	ACTION_NEXT_PANE,
-	ACTION_FIND,
-	ACTION_SAMPLES_MAP,
-	ACTION_COPY,
-	ACTION_NONE,
-};
-
 static const struct view_pane samples_panes[] = {
 	[SAMPLES_SENTENCES] = VIEW_PANE("samples: sentences", ACTION_ORDER, ACTION_FIND,
 					ACTION_SAMPLES_TRANSLATE, ACTION_COPY),
@@ -551,7 +538,9 @@ const struct view view_samples = {
 	.panes = samples_panes,
 	.n_panes = ARRAY_LEN(samples_panes),
 	.focus = offsetof(struct samples_view, focus),
-	.hints = samples_hints,
+	.hints = VIEW_ACTIONS(ACTION_DOWN, ACTION_RIGHT, ACTION_SAMPLES_TRANSLATE,
+			      ACTION_SAMPLES_AGAINST, ACTION_ORDER, ACTION_NEXT_PANE, ACTION_FIND,
+			      ACTION_SAMPLES_MAP, ACTION_COPY),
 	.toggles = samples_toggles,
 	.n_toggles = ARRAY_LEN(samples_toggles),
 	.restored = samples_restored,

@@ -436,13 +436,6 @@ static void settings_draw(void *state, struct grid *g, struct rect body,
 	}
 }
 
-static const enum action settings_hints[] = {
-	ACTION_SETTINGS_CHANGE,
-	ACTION_SETTINGS_ONLY,
-	ACTION_FIND,
-	ACTION_NONE,
-};
-
 static void settings_restored(void *state, struct app_context *w)
 {
 	struct settings *s = state;
@@ -468,7 +461,7 @@ const struct view view_settings = {
 	.close = settings_close,
 	.mouse = settings_mouse,
 	.answer = settings_answer,
-	.hints = settings_hints,
+	.hints = VIEW_ACTIONS(ACTION_SETTINGS_CHANGE, ACTION_SETTINGS_ONLY, ACTION_FIND),
 	.toggles = settings_toggles,
 	.n_toggles = ARRAY_LEN(settings_toggles),
 	.restored = settings_restored,
