@@ -128,12 +128,15 @@ static bool read_switch(const struct json *body, const char *name)
 bool deepl_choose_models(const struct server_state *s, const struct api_call *call,
 			 const struct json *texts, struct api_answer *a)
 {
-	const char *target = json_text(json_get(call->body, "target_lang"), "");
-	const char *source = json_text(json_get(call->body, "source_lang"), "");
+	const char *target = api_read_text(call->body, "target_lang", "", a);
+	const char *source = target ? api_read_text(call->body, "source_lang", "", a) : NULL;
 	struct detected_language found[API_MAX_DETECTED], same = { NULL, 0 };
-	/* with source_lang only the number of languages counts */
-	const size_t n = *target ? api_detect(s, *source ? NULL : texts, target, found, &same) : 0;
+	size_t n;
 
+	if (!source)
+		return false;
+	/* with source_lang only the number of languages counts */
+	n = *target ? api_detect(s, *source ? NULL : texts, target, found, &same) : 0;
 	if (n > 1 && !*source && !texts) {
 		api_refuse(a, 400,
 			   "Parameter 'source_lang' not specified: the language of a file is not "
@@ -167,7 +170,7 @@ void deepl_translate(struct server_state *s, struct api_call *call, struct api_a
 	}
 	if (!api_check_texts(text, "text", a) || !deepl_check_ignored(call, text, a) ||
 	    !deepl_choose_models(s, call, text, a) || !deepl_check_options(call, a) ||
-	    !api_choose_glossary(json_text(json_get(call->body, "glossary_id"), NULL), &kind, a))
+	    !api_choose_glossary(call, "glossary_id", &kind, a))
 		return;
 	tags = json_text(json_get(call->body, "tag_handling"), "");
 	read_splitting(call, &kind.is_whole, &joins_lines);

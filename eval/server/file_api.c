@@ -82,7 +82,7 @@ void file_translate(struct server_state *s, struct api_call *call, struct api_an
 
 	if (libre_check_key(s, call, a) && has_file(s, call, a) &&
 	    libre_choose_model(s, call, NULL, a) && choose_document(s, call, &kind, a) &&
-	    api_choose_glossary(json_text(json_get(call->body, "glossary"), NULL), &kind, a))
+	    api_choose_glossary(call, "glossary", &kind, a))
 		submit_file(s, call, &kind, a);
 }
 
@@ -149,7 +149,7 @@ void file_deepl(struct server_state *s, struct api_call *call, struct api_answer
 	if (!deepl_check_key(s, call, a) || !has_file(s, call, a) ||
 	    !deepl_choose_models(s, call, NULL, a) || !deepl_check_options(call, a) ||
 	    !choose_document(s, call, &kind, a) ||
-	    !api_choose_glossary(json_text(json_get(call->body, "glossary_id"), NULL), &kind, a))
+	    !api_choose_glossary(call, "glossary_id", &kind, a))
 		return;
 	if (json_text(json_get(call->body, "output_format"), NULL)) {
 		api_refuse(a, 400, "Value for 'output_format' not supported.");

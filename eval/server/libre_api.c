@@ -1,5 +1,6 @@
 /* libre_api.c - the interface of LibreTranslate: /translate, /languages, /health, /frontend/settings */
 #include <string.h>
+#include <strings.h>
 
 #include "eval/server/server_api.h"
 #include "share/base/util.h"
@@ -17,9 +18,9 @@ bool libre_check_key(struct server_state *s, struct api_call *call, struct api_a
 /* A member that must be a text; NULL: a is a refusal. */
 static const char *needed_text(const struct api_call *call, const char *name, struct api_answer *a)
 {
-	const char *text = json_text(json_get(call->body, name), NULL);
+	const char *text = api_read_text(call->body, name, "", a);
 
-	if (!text || !*text)
+	if (text && !*text)
 		api_refuse(a, 400, "Invalid request: missing %s parameter", name);
 	return text && *text ? text : NULL;
 }
@@ -42,6 +43,8 @@ bool libre_choose_model(const struct server_state *s, const struct api_call *cal
 		return false;
 	}
 	a->detected = found[0];
+	if (texts && !strcasecmp(source, target) && api_keep_language(s, source, a))
+		return true;
 	if (!api_choose_models(s, n ? found[0].code : source, target, a))
 		api_refuse(a, 400, "%.40s to %.40s is not supported", source, target);
 	else if (texts && a->is_detected)
@@ -52,7 +55,7 @@ bool libre_choose_model(const struct server_state *s, const struct api_call *cal
 void libre_translate(struct server_state *s, struct api_call *call, struct api_answer *a)
 {
 	const struct json *q = json_get(call->body, "q");
-	const char *format = json_text(json_get(call->body, "format"), "text");
+	const char *format;
 	struct job_kind kind = { .n_best = 1 };
 	int64_t n = 0;
 
@@ -62,7 +65,8 @@ void libre_translate(struct server_state *s, struct api_call *call, struct api_a
 		api_refuse(a, 400, "Invalid request: missing q parameter");
 		return;
 	}
-	if (!libre_choose_model(s, call, q, a))
+	if (!libre_choose_model(s, call, q, a) ||
+	    !(format = api_read_text(call->body, "format", "text", a)))
 		return;
 	kind.markup = strcmp(format, "html") ? NULL : "html";
 	if (!kind.markup && strcmp(format, "text") != 0) {
@@ -74,7 +78,7 @@ void libre_translate(struct server_state *s, struct api_call *call, struct api_a
 		api_refuse(a, 400, "alternatives must be from 0 to %d", API_MAX_BEST - 1);
 		return;
 	}
-	if (!api_choose_glossary(json_text(json_get(call->body, "glossary"), NULL), &kind, a))
+	if (!api_choose_glossary(call, "glossary", &kind, a))
 		return;
 	a->n_alternatives = (int)n;
 	if (!kind.markup) /* else the lists of alternatives are empty, as LibreTranslate's */

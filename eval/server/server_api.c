@@ -269,10 +269,27 @@ bool api_has_direction(const struct server_state *s, const char *source, const c
 	return strcasecmp(source, target) != 0 && api_choose_models(s, source, target, &a);
 }
 
-bool api_choose_glossary(const char *name, struct job_kind *kind, struct api_answer *a)
+bool api_keep_language(const struct server_state *s, const char *code, struct api_answer *a)
 {
-	if (!name || !*name)
-		return true;
+	for (size_t i = 0; i < s->n_decoders && !a->model; i++) {
+		const struct decoder_link *d = &s->decoders[i];
+
+		if (!is_code(code, d->source, true) && !is_code(code, d->target, true))
+			continue;
+		a->model = d;
+		a->source = is_code(code, d->source, true) ? d->source : d->target;
+		a->is_unchanged = true;
+	}
+	return a->is_unchanged;
+}
+
+bool api_choose_glossary(const struct api_call *call, const char *member, struct job_kind *kind,
+			 struct api_answer *a)
+{
+	const char *name = api_read_text(call->body, member, "", a);
+
+	if (!name || !*name || a->is_unchanged)
+		return name != NULL;
 	if (a->then) {
 		api_refuse(a, 400, "a translation by way of a third language has no glossary");
 		return false;
@@ -284,6 +301,17 @@ bool api_choose_glossary(const char *name, struct job_kind *kind, struct api_ans
 	}
 	snprintf(kind->glossary, sizeof(kind->glossary), "%s", name);
 	return true;
+}
+
+const char *api_read_text(const struct json *body, const char *name, const char *missing,
+			  struct api_answer *a)
+{
+	const struct json *v = json_get(body, name);
+	const char *text = json_text(v, json_is_null(v) ? missing : NULL);
+
+	if (!text)
+		api_refuse(a, 400, "%s must be a text", name);
+	return text;
 }
 
 bool api_read_int(const struct json *body, const char *name, int64_t *value)

@@ -153,8 +153,11 @@ bool api_choose_models(const struct server_state *s, const char *source, const c
 		       struct api_answer *a);
 /* Is some target language reached from the source, by one model or two? */
 bool api_has_direction(const struct server_state *s, const char *source, const char *target);
-/* Sets the glossary of kind, which a->model must have; false: a is a refusal. */
-bool api_choose_glossary(const char *name, struct job_kind *kind, struct api_answer *a);
+/* Source and target are this language: if a model has it, the answer has the texts as they are. False: none has. */
+bool api_keep_language(const struct server_state *s, const char *code, struct api_answer *a);
+/* Sets the glossary of kind to the one that a member names, which a->model must have; false: a is a refusal. */
+bool api_choose_glossary(const struct api_call *call, const char *member, struct job_kind *kind,
+			 struct api_answer *a);
 /* Sets the models of kind to those of a. */
 void api_set_models(const struct api_answer *a, struct job_kind *kind);
 /* Is it a text or a list of texts? False: a is a refusal, which calls it `name`. */
@@ -179,6 +182,9 @@ bool deepl_choose_models(const struct server_state *s, const struct api_call *ca
 bool deepl_check_options(const struct api_call *call, struct api_answer *a);
 /* Enters a->job into the queue. */
 void api_enter_job(struct server_state *s, double seconds, double now, struct api_answer *a);
+/* A member that is a string, or `missing` if there is none; NULL: it is another value, and a is a refusal. Borrowed. */
+const char *api_read_text(const struct json *body, const char *name, const char *missing,
+			  struct api_answer *a);
 /* A member that is a whole number, or a string of one; false: it is neither. A missing one is 0. */
 bool api_read_int(const struct json *body, const char *name, int64_t *value);
 

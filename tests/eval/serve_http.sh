@@ -80,6 +80,12 @@ says "source auto" 0 '^200 \{"detectedLanguage":\{"confidence":(100|[5-9][0-9]),
 says "... a text in no such language" 0 '^200 \{"detectedLanguage":\{"confidence":0,"language":"en"\},' ask /translate -d "q=La maison est dans la rue." -d source=auto -d target=de
 says "... a text in the target language stays" 0 '^200 .*"language":"de"\},"translatedText":"Der Hund ist unter dem Tisch\.  Ja\."\}$' ask /translate -d "q=Der Hund ist unter dem Tisch.  Ja." -d source=auto -d target=de -d alternatives=0
 says "... with DeepL's interface" 0 '^200 .*"detected_source_language":"DE","text":"Der Hund ist unter dem Tisch\."' ask /v2/translate -d "text=Der Hund ist unter dem Tisch." -d target_lang=DE
+# source and target are one language: the text stays, as LibreTranslate answers
+for languages in en:en de:de en-GB:EN-gb; do
+	same "$languages: the text stays" "$(ask /translate -d "q=The  dog. " -d source="${languages%:*}" -d target="${languages#*:}")" '200 {"translatedText":"The  dog. "}'
+done
+same "... a list with mark-up and alternatives" "$(ask /translate -H "$json" -d '{"q":["<b>a</b>","b"],"source":"en","target":"en","format":"html","alternatives":2}' | unslash)" '200 {"alternatives":[[],[]],"translatedText":["<b>a</b>","b"]}'
+says "... a language of no model" 0 '^400 .*fr to fr is not supported' ask /translate -d q=a -d source=fr -d target=fr
 says "alternatives" 0 '^200 \{"alternatives":\[".*\],"translatedText":' ask /translate --data-urlencode "q=$first" -d source=en -d target=de -d alternatives=3
 says "detect" 0 '^200 \[\{"confidence":(100|[5-9][0-9]),"language":"en"\},\{"confidence":[0-9],"language":"de"\}\]' ask /detect -d "q=The dog sleeps under the table."
 for q in 5 '{"a":1}' '["a",5]'; do
@@ -97,6 +103,12 @@ for request in 'missing q|-d source=en' 'missing source|-d q=a' 'missing target|
 	says "refused: ${request%%|*}" 0 "^400 .\"error\":\".*${request%%|*}" ask /translate ${request#*|}
 done
 says "refused: a number as text" 0 '^400 .*q must be' ask /translate -H "$json" -d '{"q":7,"source":"en","target":"de"}'
+for name in format source target glossary; do
+	says "refused: $name is a number" 0 "^400 .\"error\":\"$name must be a text\"" ask /translate -H "$json" -d "$(printf '{"q":"a","source":"en","target":"de","format":"text"}' | sed "s/\"$name\":\"[a-z]*\"/\"$name\":5/; t; s/}/,\"$name\":5}/")"
+done
+for name in target_lang source_lang glossary_id; do
+	says "DeepL: refused: $name is a number" 0 "^400 .\"message\":\"$name must be a text\"" ask /v2/translate -H "$json" -d "$(printf '{"text":["a"],"target_lang":"DE"}' | sed "s/\"$name\":\"[A-Z]*\"/\"$name\":5/; t; s/}/,\"$name\":5}/")"
+done
 says "refused: JSON that ends too early" 0 '^400 .*Invalid request' ask /translate -H "$json" -d '{"q":"a"'
 says "refused: a list as body" 0 '^400 .*must be an object' ask /translate -H "$json" -d '[]'
 printf '{"q":"\377"}' >"$tmp/bad"
