@@ -319,30 +319,52 @@ static int join_units(const struct passage_units *units, const struct engine_tra
 	return rc;
 }
 
-/* Note where the units lie in the joined translation. */
-static int list_parts(const struct passage_units *units, const struct engine_translation *parts,
-		      size_t first, size_t end, const struct engine_line *line,
-		      struct passage_result *to, struct err *e)
+/* Note where the units lie in hypothesis h of the joined translation. */
+static void list_hypothesis_parts(const struct passage_units *units,
+				  const struct engine_translation *parts, size_t first, size_t end,
+				  const struct engine_line *line, int32_t h,
+				  struct passage_part *to)
 {
 	struct passage_part at = { .text = end - first > 1
 						   ? (size_t)(units->all[first].text - line->text)
 						   : 0 };
 
-	to->parts = mem_alloc(end - first, sizeof(*to->parts), e);
-	if (!to->parts)
-		return e->code;
 	for (size_t u = first; u < end; u++) {
-		const char *next = u + 1 < end ? units->all[u + 1].text : line->text + line->n;
+		const struct engine_line *unit = &units->all[u];
+		const char *next = u + 1 < end ? unit[1].text : line->text + line->n;
+		const char *text = parts[u].texts[MIN(h, parts[u].result.n - 1)];
 
 		at.n_source = parts[u].n_source;
-		at.n_tokens = parts[u].result.hypotheses[0].n;
-		to->parts[to->n_parts++] = at;
-		to->longest = MAX(to->longest, at.n_source);
+		at.n_tokens = unit_hypothesis(&parts[u], h)->n;
+		at.source = (size_t)(unit->text - line->text);
+		at.source_bytes = unit->n;
+		at.text_bytes = strlen(text);
+		*to++ = at;
 		at.first_source += at.n_source;
 		at.first_token += at.n_tokens;
-		at.text += strlen(parts[u].texts[0]) +
-			   (size_t)(next - (units->all[u].text + units->all[u].n));
+		at.text += at.text_bytes + (size_t)(next - (unit->text + unit->n));
 	}
+}
+
+/* The same of all hypotheses. */
+static int list_parts(const struct passage_units *units, const struct engine_translation *parts,
+		      size_t first, size_t end, const struct engine_line *line,
+		      struct passage_result *to, struct err *e)
+{
+	const size_t n = end - first;
+	int32_t hypotheses = 0;
+
+	for (size_t u = first; u < end; u++) {
+		hypotheses = MAX(hypotheses, parts[u].result.n);
+		to->longest = MAX(to->longest, parts[u].n_source);
+	}
+	to->parts = mem_alloc(n * (size_t)hypotheses, sizeof(*to->parts), e);
+	if (!to->parts)
+		return e->code;
+	for (int32_t h = 0; h < hypotheses; h++)
+		list_hypothesis_parts(units, parts, first, end, line, h,
+				      to->parts + (size_t)h * n);
+	to->n_parts = (int32_t)n;
 	return 0;
 }
 

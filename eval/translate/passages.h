@@ -41,10 +41,11 @@ struct passage_line {
 	bool is_whole;		 /* never split */
 };
 
-/* Where a sentence lies in the joined translation; tokens and text are those of hypothesis 0. */
+/* Where a sentence lies in the line, and in a hypothesis of the joined translation. */
 struct passage_part {
 	int32_t first_source, n_source, first_token, n_tokens;
-	size_t text; /* bytes before it */
+	size_t source, source_bytes; /* bytes of the line before it; its bytes */
+	size_t text, text_bytes;     /* the same of the translation */
 };
 
 /* Do lines stay whole, as those that the model learned from? */
@@ -54,7 +55,8 @@ bool passages_split(const struct passages *p, const struct passage_line *l);
 
 struct passage_result {
 	struct engine_translation joined; /* with one source, n_source tokens in all */
-	struct passage_part *parts;	  /* (n_parts) owned; one for a line that was not split */
+	/* (hypotheses, n_parts) owned; one part for a line that was not split */
+	struct passage_part *parts;
 	int32_t n_parts;
 	int32_t terms_left; /* terms beyond DECODE_MAX_PHRASES of a sentence */
 	int32_t longest;    /* source tokens of the longest part */

@@ -78,14 +78,32 @@ static void write_attention(struct json_writer *w, struct serve_attention *a, in
 	json_close(w, ']');
 }
 
+/* Writes the sentences of hypothesis h; -1: those of the source. */
+static void write_parts(struct json_writer *w, const struct passage_result *r, int32_t h,
+			const char *text)
+{
+	const struct passage_part *part = &r->parts[MAX(h, 0) * r->n_parts];
+
+	if (r->n_parts < 2)
+		return;
+	json_put_open(w, h < 0 ? "source_parts" : "parts", '[');
+	for (int32_t i = 0; i < r->n_parts; i++, part++) {
+		json_open(w, '{');
+		json_put_strn(w, "text", text + (h < 0 ? part->source : part->text),
+			      h < 0 ? part->source_bytes : part->text_bytes);
+		json_put_int(w, "tokens", h < 0 ? part->n_source : part->n_tokens);
+		json_close(w, '}');
+	}
+	json_close(w, ']');
+}
+
 /* Writes the JSON members of one translation. */
 static void write_hypothesis(struct json_writer *w, const struct engine *g,
-			     const struct engine_translation *t, int32_t h,
-			     struct serve_attention *a)
+			     const struct passage_result *r, int32_t h, struct serve_attention *a)
 {
-	int64_t first = 0; /* row of the map */
-
+	const struct engine_translation *t = &r->joined;
 	const struct decode_hypothesis *y = &t->result.hypotheses[h];
+	int64_t first = 0; /* row of the map */
 
 	assert(h < t->result.n && (y->n == 0 || (y->log_probs && y->aligned)));
 
@@ -105,6 +123,7 @@ static void write_hypothesis(struct json_writer *w, const struct engine *g,
 		first += t->result.hypotheses[i].n;
 	if (a->wanted)
 		write_attention(w, a, first, y->n);
+	write_parts(w, r, h, t->texts[h]);
 }
 
 /* A request without its text. */
@@ -139,19 +158,20 @@ static void write_alternatives(struct json_writer *w, const struct engine *g,
 }
 
 static void write_translation(struct json_writer *w, const struct engine *g,
-			      const struct serve_line *line, const struct passage_result *r,
-			      struct serve_request *x)
+			      const struct serve_line *line, const char *source,
+			      const struct passage_result *r, struct serve_request *x)
 {
 	const struct engine_translation *t = &r->joined;
 
 	json_open(w, '{');
 	write_id(w, line);
-	write_hypothesis(w, g, t, 0, &x->attention);
+	write_hypothesis(w, g, r, 0, &x->attention);
 	write_token_pieces(w, g, "source_tokens", SIDE_SOURCE, t->source, t->n_source);
 	if (x->terms_left > 0)
 		json_put_int(w, "terms_left", x->terms_left);
 	if (r->n_parts > 1)
 		json_put_int(w, "sentences", r->n_parts);
+	write_parts(w, r, -1, source);
 	if (t->result.truncated)
 		json_put_bool(w, "truncated", true);
 	if (g->state.longest > 0 && r->longest > g->state.longest)
@@ -162,7 +182,7 @@ static void write_translation(struct json_writer *w, const struct engine *g,
 		json_put_open(w, "n_best", '[');
 		for (int32_t h = 0; h < t->result.n; h++) {
 			json_open(w, '{');
-			write_hypothesis(w, g, t, h, &x->attention);
+			write_hypothesis(w, g, r, h, &x->attention);
 			json_close(w, '}');
 		}
 		json_close(w, ']');
@@ -477,7 +497,7 @@ static int answer_request(const struct serve_context *s, const struct serve_line
 		rc = find_alternatives(&x, s->engine, &r, e);
 	x.terms_left += r.terms_left;
 	if (!rc)
-		write_translation(w, s->engine, from, &r, &x);
+		write_translation(w, s->engine, from, buf_text(&text), &r, &x);
 	if (!rc)
 		suggestions_free(x.alternatives, x.n_alternatives);
 	free(x.attention.map.weights);

@@ -75,7 +75,7 @@ same "maps of attention" "$(sed -n '/^{"id":"map"/p' "$tmp/out" | awk '{
 }')" "3 1 0"
 # ---- several sentences: each is translated by itself, and nothing of the text between them is lost ----
 ask() { ./werkbank translate -q -m "$model" --threads 1 --serve "$@" <"$tmp/in" 2>"$tmp/err" | sed 1d >"$tmp/out"; }
-member() { sed -n "$1s/.*\"$2\":\(\"[^\"]*\"\|[^,}]*\).*/\1/p" "$tmp/out" | tr -d '"'; }
+member() { sed -n "$1p" "$tmp/out" | grep -o "\"$2\":[^\",}]*\(\"[^\"]*\"\)\?" | sed -n "1s/\"$2\"://p" | tr -d '"'; }
 {
 	printf '{"id":1,"text":"The boy sleeps."}\n{"id":2,"text":"A dog."}\n'
 	printf '{"id":3,"text":" The boy sleeps.  A dog.\\n\\nA dog. "}\n{"id":4,"text":"The boy sleeps. A dog.","whole":true}\n'
@@ -86,6 +86,11 @@ ask
 boy=$(member 1 text) dog=$(member 2 text)
 same "sentences of a request" "$(member 3 text)" " $boy  $dog\\n\\n$dog "
 same "their number" "$(member 1 sentences),$(member 3 sentences),$(member 4 sentences)" ",3,"
+same "... their texts in the source" "$(sed -n '3s/.*"source_parts":\[\([^]]*\)\].*/\1/p' "$tmp/out" | grep -o '"text":"[^"]*"' | tr '\n' ' ')" '"text":"The boy sleeps." "text":"A dog." "text":"A dog." '
+same "... and in the translation" "$(sed -n '3s/.*"parts":\[\([^]]*\)\],"source_tokens.*/\1/p' "$tmp/out" | grep -o '"text":"[^"]*"' | tr '\n' ' ')" "\"text\":\"$boy\" \"text\":\"$dog\" \"text\":\"$dog\" "
+same "... with all tokens" "$(sed -n '3s/.*"parts":\[\([^]]*\)\],"source_tokens.*/\1/p' "$tmp/out" | grep -o '"tokens":[0-9]*' | awk -F: '{ n += $2 } END { print n }')" \
+	"$(sed -n '3s/.*"tokens":\[\([^]]*\)\],"token_log_probs.*/\1/p' "$tmp/out" | awk -F'","' '{ print NF }')"
+same "a sentence has no parts" "$(sed -n 1,2p "$tmp/out" | grep -c parts)" 0
 same "tokens of all of them" "$(sed -n 's/.*"source_tokens":\[\([^]]*\)\].*/\1/p' "$tmp/out" | sed -n 3p | tr ',' '\n' | grep -c '"\."')" 3
 same "a member that is not known" "$(member 5 error)" 'a request has no member \'
 same "invalid UTF-8" "$(member 6 error)" 'a request must be valid UTF-8'
