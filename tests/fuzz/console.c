@@ -33,7 +33,10 @@ static void draw_answer(const struct service_answer *a, struct rect r)
 		return;
 	for (size_t i = 0; i < a->n; i++) {
 		const struct service_translation *t = &a->translations[i];
-		struct console_words how = { .token = (int)(i % (t->n + 1)), .focused = true };
+		const size_t token = i % (t->n + 1);
+		struct console_words how = { .part = service_part_at(t, token),
+					     .token = (int)token,
+					     .focused = true };
 		struct buf text = { 0 };
 
 		for (size_t k = 0; k < t->n; k++)
@@ -45,7 +48,10 @@ static void draw_answer(const struct service_answer *a, struct rect r)
 		console_draw_line(&g, (struct span){ r.row, r.col, r.cols, STYLE_NORMAL }, t->text,
 				  a->translations[0].text);
 		only_inside(&g, r);
-		property(console_text_rows(&g, r.cols, t) >= 1);
+		property(console_text_rows(&g, r.cols, t->text) >= 1);
+		for (size_t k = 0; k < t->n_parts; k++)
+			property(t->parts[k].first + t->parts[k].n <= t->n &&
+				 t->parts[k].first_source + t->parts[k].n_source <= a->n_source);
 		console_join(t, 0, t->n, &text);
 		buf_free(&text);
 	}
@@ -64,6 +70,7 @@ FUZZ(answer)
 		property(a.alternatives[i].piece && a.alternatives[i].word);
 	if (!a.error) {
 		draw_answer(&a, (struct rect){ 1, 1, 8, 30 });
+		draw_answer(a.words, (struct rect){ 1, 1, 8, 30 });
 		draw_answer(&a, (struct rect){ 1, 1, 1, 1 });
 	}
 	service_answer_free(&a);

@@ -4,7 +4,7 @@
  * It replaces werkbank-eval: "translate --serve …" speaks the protocol of eval/translate/serve.h,
  * "translate … FILE" translates a file. A dictionary gives the words; all numbers follow from
  * them. "--list-sentences" and "--post-edited FILE" are for documents. The step is the argument of --checkpoint, or 1200 if that is no number. Texts that
- * begin with one of these words make it fail:
+ * begin with one of these words make it fail. A word "." ends a sentence:
  *	die	a line on standard error, then SIGKILL	exit	the same, then status 65
  *	sulk	no answer at all			garbage	a line that is no answer
  *	slow	an answer after 0.3 s (FAKE_SLOW_MS)	wrong	an error
@@ -233,6 +233,43 @@ static void write_alternatives(struct json_writer *w, const struct sentence *s, 
 	buf_free(&before);
 }
 
+static bool is_last_of_sentence(const char *word, int i, int n)
+{
+	return i + 1 == n || !strcmp(word, ".");
+}
+
+/* The sentences, if several: of the source their words, of the translation its pieces. */
+static void write_parts(struct json_writer *w, const struct sentence *s, bool is_source)
+{
+	const int n = is_source ? s->n_source : s->n;
+	struct buf text = { 0 };
+	int first = 0, last = 0;
+
+	for (int i = 0; i < s->n_source; i++)
+		last += is_last_of_sentence(s->sources[i], i, s->n_source);
+	if (last < 2)
+		return;
+	json_put_open(w, is_source ? "source_parts" : "parts", '[');
+	for (int i = 0; i < n; i++) {
+		const char *word = is_source ? s->sources[i] : s->words[i].piece;
+		const bool joins = !is_source && s->words[i].joins;
+
+		buf_add(&text, word, strlen(word) - (joins ? 2 : 0));
+		if (!is_last_of_sentence(word, i, n)) {
+			buf_add_str(&text, joins ? "" : " ");
+			continue;
+		}
+		json_open(w, '{');
+		json_put_str(w, "text", buf_text(&text));
+		json_put_int(w, "tokens", i + 1 - first);
+		json_close(w, '}');
+		buf_clear(&text);
+		first = i + 1;
+	}
+	json_close(w, ']');
+	buf_free(&text);
+}
+
 static void write_error(struct json_writer *w, const char *text)
 {
 	json_put_str(w, "error", text);
@@ -262,6 +299,8 @@ static void write_answer(struct json_writer *w, const struct json *request, cons
 
 	translate(&s, text, request, 0);
 	write_sentence(w, &s, 0, json_get(request, "attention"));
+	write_parts(w, &s, false);
+	write_parts(w, &s, true);
 	json_key(w, "source_tokens");
 	json_open(w, '[');
 	for (int i = 0; i < s.n_source; i++)
@@ -277,6 +316,7 @@ static void write_answer(struct json_writer *w, const struct json *request, cons
 		translate(&s, text, request, v);
 		json_open(w, '{');
 		write_sentence(w, &s, v, json_get(request, "attention"));
+		write_parts(w, &s, false);
 		json_close(w, '}');
 	}
 	json_close(w, ']');

@@ -184,6 +184,13 @@ if test -n "$utf8"; then
 	screen translate-map-24x80 $utf8 --dump 24x80 --keys "$typed<Esc>m<Wait><Down><Down><Wait>"
 	screen translate-map-40x120 $utf8 --dump 40x120 --keys "$typed<Esc><Tab><Tab><Tab><Down>LH<Wait>"
 	screen translate-map-60x200 $utf8 --dump 60x200 --keys "$typed<Esc>HH<Wait><Right><Right><Wait>"
+	# several sentences in two columns; the words are those of the second one
+	sentences='7<Wait>two dogs . a man reads the newspaper in the house . the park .<Wait>'
+	for size in 24x80 40x120 60x200; do
+		screen translate-sentences-$size $utf8 --dump $size --keys "$sentences<Esc><Wait>N<Wait><Right><Wait>"
+	done
+	# the model's pieces of words
+	screen translate-pieces-24x80 $utf8 --dump 24x80 --keys "$words<Right>p<Wait>"
 	screen translate-terms-24x80 $utf8 --dump 24x80 \
 		--keys "$typed<F5>heute<Enter><Wait><F6>zwei<Enter><Wait>"
 	screen translate-two-40x120 $utf8 --dump 40x120 --keys "$typed<F4><Enter><Wait>"

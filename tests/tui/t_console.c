@@ -139,6 +139,7 @@ TEST(console_alternatives_and_prefix)
 	check(console_alternatives(&c) != NULL);
 	c.focus = CONSOLE_INPUT;
 	/* the cursor within a word: the word is not cut */
+	console_toggle_pieces(&c, clock_mono_s());
 	console_move(&c, 2, clock_mono_s());
 	check_int(console_fix_prefix(&c, clock_mono_s(), &e), 0);
 	check_str(c.prefix, "viele");

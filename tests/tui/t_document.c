@@ -1,6 +1,7 @@
 /* t_document.c - a document that is translated sentence by sentence: stored, resumed, refused. */
 #include "tests/test.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,11 +40,11 @@ TEST(document_is_written_at_the_end)
 	if (!check(d != NULL))
 		return;
 	check_int((int64_t)d->n, 5);
-	check_int(document_choose(d, "eins\tund\nmehr", &e), 0);
+	check_int(document_choose(d, "eins\tund\nmehr", NAN, &e), 0);
 	/* empty lines are passed */
 	check_int((int64_t)d->at, 3);
 	check_str(d->sources[d->at], "two");
-	check_int(document_choose(d, "zwei", &e), 0);
+	check_int(document_choose(d, "zwei", NAN, &e), 0);
 	check_file(part, "one\teins und mehr\n\t\n\t\ntwo\tzwei\n");
 	/* back past the empty lines, and another choice there */
 	document_move(d, -1);
@@ -52,14 +53,14 @@ TEST(document_is_written_at_the_end)
 	check_int((int64_t)d->at, 0);
 	document_move(d, -1);
 	check_int((int64_t)d->at, 0);
-	check_int(document_choose(d, "uno", &e), 0);
+	check_int(document_choose(d, "uno", NAN, &e), 0);
 	check_int((int64_t)d->at, 3);
 	document_move(d, 1);
 	document_move(d, 1);
 	check_int((int64_t)d->at, 4);
 	check(!document_is_complete(d));
 	check(!file_exists(out));
-	check_int(document_choose(d, "drei", &e), 0);
+	check_int(document_choose(d, "drei", NAN, &e), 0);
 	check(document_is_complete(d));
 	check_int(document_finish(d, &e), 0);
 	check_file(out, "uno\n\n  \nzwei\ndrei\n");
@@ -80,7 +81,7 @@ TEST(document_splits_lines_into_sentences)
 	check_int((int64_t)d->n, 3);
 	for (size_t i = 0; i < 3; i++) {
 		check_str(d->sources[d->at], sources[i]);
-		check_int(document_choose(d, i == 0 ? "A." : i == 1 ? "B?" : "C", &e), 0);
+		check_int(document_choose(d, i == 0 ? "A." : i == 1 ? "B?" : "C", NAN, &e), 0);
 	}
 	check_int(document_finish(d, &e), 0);
 	check_file(out, "  A.  B?\t\nC\n");
@@ -98,8 +99,8 @@ TEST(document_keeps_lines_whole)
 		return;
 	check_int((int64_t)d->n, 3);
 	check_str(d->sources[0], "  Dr. One.  Two? ");
-	check_int(document_choose(d, "A. B?", &e), 0);
-	check_int(document_choose(d, "C", &e), 0);
+	check_int(document_choose(d, "A. B?", NAN, &e), 0);
+	check_int(document_choose(d, "C", NAN, &e), 0);
 	check_int(document_finish(d, &e), 0);
 	check_file(out, "A. B?\n\nC\n");
 	document_free(d);
@@ -115,7 +116,7 @@ TEST(document_is_resumed)
 	d = document_open(in, out, NULL, "en", "", &e);
 	if (!check(d != NULL))
 		return;
-	check_int(document_choose(d, "eins", &e), 0);
+	check_int(document_choose(d, "eins", NAN, &e), 0);
 	document_free(d);
 	f = fopen(part, "a");
 	fputs("two\tzw", f);
@@ -125,8 +126,8 @@ TEST(document_is_resumed)
 		return;
 	check_int((int64_t)d->at, 1);
 	check_str(d->chosen[0], "eins");
-	check_int(document_choose(d, "zwei", &e), 0);
-	check_int(document_choose(d, "drei", &e), 0);
+	check_int(document_choose(d, "zwei", NAN, &e), 0);
+	check_int(document_choose(d, "drei", NAN, &e), 0);
 	check_file(part, "one\teins\ntwo\tzwei\nthree\tdrei\n");
 	document_free(d);
 	/* all was chosen, but the program was killed before it wrote the file */
@@ -157,8 +158,8 @@ TEST(document_refuses)
 	d = document_open(in, out, NULL, "en", "", &e);
 	if (!check(d != NULL))
 		return;
-	check_int(document_choose(d, "eins", &e), 0);
-	check_int(document_choose(d, "zwei", &e), 0);
+	check_int(document_choose(d, "eins", NAN, &e), 0);
+	check_int(document_choose(d, "zwei", NAN, &e), 0);
 	check_int(file_write_all(out, "x", 1, &e), 0);
 	check_err(document_finish(d, &e), ERR_CANTCREAT);
 	check_file(out, "x");
@@ -201,12 +202,12 @@ TEST(document_survives_a_failed_write)
 		return;
 	unlink(part);
 	check_int(mkdir(part, 0700), 0);
-	check(document_choose(d, "eins", &e) != 0);
+	check(document_choose(d, "eins", NAN, &e) != 0);
 	check_int((int64_t)d->n_chosen, 0);
 	check(!d->chosen[0]);
 	check_int(rmdir(part), 0);
-	check_int(document_choose(d, "eins", &e), 0);
-	check_int(document_choose(d, "zwei", &e), 0);
+	check_int(document_choose(d, "eins", NAN, &e), 0);
+	check_int(document_choose(d, "zwei", NAN, &e), 0);
 	check_file(part, "one\teins\ntwo\tzwei\n");
 	document_free(d);
 }

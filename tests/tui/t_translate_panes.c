@@ -122,6 +122,179 @@ TEST(panes_line_of_differences)
 	grid_free(&g);
 }
 
+/* Words are shown; a key shows the model's pieces, and the cursor stays on its word. */
+TEST(panes_words_before_pieces)
+{
+	const struct service_translation *t;
+	struct console c;
+	double sum = 0;
+
+	open_fake_console(&c);
+	type_text(&c, "two dogs in the park");
+	settle_console(&c);
+	t = console_shown_translation(&c, 0);
+	check_int((int64_t)t->n, 5);
+	check_str(t->tokens[1], "Hunde");
+	check_int(t->aligned[1], 1);
+	check_shows(&c, 22, 80, "- words -", true);
+	check_shows(&c, 22, 80, "@@", false);
+	console_move(&c, 2, 0);
+	sum = t->log_probs[1];
+	console_toggle_pieces(&c, 0);
+	t = console_shown_translation(&c, 0);
+	check_int((int64_t)t->n, 6);
+	check_int(c.token, 3);
+	check(fabs(t->log_probs[1] + t->log_probs[2] - sum) < 1e-9);
+	check_shows(&c, 22, 80, "- pieces -", true);
+	check_shows(&c, 22, 80, "zwei Hun@@ de   in", true);
+	console_move(&c, 2, 0);
+	console_toggle_pieces(&c, 0);
+	check_int(c.token, 1);
+	settle_console(&c);
+	check_shows(&c, 22, 80, "instead of Hunde", true);
+	console_close(&c);
+}
+
+/* Pieces of SentencePiece, of a script without blanks, and attention to words. */
+TEST(panes_words_of_pieces)
+{
+	static const char line[] =
+		"{\"id\":1,\"text\":\"Gr\u00FC\u00DFe aus \u5317\u4EAC.\",\"tokens\":"
+		"[\"\u2581Gr\",\"\u00FC\u00DFe\",\"\u2581aus\",\"\u2581\u5317\",\"\u4EAC\","
+		"\".\"],\"token_log_probs\":[-1,-2,-3,-4,-5,-6],\"alignment\":[0,-1,2,1,1,2],"
+		"\"attention\":[[0.5,0.25,0,0.25],[0.25,0.5,0.25,0],[1,0,0,0],[0,1,0,0],[0,0,1,0],"
+		"[0,0,0,1]],\"source_tokens\":[\"\u2581x\",\"y\",\"\u2581z\"]}";
+	static const char *const words[] = { "Gr\u00FC\u00DFe", "aus", "\u5317", "\u4EAC", "." };
+	static const int aligned[] = { 0, 1, 0, 0, 1 };
+	const struct service_translation *t;
+	struct service_answer a;
+
+	if (!check_int(service_answer_read(&a, line, sizeof(line) - 1, &e), 0))
+		return;
+	t = &a.words->translations[0];
+	check_int((int64_t)a.words->n_source, 2);
+	check_str(a.words->source[0], "xy");
+	if (check_int((int64_t)t->n, ARRAY_LEN(words)))
+		for (size_t i = 0; i < t->n; i++) {
+			check_str(t->tokens[i], words[i]);
+			check_int(t->aligned[i], aligned[i]);
+			check_int((int64_t)t->pieces[i], (int64_t)(i ? i + 1 : 0));
+		}
+	check(t->log_probs[0] == -3.0);
+	check(t->attention[0] == 0.75 && t->attention[1] == 0.125 && t->attention[2] == 0.125);
+	check(fabs(t->quality - exp(-3.5)) < 1e-9);
+	service_answer_free(&a);
+}
+
+/* Several sentences are rows of two columns; the words are those of the sentence at the cursor. */
+TEST(panes_sentences_of_a_text)
+{
+	struct console c;
+
+	open_fake_console(&c);
+	type_text(&c, "two dogs . a man reads the newspaper in the house .");
+	settle_console(&c);
+	check_shows(&c, 22, 80, " source, en -", true);
+	c.focus = CONSOLE_WORDS;
+	check_shows(&c, 22, 80, " source, en -", false); /* the desk has it */
+	check_shows(&c, 22, 80, "- sentences, en to de -", true);
+	check_shows(&c, 22, 80, "bar: mean probability of a token", true);
+	check_shows(&c, 22, 80, ">   1 two dogs .                      | zwei Hunde .", true);
+	check_shows(&c, 22, 80, "    2 a man reads the newspaper in    | ein Mann liest dem", true);
+	check_shows(&c, 22, 80, "zwei Hunde .\n", false);
+	check_shows(&c, 22, 200, " 84%|", true);
+	console_move_part(&c, 1, 0);
+	check_int(c.token, 3);
+	check_shows(&c, 22, 80, ">   2 a man reads", true);
+	check_shows(&c, 22, 80, "|a  man reads the newspaper in the house .", true);
+	console_move_part(&c, 1, 0);
+	check_int(c.token, 3);
+	/* of another translation, the cursor is in the same sentence */
+	console_choose(&c, 3);
+	check_int(c.token, 3);
+	console_move_part(&c, -1, 0);
+	check_int(c.token, 0);
+	/* a text that is being edited is one */
+	check_int(console_start_revision(&c, &e), 0);
+	check_shows(&c, 22, 80, "- sentences", false);
+	console_close(&c);
+}
+
+/* Parts that do not fit the tokens are not used. */
+TEST(panes_wrong_parts)
+{
+	static const struct {
+		const char *sources, *parts;
+		size_t n;
+	} cases[] = {
+		{ "[{\"text\":\"x\",\"tokens\":1},{}]",
+		  "[{\"text\":\"a\",\"tokens\":1},{\"text\":\"b\",\"tokens\":1}]", 2 },
+		{ "[{\"tokens\":-7},{\"tokens\":99}]", "[{\"tokens\":2},{\"tokens\":0}]", 2 },
+		{ "[{},{}]", "[{\"tokens\":2},{\"tokens\":-1}]", 1 },
+		{ "[{},{}]", "[{\"tokens\":2},{\"tokens\":9223372036854775807}]", 1 },
+		{ "[{},{}]", "[{\"tokens\":1},{}]", 1 },
+		{ "[{},{},{}]", "[{\"tokens\":1},{\"tokens\":1}]", 1 },
+		{ "7", "[{\"tokens\":1},{\"tokens\":1}]", 1 },
+		{ "{\"a\":1,\"b\":2}", "{\"a\":{\"tokens\":1},\"b\":{\"tokens\":1}}", 1 },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct service_answer a;
+		char line[400];
+
+		snprintf(line, sizeof(line),
+			 "{\"id\":1,\"text\":\"a b\",\"tokens\":[\"a\",\"b\"],\"parts\":%s,"
+			 "\"source_tokens\":[\"x\",\"y\"],\"source_parts\":%s}",
+			 cases[i].parts, cases[i].sources);
+		if (!check_int(service_answer_read(&a, line, strlen(line), &e), 0))
+			continue;
+		check_int((int64_t)a.translations[0].n_parts, (int64_t)cases[i].n);
+		for (size_t k = 0; k < a.translations[0].n_parts; k++)
+			check(a.translations[0].parts[k].first_source +
+				      a.translations[0].parts[k].n_source <=
+			      2);
+		service_answer_free(&a);
+	}
+}
+
+/* The sentences of a document with their translations: stored, edited, the open one, and those made ahead. */
+TEST(panes_sentences_of_a_document)
+{
+	static const char text[] = "two dogs\n\na man reads the newspaper in the house\nthe park\n";
+	struct console c;
+	char in[4200], out[4200];
+
+	open_fake_console(&c);
+	snprintf(in, sizeof(in), "%s/desk", test_folder());
+	snprintf(out, sizeof(out), "%s/desk.out", test_folder());
+	check_int(file_write_all(in, text, sizeof(text) - 1, &e), 0);
+	if (!check((c.document = document_open(in, out, NULL, "en", "", &e)) != NULL))
+		return;
+	c.focus = CONSOLE_WORDS;
+	check_int(console_show_sentence(&c, 0, &e), 0);
+	settle_console(&c);
+	check_shows(&c, 22, 80, "sentence 1 of 4, 0 done", true);
+	check_shows(&c, 22, 80, ">   1 two dogs                        | zwei Hunde", true);
+	check_shows(&c, 22, 80, "    3 a man reads the newspaper in    | ein Mann liest dem", true);
+	check_shows(&c, 22, 80, "    4 the park                        | dem Park", true);
+	check_shows(&c, 22, 80, "|    2 ", false);
+	check_int(document_choose(c.document, "zwei Hunde", 0.9, &e), 0);
+	check_int(console_show_sentence(&c, 0, &e), 0);
+	settle_console(&c);
+	check_shows(&c, 22, 80, "+   1 two dogs                        | zwei Hunde", true);
+	check_shows(&c, 22, 80, ">   3 a man reads", true);
+	check_int(console_start_revision(&c, &e), 0);
+	console_revision_key(&c, 'X', 0, &e);
+	check_shows(&c, 22, 80, "| Xein Mann", true);
+	check_shows(&c, 22, 80, " edit ", true);
+	/* drafts of another model are forgotten */
+	check(c.document->drafts[3] != NULL);
+	console_forget_drafts(&c);
+	check(!c.document->drafts[3] && isnan(c.document->qualities[3]) &&
+	      c.document->qualities[0] == 0.9);
+	console_close(&c);
+}
+
 TEST(panes_map_of_attention)
 {
 	struct console c;

@@ -163,6 +163,8 @@ static const char *no_map_text(const struct console *c)
 		return "this translator gives no maps of attention";
 	if (!c->asked_map || console_is_outdated(c, c->side))
 		return "waiting for the translator";
+	if (t->n_parts > 1)
+		return "the translator gives no map over several sentences";
 	return t->n ? "the sentence is too long for a map" : "";
 }
 

@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -26,9 +27,9 @@ static char *copy_one_line(const char *text, struct err *e)
 	return copy;
 }
 
-static bool is_blank_line(const char *text)
+bool document_is_blank(const struct document *d, size_t i)
 {
-	return !text[strspn(text, " ")];
+	return !d->sources[i][strspn(d->sources[i], " ")];
 }
 
 /* A file while it is read. */
@@ -218,7 +219,7 @@ static int append_part(struct document *d, struct err *e)
 /* Empty lines need no choice. */
 static int choose_empty_lines(struct document *d, struct err *e)
 {
-	while (d->n_chosen < d->n && is_blank_line(d->sources[d->n_chosen])) {
+	while (d->n_chosen < d->n && document_is_blank(d, d->n_chosen)) {
 		if (!(d->chosen[d->n_chosen] = mem_strdup("", e)))
 			return e->code;
 		d->n_chosen++;
@@ -252,9 +253,13 @@ struct document *document_open(const char *in, const char *out, const char *sent
 	}
 	d->has_markup = sentences != NULL;
 	if (read_sources(d, sentences ? sentences : in, sentences ? NULL : language, tags, e) ||
-	    !(d->chosen = mem_alloc(d->n, sizeof(*d->chosen), e)) || read_part(d, e) ||
+	    !(d->chosen = mem_alloc(d->n, sizeof(*d->chosen), e)) ||
+	    !(d->drafts = mem_alloc(d->n, sizeof(*d->drafts), e)) ||
+	    !(d->qualities = mem_alloc(d->n, sizeof(*d->qualities), e)) || read_part(d, e) ||
 	    rewrite_part(d, e) || choose_empty_lines(d, e))
 		goto fail_document;
+	for (size_t i = 0; i < d->n; i++)
+		d->qualities[i] = NAN;
 	show_first_open(d);
 	return d;
 fail_document:
@@ -271,7 +276,11 @@ void document_free(struct document *d)
 		free(d->before[i]);
 		if (d->chosen)
 			free(d->chosen[i]);
+		if (d->drafts)
+			free(d->drafts[i]);
 	}
+	free(d->drafts);
+	free(d->qualities);
 	free(d->sources);
 	free(d->before);
 	free(d->tail);
@@ -282,7 +291,17 @@ void document_free(struct document *d)
 	free(d);
 }
 
-int document_choose(struct document *d, const char *translation, struct err *e)
+void document_forget_drafts(struct document *d)
+{
+	for (size_t i = 0; i < d->n; i++) {
+		free(d->drafts[i]);
+		d->drafts[i] = NULL;
+		if (i >= d->n_chosen)
+			d->qualities[i] = NAN;
+	}
+}
+
+int document_choose(struct document *d, const char *translation, double quality, struct err *e)
 {
 	bool is_new = d->at == d->n_chosen;
 	char *copy = copy_one_line(translation, e), *before = d->chosen[d->at];
@@ -299,6 +318,7 @@ int document_choose(struct document *d, const char *translation, struct err *e)
 		return e->code;
 	}
 	free(before);
+	d->qualities[d->at] = quality;
 	if (choose_empty_lines(d, e))
 		return e->code;
 	if (is_new)
@@ -316,7 +336,7 @@ void document_move(struct document *d, int by)
 		if (by < 0 ? at == 0 : at >= last)
 			return;
 		at += by < 0 ? (size_t)-1 : 1;
-	} while (is_blank_line(d->sources[at]));
+	} while (document_is_blank(d, at));
 	d->at = at;
 }
 

@@ -33,6 +33,8 @@ struct document {
 	char **before;	       /* (n) owned: blanks and line ends before each one */
 	char *tail;	       /* owned: after the last one */
 	char **chosen;	       /* (n) owned; NULL from n_chosen on */
+	char **drafts;	       /* (n) owned: translations made ahead; NULL: none */
+	double *qualities; /* (n) mean probability of a token of the choice or draft; NaN: unknown */
 	size_t n, n_chosen;
 	size_t at;	 /* sentence on the screen, at most n_chosen and below n */
 	bool has_markup; /* its sentences were listed, and the translator writes OUT */
@@ -49,9 +51,13 @@ void document_free(struct document *d);
 
 /*
  * Store the translation of the sentence at d->at and move on to the next one, past empty lines. Line
- * ends and tabs in it become blanks. ERR_IO, ERR_NOMEM: it is not stored.
+ * ends and tabs in it become blanks. quality: NaN if the user edited it. ERR_IO, ERR_NOMEM: it is not stored.
  */
-int document_choose(struct document *d, const char *translation, struct err *e);
+int document_choose(struct document *d, const char *translation, double quality, struct err *e);
+/* Is sentence i an empty line, which needs no translation? */
+bool document_is_blank(const struct document *d, size_t i);
+/* Forget what was translated ahead: the translator is another one now. */
+void document_forget_drafts(struct document *d);
 /* Move by one sentence, to the first one without a translation at most. */
 void document_move(struct document *d, int by);
 bool document_is_complete(const struct document *d);

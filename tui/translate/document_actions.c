@@ -1,6 +1,7 @@
 /* document_actions.c - opens, accepts, moves and closes; see document_actions.h. */
 #include "tui/translate/document_actions.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,6 +17,13 @@ static bool is_written_now(const struct console *c)
 	       translate_file_state(c->file)->running;
 }
 
+static void close_document(struct console *c)
+{
+	console_forget_drafts(c);
+	document_free(c->document);
+	c->document = NULL;
+}
+
 /* Open a document, or close the open one, which OUT.part keeps. */
 static void toggle_document(struct console *c, struct app_context *w, int question)
 {
@@ -24,8 +32,7 @@ static void toggle_document(struct console *c, struct app_context *w, int questi
 	} else if (c->document) {
 		context_notify(w, STYLE_NORMAL, "closed: %s has %zu of %zu lines; d resumes",
 			       c->document->part, c->document->n_chosen, c->document->n);
-		document_free(c->document);
-		c->document = NULL;
+		close_document(c);
 	} else if (w->readonly) {
 		context_notify(w, STYLE_WARN, "--readonly: no file is translated");
 	} else {
@@ -52,8 +59,7 @@ static void close_written(struct console *c, struct app_context *w)
 {
 	context_notify(w, STYLE_GOOD, "%s is written: %zu sentences", c->document->out,
 		       c->document->n);
-	document_free(c->document);
-	c->document = NULL;
+	close_document(c);
 }
 
 /* All lines are translated: write the file. */
@@ -88,7 +94,7 @@ static void open_console_document(struct console *c, struct app_context *w, cons
 		context_notify(w, STYLE_BAD, "%s", e.text);
 		return;
 	}
-	document_free(c->document);
+	close_document(c);
 	c->document = d;
 	if (document_is_complete(d)) {
 		finish_document(c, w);
@@ -134,13 +140,14 @@ bool document_update(struct console *c, struct app_context *w)
 /* Store the translation on the screen and show the next line. */
 static void accept_document_line(struct console *c, struct app_context *w)
 {
+	const struct service_translation *t = console_shown_translation(c, c->side);
 	const char *text = console_chosen_text(c);
 	struct err e = { 0 };
 
 	if (!text || c->revision.waits ||
 	    (!c->revision.is_edited && console_is_outdated(c, c->side)))
 		context_notify(w, STYLE_WARN, "the translation is still being computed");
-	else if (document_choose(c->document, text, &e))
+	else if (document_choose(c->document, text, c->revision.is_edited ? NAN : t->quality, &e))
 		context_notify(w, STYLE_BAD, "%s", e.text);
 	else if (document_is_complete(c->document))
 		finish_document(c, w);
@@ -161,8 +168,10 @@ unsigned document_act(struct console *c, struct app_context *w, enum action acti
 	default:
 		return REACT_UNKNOWN;
 	}
-	if (!c->document) {
+	if (!c->document && action == ACTION_DOCUMENT_ACCEPT) {
 		context_notify(w, STYLE_WARN, "no document is open");
+	} else if (!c->document) {
+		console_move_part(c, action == ACTION_DOCUMENT_NEXT ? 1 : -1, clock_mono_s());
 	} else if (is_written_now(c)) {
 		context_notify(w, STYLE_WARN, "%s is being written", c->document->out);
 	} else if (action == ACTION_DOCUMENT_ACCEPT) {

@@ -369,6 +369,8 @@ static bool handle_answer_line(struct service *s, const char *line, size_t n, do
 		return false;
 	}
 	a.seconds = now - s->sent_at;
+	if (a.words)
+		a.words->seconds = a.seconds;
 	s->sent_id = 0;
 	s->deaths_in_row = 0;
 	s->trouble[0] = 0;

@@ -34,7 +34,7 @@
 #define SERVICE_MAX_BEAM  64
 #define SERVICE_MAX_ALPHA 10
 
-enum service_slot { SLOT_TEXT, SLOT_ALTERNATIVES, SLOT_COUNT };
+enum service_slot { SLOT_TEXT, SLOT_ALTERNATIVES, SLOT_AHEAD, SLOT_COUNT };
 
 enum service_state {
 	SERVICE_STARTING, /* loading the model */
@@ -59,6 +59,15 @@ struct service_request {
 	int layer, head;      /* from 1; 0: the last layer, the mean of all heads */
 };
 
+/* A sentence of a translation. */
+struct service_part {
+	const char *source; /* NULL: all of the request's text */
+	const char *text;
+	size_t first, n;	       /* its tokens */
+	size_t first_source, n_source; /* its source tokens */
+	double quality; /* mean probability of its tokens (geometric); NaN: unknown */
+};
+
 struct service_translation {
 	const char *text;
 	double score, log_prob; /* NaN: not sent */
@@ -68,6 +77,11 @@ struct service_translation {
 	int *aligned;	   /* (n) index of a source token; -1: not sent */
 	/* (n, n_source + 1) attention to each source token and to their end; NULL: not sent */
 	const double *attention;
+	struct service_part *parts; /* (n_parts) at least one */
+	size_t n_parts;
+	double quality; /* that of all tokens */
+	/* (n + 1) of whole words: the first piece of each, and the number of pieces; NULL: tokens are pieces */
+	const size_t *pieces;
 };
 
 struct service_alternative {
@@ -90,6 +104,8 @@ struct service_answer {
 	bool truncated;	       /* the end of the text was not translated */
 	bool is_long;	       /* a sentence is longer than all of the training text */
 	double seconds;	       /* time between request and answer */
+	/* The same with whole words as tokens, of joined pieces; owned. NULL: of an error. */
+	struct service_answer *words;
 	/* private */
 	struct json *tree;
 	void *memory;
@@ -152,6 +168,20 @@ long service_pid(const struct service *s);
 double service_due(const struct service *s, double now);
 /* Write at most n descriptors to wait for to fds; returns their number. */
 size_t service_fds(const struct service *s, int *fds, size_t n);
+
+/* ---- service_words.c ---- */
+
+/*
+ * Make a->words. Pieces are joined by the marks of BPE (a piece that goes on ends in @@) and SentencePiece (a word begins with
+ * U+2581), not over the end of a sentence, and not where a script has no blanks. The probability of a word is the product of its
+ * pieces'. Its attention is the mean of its pieces'; a source word gets the sum. ERR_NOMEM.
+ */
+int service_answer_add_words(struct service_answer *a, struct err *e);
+
+/* The word that has a piece; of the end, the number of words. */
+size_t service_word_of_piece(const struct service_translation *words, size_t piece);
+/* The part that has a token; of the end, the last one. */
+const struct service_part *service_part_at(const struct service_translation *t, size_t token);
 
 /* ---- service_answer.c ---- */
 

@@ -99,14 +99,34 @@ static bool has_attention(const struct json *t, size_t rows, size_t cols)
 	return true;
 }
 
+/* The sentences of a translation; 1 unless source and translation have the same number, with all of its tokens. */
+static size_t count_parts(const struct json *t, const struct json *sources)
+{
+	const struct json *parts = json_get(t, "parts");
+	const size_t n = json_len(parts), n_tokens = json_len(json_get(t, "tokens"));
+	size_t sum = 0;
+
+	if (!json_is_array(parts) || n < 2 || n != json_len(sources))
+		return 1;
+	for (const struct json *c = json_first(parts); c; c = json_next(parts, c)) {
+		const int64_t tokens = json_integer(json_get(c, "tokens"), -1);
+
+		if (tokens < 0 || (uint64_t)tokens > n_tokens - sum)
+			return 1;
+		sum += (size_t)tokens;
+	}
+	return sum == n_tokens ? n : 1;
+}
+
 /* Add the bytes of the arrays of one translation; false on overflow. */
-static bool sum_translation(const struct json *t, size_t n_source, size_t *bytes)
+static bool sum_translation(const struct json *t, const struct json *sources, size_t n_source,
+			    size_t *bytes)
 {
 	size_t rows = text_count(json_get(t, "tokens")), n;
 
 	if (!mem_mul(rows, sizeof(char *) + 2 * sizeof(double), &n))
 		return false;
-	*bytes += n;
+	*bytes += n + count_parts(t, sources) * sizeof(struct service_part);
 	/* a map that is there cannot be too large: the answer has each of its numbers */
 	if (has_attention(t, rows, n_source + 1))
 		*bytes += rows * (n_source + 1) * sizeof(double);
@@ -130,8 +150,50 @@ static void read_texts(const struct json *array, const char **out, size_t n)
 		out[i] = json_text(json_at(array, i), "");
 }
 
-static void read_translation(const struct json *j, struct service_translation *t, size_t n_source,
-			     struct room *room)
+/* The geometric mean of n probabilities; NaN: there is none, or one is unknown. */
+static double mean_probability(const double *log_probs, size_t n)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < n; i++)
+		sum += log_probs[i];
+	return exp(sum / (double)n);
+}
+
+/* sources: the sentences of the source, which have n_source tokens. */
+static void read_parts(const struct json *j, struct service_translation *t,
+		       const struct json *sources, size_t n_source, struct room *room)
+{
+	const struct json *source = json_first(sources), *part = json_first(json_get(j, "parts"));
+	size_t at = 0, at_source = 0;
+
+	t->n_parts = count_parts(j, sources);
+	t->parts = carve_array(room, t->n_parts, sizeof(*t->parts));
+	t->parts[0] = (struct service_part){ .text = t->text, .n = t->n, .n_source = n_source };
+	t->quality = mean_probability(t->log_probs, t->n);
+	for (size_t i = 0; i < t->n_parts; i++) {
+		struct service_part *p = &t->parts[i];
+
+		if (t->n_parts > 1) {
+			int64_t tokens = json_integer(json_get(source, "tokens"), 0);
+
+			p->source = json_text(json_get(source, "text"), "");
+			p->text = json_text(json_get(part, "text"), "");
+			p->n = (size_t)json_integer(json_get(part, "tokens"), 0);
+			p->n_source = MIN((size_t)MAX(tokens, 0), n_source - at_source);
+			source = json_next(sources, source);
+			part = json_next(json_get(j, "parts"), part);
+		}
+		p->first = at;
+		p->first_source = at_source;
+		p->quality = mean_probability(t->log_probs + at, p->n);
+		at += p->n;
+		at_source += p->n_source;
+	}
+}
+
+static void read_translation(const struct json *j, struct service_translation *t,
+			     const struct json *sources, size_t n_source, struct room *room)
 {
 	const struct json *tokens = json_get(j, "tokens"), *probs = json_get(j, "token_log_probs"),
 			  *aligned = json_get(j, "alignment");
@@ -153,6 +215,8 @@ static void read_translation(const struct json *j, struct service_translation *t
 	t->attention = has_attention(j, t->n, n_source + 1)
 			       ? read_attention(json_get(j, "attention"), t->n, n_source + 1, room)
 			       : NULL;
+	t->pieces = NULL;
+	read_parts(j, t, sources, n_source, room);
 }
 
 static void read_alternatives(const struct json *array, struct service_answer *a, struct room *room)
@@ -176,6 +240,7 @@ static void read_alternatives(const struct json *array, struct service_answer *a
 static bool sum_answer_bytes(const struct json *root, size_t *bytes)
 {
 	const struct json *list = json_get(root, "n_best");
+	const struct json *sources = json_get(root, "source_parts");
 	const size_t n_source = json_len(json_get(root, "source_tokens"));
 	size_t n;
 
@@ -191,9 +256,9 @@ static bool sum_answer_bytes(const struct json *root, size_t *bytes)
 		return false;
 	*bytes += n;
 	if (!json_len(list))
-		return sum_translation(root, n_source, bytes);
+		return sum_translation(root, sources, n_source, bytes);
 	for (size_t i = 0; i < json_len(list); i++)
-		if (!sum_translation(json_at(list, i), n_source, bytes))
+		if (!sum_translation(json_at(list, i), sources, n_source, bytes))
 			return false;
 	return true;
 }
@@ -201,7 +266,8 @@ static bool sum_answer_bytes(const struct json *root, size_t *bytes)
 static int fill_answer_arrays(struct service_answer *a, struct err *e)
 {
 	const struct json *root = a->tree, *list = json_get(root, "n_best"),
-			  *source = json_get(root, "source_tokens");
+			  *source = json_get(root, "source_tokens"),
+			  *sources = json_get(root, "source_parts");
 	struct room room;
 	size_t bytes;
 
@@ -215,9 +281,10 @@ static int fill_answer_arrays(struct service_answer *a, struct err *e)
 	read_texts(source, a->source, a->n_source);
 	read_alternatives(json_get(root, "alternatives"), a, &room);
 	if (!json_len(list))
-		read_translation(root, &a->translations[0], a->n_source, &room);
+		read_translation(root, &a->translations[0], sources, a->n_source, &room);
 	for (size_t i = 0; i < json_len(list); i++)
-		read_translation(json_at(list, i), &a->translations[i], a->n_source, &room);
+		read_translation(json_at(list, i), &a->translations[i], sources, a->n_source,
+				 &room);
 	assert(room.at ==
 	       (char *)a->memory + bytes); /* sum_answer_bytes() counted the same arrays */
 	return 0;
@@ -238,7 +305,7 @@ int service_answer_read(struct service_answer *a, const char *line, size_t n, st
 		service_answer_free(a);
 		return err_set(e, ERR_PROTOCOL, "an answer has neither a text nor an error");
 	}
-	if (fill_answer_arrays(a, e)) {
+	if (fill_answer_arrays(a, e) || service_answer_add_words(a, e)) {
 		service_answer_free(a);
 		return e->code;
 	}
@@ -247,6 +314,9 @@ int service_answer_read(struct service_answer *a, const char *line, size_t n, st
 
 void service_answer_free(struct service_answer *a)
 {
+	if (a->words)
+		free(a->words->memory);
+	free(a->words);
 	json_free(a->tree);
 	free(a->memory);
 	*a = (struct service_answer){ 0 };

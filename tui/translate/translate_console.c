@@ -99,6 +99,7 @@ int console_set_checkpoint(struct console *c, int side, const char *run, int64_t
 		c->side = 0;
 	console_drop_revision(c);
 	c->layer = c->head = 0; /* the model may have fewer of them */
+	console_forget_drafts(c);
 	if (side == 0)
 		c->trouble[0] = 0;
 	return c->asked_text ? console_ask(c, 0, e) : 0;
@@ -136,6 +137,7 @@ int console_set_search(struct console *c, const char *words, double now, struct 
 	s->beam = beam;
 	s->sets_alpha = sets_alpha;
 	s->alpha = alpha;
+	console_forget_drafts(c);
 	return c->asked_text ? console_ask(c, now, e) : 0;
 }
 
@@ -169,18 +171,48 @@ static bool continues_word(const char *piece)
 	return strlen(piece) > 2 && text_ends_with(piece, "@@");
 }
 
-/* The first token of the word that contains token at. */
-static size_t word_of(const struct service_translation *t, size_t at)
+static const struct service_answer *answer_as(const struct console *c, int side, bool is_words)
 {
-	bool sp = has_sentencepiece_marks(t);
+	const struct service *s = c->sides[side].service;
+	const struct service_answer *a = s ? service_answer(s, SLOT_TEXT) : NULL;
 
-	at = MIN(at, t->n);
-	while (at > 0 && at < t->n &&
-	       (sp ? !text_starts_with(t->tokens[at], word_start)
-		   : continues_word(t->tokens[at - 1])))
-		at--;
-	assert(at <= t->n);
-	return at;
+	return a && a->words && is_words ? a->words : a;
+}
+
+/* The shown translation as words, if is_words, or as pieces; NULL: none. */
+static const struct service_translation *shown_as(const struct console *c, bool is_words)
+{
+	const struct service_answer *a = answer_as(c, c->side, is_words);
+
+	return a && !a->error && (size_t)c->choice < a->n ? &a->translations[c->choice] : NULL;
+}
+
+/* The piece at the cursor; 0 without a translation. */
+static size_t piece_at_cursor(const struct console *c)
+{
+	const struct service_translation *words = shown_as(c, true);
+
+	return c->shows_pieces || !words ? (size_t)c->token : words->pieces[c->token];
+}
+
+/* The first piece of the word at the cursor. */
+static size_t first_piece_at_cursor(const struct console *c)
+{
+	const struct service_translation *words = shown_as(c, true);
+
+	return words ? words->pieces[service_word_of_piece(words, piece_at_cursor(c))] : 0;
+}
+
+void console_toggle_pieces(struct console *c, double now)
+{
+	const struct service_translation *words = shown_as(c, true);
+	const size_t piece = piece_at_cursor(c);
+
+	c->shows_pieces = !c->shows_pieces;
+	if (words)
+		console_move(c,
+			     (int)(c->shows_pieces ? piece : service_word_of_piece(words, piece)),
+			     now);
 }
 
 void console_join(const struct service_translation *t, size_t first, size_t last, struct buf *out)
@@ -208,7 +240,7 @@ void console_join(const struct service_translation *t, size_t first, size_t last
 
 /* ---- requests ---- */
 
-static void fill_service_request(const struct console *c, int side, struct service_request *r)
+void console_fill_request(const struct console *c, int side, struct service_request *r)
 {
 	*r = (struct service_request){
 		.text = c->asked_text,
@@ -255,7 +287,7 @@ int console_ask(struct console *c, double when, struct err *e)
 	for (int i = 0; i < CONSOLE_SIDES; i++) {
 		if (!c->sides[i].service)
 			continue;
-		fill_service_request(c, i, &r);
+		console_fill_request(c, i, &r);
 		if (is_blank_text(text))
 			service_forget(c->sides[i].service, SLOT_TEXT);
 		else if (service_ask(c->sides[i].service, &r, when, e) < 0)
@@ -284,18 +316,18 @@ int console_ask_alternatives(struct console *c, double now, struct err *e)
 
 	if (!t || console_is_outdated(c, c->side))
 		return 0;
-	fill_service_request(c, c->side, &r);
+	console_fill_request(c, c->side, &r);
 	r.slot = SLOT_ALTERNATIVES;
 	r.n_best = 1;
 	r.attention = false;
 	r.alternatives = CONSOLE_ALTERNATIVES;
-	r.at = c->token;
+	r.at = (int)piece_at_cursor(c);
 	/*
 	 * "at" counts tokens of the best translation. For another translation, the prefix makes it
 	 * the best one.
 	 */
 	if (c->choice > 0) {
-		console_join(t, 0, word_of(t, (size_t)c->token), &before);
+		console_join(shown_as(c, false), 0, first_piece_at_cursor(c), &before);
 		rc = buf_check(&before, e);
 		r.prefix = buf_text(&before);
 	}
@@ -320,9 +352,34 @@ void console_select_side(struct console *c, int side)
 	c->choice = 0;
 }
 
+/* The cursor on the first token of sentence `part` of the shown translation. */
+static void move_to_part(struct console *c, size_t part)
+{
+	const struct service_translation *t = console_shown_translation(c, c->side);
+
+	c->token = t ? (int)t->parts[MIN(part, t->n_parts - 1)].first : 0;
+}
+
+/* The sentence at the cursor. */
+static size_t part_at_cursor(const struct console *c)
+{
+	const struct service_translation *t = console_shown_translation(c, c->side);
+
+	return t ? (size_t)(service_part_at(t, (size_t)c->token) - t->parts) : 0;
+}
+
+void console_move_part(struct console *c, int by, double now)
+{
+	const size_t part = part_at_cursor(c);
+
+	move_to_part(c, by < 0 && part ? part - 1 : part + (by > 0));
+	console_move(c, c->token, now);
+}
+
 void console_choose(struct console *c, int choice)
 {
 	const struct service_answer *a = console_answer(c, c->side);
+	const size_t part = part_at_cursor(c);
 	int n = a && !a->error ? (int)a->n : 1;
 
 	choice = MAX(MIN(choice, n - 1), 0);
@@ -330,7 +387,7 @@ void console_choose(struct console *c, int choice)
 		return;
 	console_drop_revision(c);
 	c->choice = choice;
-	c->token = 0;
+	move_to_part(c, part);
 	forget_alternatives(c);
 }
 
@@ -377,19 +434,19 @@ int console_use_alternative(struct console *c, double now, struct err *e)
 			       "this alternative cannot be used: the translator "
 			       "sent no prefix for it");
 	/* The cursor stays on the word, which may have fewer tokens now. */
-	if (console_shown_translation(c, c->side))
-		c->token = (int)word_of(console_shown_translation(c, c->side), (size_t)c->token);
+	if (c->shows_pieces)
+		c->token = (int)first_piece_at_cursor(c);
 	return replace_prefix(c, x->prefix, now, e);
 }
 
 int console_fix_prefix(struct console *c, double now, struct err *e)
 {
-	const struct service_translation *t = console_shown_translation(c, c->side);
+	const struct service_translation *pieces = shown_as(c, false);
 	struct buf b = { 0 };
 	int rc;
 
-	if (t)
-		console_join(t, 0, word_of(t, (size_t)c->token), &b);
+	if (pieces)
+		console_join(pieces, 0, first_piece_at_cursor(c), &b);
 	rc = buf_check(&b, e);
 	if (!rc)
 		rc = replace_prefix(c, buf_text(&b), now, e);
@@ -425,6 +482,7 @@ int console_add_glossary(struct console *c, const char *text, double now, struct
 	if (strstr(text, " = ") ? glossary_add(&c->glossary, text, e)
 				: glossary_read(&c->glossary, text, e))
 		return e->code;
+	console_forget_drafts(c);
 	return c->asked_text ? console_ask(c, now, e) : 0;
 }
 
@@ -527,9 +585,7 @@ int console_next_head(struct console *c, double now, struct err *e)
 
 const struct service_answer *console_answer(const struct console *c, int side)
 {
-	const struct service *s = c->sides[side].service;
-
-	return s ? service_answer(s, SLOT_TEXT) : NULL;
+	return answer_as(c, side, !c->shows_pieces);
 }
 
 const struct service_translation *console_shown_translation(const struct console *c, int side)

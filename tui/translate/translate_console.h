@@ -99,9 +99,10 @@ struct console {
 	struct console_terms force, forbid;
 	struct glossary glossary;
 	enum console_pane focus;
-	int choice; /* index of the translation on the screen */
-	int token;  /* cursor: index of a token, or the number of tokens: the end */
-	int other;  /* index of the chosen alternative */
+	int choice;	   /* index of the translation on the screen */
+	bool shows_pieces; /* tokens are the model's pieces, not whole words */
+	int token;	   /* cursor: index of a token, or the number of tokens: the end */
+	int other;	   /* index of the chosen alternative */
 	struct console_revision revision;
 	enum console_showing wanted[CONSOLE_EXTRAS];
 	bool has_extra[CONSOLE_EXTRAS]; /* on the last screen */
@@ -117,6 +118,8 @@ struct console {
 	enum console_file_task file_task;
 	char *document_out; /* owned: output of the document whose sentences are listed; NULL */
 	struct document *document; /* owned: translated sentence by sentence; NULL: none */
+	int64_t ahead;		   /* request for a draft of one of its sentences; 0: none */
+	size_t ahead_at;	   /* which one */
 	double checked_at;	   /* when the newest checkpoint was looked up */
 	int slow_seconds;	   /* seconds without an answer */
 	char trouble[300];	   /* error of the last checkpoint that failed to load; "" */
@@ -133,6 +136,8 @@ struct service *console_start_service(const struct console *c, const char *run, 
 int console_set_checkpoint(struct console *c, int side, const char *run, int64_t step,
 			   struct err *e);
 
+/* A request for a side with the settings and constraints of the console, which it borrows. */
+void console_fill_request(const struct console *c, int side, struct service_request *r);
 /* Text, prefix or terms changed: send a request at time when (later than now while typing). */
 int console_ask(struct console *c, double when, struct err *e);
 /* The text changed: reset cursor and prefix, and ask after the debounce delay. */
@@ -151,6 +156,10 @@ void console_select_side(struct console *c, int side);
 /* Choose a translation, token or alternative; indices are clamped. */
 void console_choose(struct console *c, int choice);
 void console_move(struct console *c, int token, double now);
+/* Go to the next (by 1) or previous (-1) of several sentences. */
+void console_move_part(struct console *c, int by, double now);
+/* Show the model's pieces, or whole words again; the cursor stays where it is. */
+void console_toggle_pieces(struct console *c, double now);
 /* Request the alternatives at the cursor. */
 int console_ask_alternatives(struct console *c, double now, struct err *e);
 /* Use the chosen alternative: its prefix becomes the prefix. */
@@ -227,6 +236,9 @@ int console_start_file(struct console *c, const char *in, const char *out, doubl
 int console_list_sentences(struct console *c, const char *in, const char *out, double now,
 			   struct err *e);
 int console_write_document(struct console *c, double now, struct err *e);
+
+/* Forget the drafts of the document, which another translator or glossary made. */
+void console_forget_drafts(struct console *c);
 
 /* Translate the sentence of the document that is at the screen; its earlier choice is shown too. */
 int console_show_sentence(struct console *c, double now, struct err *e);

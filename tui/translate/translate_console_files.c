@@ -77,6 +77,15 @@ int console_write_document(struct console *c, double now, struct err *e)
 	return start_file_task(c, CONSOLE_WRITES_DOCUMENT, d->in, d->out, d->part, now, e);
 }
 
+void console_forget_drafts(struct console *c)
+{
+	c->ahead = 0;
+	if (c->sides[0].service)
+		service_forget(c->sides[0].service, SLOT_AHEAD);
+	if (c->document)
+		document_forget_drafts(c->document);
+}
+
 int console_show_sentence(struct console *c, double now, struct err *e)
 {
 	const struct document *d = c->document;

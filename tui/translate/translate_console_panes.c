@@ -15,6 +15,7 @@
 #include "tui/translate/attention_map.h"
 #include "tui/translate/translate_console_lists.h"
 #include "tui/translate/translate_console_words.h"
+#include "tui/translate/translate_desk.h"
 
 #define WIDE	   100 /* columns from which two sides are side by side */
 #define MAP_COLS   170 /* columns from which the map is beside the lists */
@@ -22,6 +23,7 @@
 #define MAP_ROWS   10  /* rows that the map needs below them */
 #define TEXTS_ROWS 6   /* rows that the history and the terms need */
 #define MANY_TEXTS 20  /* their rows at most */
+#define DESK_ROWS  6   /* rows that the desk needs */
 #define SLOW_S	   5   /* seconds of waiting before the screen says so */
 
 /* ---- layout ---- */
@@ -43,14 +45,25 @@ static int text_rows(const struct console *c, const struct grid *g, int side, in
 
 	if (side == c->side && c->revision.is_edited)
 		return edit_rows(&c->revision.edit, g, cols);
-	return t ? console_text_rows(g, cols, t) : 1;
+	return t ? console_text_rows(g, cols, t->text) : 1;
+}
+
+/* The sentence at the cursor of the selected side, else the first one. */
+static const struct service_part *shown_part(const struct console *c, int side)
+{
+	const struct service_translation *t = console_shown_translation(c, side);
+
+	return service_part_at(t, side == c->side ? (size_t)c->token : 0);
 }
 
 static int words_rows(const struct console *c, const struct grid *g, int side, int cols)
 {
-	return MAX(console_words_rows(g, console_answer(c, side),
-				      console_shown_translation(c, side), cols),
-		   6);
+	const struct service_translation *t = console_shown_translation(c, side);
+
+	return !t ? 6
+		  : MAX(console_words_rows(g, console_answer(c, side), t, shown_part(c, side),
+					   cols),
+			6);
 }
 
 static void place_middle(const struct console *c, const struct grid *g, struct rect r,
@@ -168,7 +181,9 @@ static void place_only_earlier(struct rect body, const struct rect out[8], struc
 void console_layout(const struct console *c, const struct grid *g, struct rect body,
 		    struct console_screen *s)
 {
-	const bool is_empty = console_is_empty(c);
+	const bool is_empty = console_is_empty(c), has_desk = desk_is_shown(c),
+		   /* the desk has the source too */
+		has_input = !has_desk || c->focus == CONSOLE_INPUT;
 	bool two = sides_of(c) == 2, beside = two && body.cols >= WIDE;
 	int inner = beside ? body.cols / 2 - 2 : body.cols - 2;
 	int text0 = MIN(text_rows(c, g, 0, inner), 5) + 2,
@@ -177,18 +192,22 @@ void console_layout(const struct console *c, const struct grid *g, struct rect b
 
 	if (beside)
 		text0 = MAX(text0, text1);
+	if (has_desk)
+		text0 = desk_needed_rows(c, g, inner, body.rows) + 2;
 	words = words_rows(c, g, c->side, inner);
 	if (beside)
 		words = MAX(words, words_rows(c, g, !c->side, inner));
 	words += 2;
 	{
 		struct layout_part parts[] = {
-			{ 1, 1, 0, 3 },							 /* head */
-			{ 3, MIN(edit_rows(&c->input, g, body.cols - 2), 5) + 2, 2, 0 }, /* input */
-			{ 3, text0, beside ? 2 : 1, 1 },				 /* text */
+			{ 1, 1, 0, 3 }, /* head */
+			{ has_input ? 3 : 0, MIN(edit_rows(&c->input, g, body.cols - 2), 5) + 2,
+			  2 * has_input, 0 }, /* input */
+			{ has_desk ? DESK_ROWS : 3, text0, beside || has_desk ? 2 : 1,
+			  1 }, /* text */
 			{ two && !beside ? 3 : 0, text1, two && !beside, 2 },
-			{ 4, words, 3, 4 }, /* words */
-			{ 4, 0, 1, 5 },	    /* lists */
+			{ 4, words, has_desk ? 6 : 3, 4 }, /* words */
+			{ 4, 0, 1, 5 },			   /* lists */
 			{ has_constraints(c), 1, 0, 2 },
 			{ c->file != NULL, 1, 0, 2 },
 		};
@@ -375,20 +394,24 @@ static void draw_file(const struct console *c, struct grid *g, struct rect r)
 
 /* ---- boxes ---- */
 
-/* Which sentence of the document is shown, at the right of the border. */
-static void draw_document_place(const struct console *c, struct grid *g, struct rect r,
-				const char *title)
+/* Which sentence of the document is shown; "": there is none. */
+static void describe_place(const struct document *d, char *place, size_t size)
 {
-	const struct document *d = c->document;
-	char place[80], at[NUMBER_TEXT_BYTES], all[NUMBER_TEXT_BYTES], chosen[NUMBER_TEXT_BYTES];
-	struct legend l = { 0, STYLE_BRIGHT, "", place };
+	char at[NUMBER_TEXT_BYTES], all[NUMBER_TEXT_BYTES], chosen[NUMBER_TEXT_BYTES];
 
-	if (!d)
-		return;
-	snprintf(place, sizeof(place), "sentence %s of %s, %s done",
-		 format_count(at, (int64_t)d->at + 1), format_count(all, (int64_t)d->n),
-		 format_count(chosen, (int64_t)d->n_chosen));
-	draw_legend(g, r, title, &l, 1);
+	*place = 0;
+	if (d)
+		snprintf(place, size, "sentence %s of %s, %s done",
+			 format_count(at, (int64_t)d->at + 1), format_count(all, (int64_t)d->n),
+			 format_count(chosen, (int64_t)d->n_chosen));
+}
+
+/* A path without its folders. */
+static const char *file_name_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
 }
 
 static void draw_input(struct console *c, struct grid *g, struct rect r)
@@ -401,9 +424,8 @@ static void draw_input(struct console *c, struct grid *g, struct rect r)
 	if (r.rows < 3)
 		return;
 	snprintf(title, sizeof(title), "source%s%s%s%.150s", *language ? ", " : "", language,
-		 c->document ? ", " : "", c->document ? c->document->in : "");
+		 c->document ? ", " : "", c->document ? file_name_of(c->document->in) : "");
 	draw_box(g, r, title, focused);
-	draw_document_place(c, g, r, title);
 	r = layout_inside(r);
 	if (!focused && !*edit_text(&c->input))
 		draw_text(g, r.row, r.col, r.cols, STYLE_DIM, "nothing yet");
@@ -434,10 +456,13 @@ static void draw_remark(const struct console *c, struct grid *g, struct rect r, 
 	const struct service_answer *a = console_answer(c, side);
 	const struct service_translation *t = console_shown_translation(c, side),
 					 *other = console_shown_translation(c, !side);
-	struct legend l[3] = { 0 };
-	char differ[40];
+	struct legend l[4] = { 0 };
+	char differ[40], place[80];
 	int n = 0;
 
+	describe_place(c->document, place, sizeof(place));
+	if (*place && side == 0)
+		l[n++] = (struct legend){ 0, STYLE_BRIGHT, "", place };
 	if (side == c->side && c->revision.is_edited)
 		l[n++] = (struct legend){ 0, STYLE_WARN, "", "edited" };
 	if (console_is_outdated(c, side)) {
@@ -482,7 +507,9 @@ static void draw_text_box(struct console *c, struct grid *g, struct rect r, int 
 					 *other = sides_of(c) == 2
 							  ? console_shown_translation(c, !side)
 							  : NULL;
-	const char *language = s->service ? service_model(s->service)->target_language : "";
+	const struct service_model *m = s->service ? service_model(s->service) : NULL;
+	const char *language = m ? m->target_language : "";
+	const bool has_desk = desk_is_shown(c);
 	char title[200], name[140] = "";
 	struct rect in = layout_inside(r);
 
@@ -490,13 +517,18 @@ static void draw_text_box(struct console *c, struct grid *g, struct rect r, int 
 		return;
 	if (sides_of(c) == 2)
 		describe_checkpoint(s, name, sizeof(name));
-	snprintf(title, sizeof(title), "translation%s%s%s%s", *language ? ", " : "", language,
-		 *name ? ", " : "", name);
+	else if (c->document)
+		snprintf(name, sizeof(name), "%.130s", file_name_of(c->document->in));
+	snprintf(title, sizeof(title), "%s%s%s%s%s%s%s", has_desk ? "sentences" : "translation",
+		 *language ? ", " : "", has_desk && *language ? m->source_language : "",
+		 has_desk && *language ? " to " : "", language, *name ? ", " : "", name);
 	draw_box(g, r, title, side == c->side && c->focus == CONSOLE_PANE_TEXT);
 	if (s->service && service_state(s->service) == SERVICE_DOWN && *service_trouble(s->service))
 		draw_service_error(s, g, in);
 	else if (a && a->error)
 		draw_note(g, in, STYLE_BAD, a->error);
+	else if (has_desk)
+		desk_draw(c, g, r);
 	else if (side == c->side && c->revision.is_edited)
 		draw_revision(c, g, r);
 	else if (t)
@@ -516,12 +548,13 @@ static void draw_words_box(const struct console *c, struct grid *g, struct rect 
 
 	if (r.rows < 3)
 		return;
-	draw_box(g, r, "words", focused);
-	draw_legend(g, r, "words", signs, ARRAY_LEN(signs));
+	draw_box(g, r, c->shows_pieces ? "pieces" : "words", focused);
+	draw_legend(g, r, c->shows_pieces ? "pieces" : "words", signs, ARRAY_LEN(signs));
 	if (console_shown_translation(c, side))
 		console_draw_words(g, layout_inside(r), console_answer(c, side),
 				   console_shown_translation(c, side),
-				   &(struct console_words){ .token = looked_at ? c->token : -1,
+				   &(struct console_words){ .part = shown_part(c, side),
+							    .token = looked_at ? c->token : -1,
 							    .focused = focused,
 							    .screen = looked_at ? s : NULL });
 }
@@ -538,27 +571,34 @@ static void draw_n_best(const struct console *c, struct grid *g, struct rect r,
 	const struct service_answer *a = console_answer(c, c->side);
 	bool focused = c->focus == CONSOLE_N_BESTS;
 	struct rect in = layout_inside(r);
+	size_t part;
 
 	if (r.rows < 3)
 		return;
 	draw_box(g, r, "best translations", focused);
-	if (!a || a->error)
+	if (!a || a->error || !console_shown_translation(c, c->side))
 		return;
+	part = (size_t)(shown_part(c, c->side) - console_shown_translation(c, c->side)->parts);
+	part = MIN(part, a->translations[0].n_parts - 1);
 	s->n_best_top = top_for(c->choice, (int)a->n, in.rows);
 	draw_hidden_rows(g, r, s->n_best_top, (int)a->n - in.rows - s->n_best_top);
 	for (int i = s->n_best_top; i < (int)a->n && i - s->n_best_top < in.rows; i++) {
 		const struct service_translation *t = &a->translations[i];
+		/* of several sentences, the one at the cursor */
+		const struct service_part *p = &t->parts[MIN(part, t->n_parts - 1)];
 		int row = in.row + i - s->n_best_top;
 		char score[NUMBER_TEXT_BYTES];
 
 		if (i == c->choice)
 			grid_put(g, row, in.col, focused ? STYLE_FOCUS : STYLE_DIM, 0x25B8);
-		draw_text_right(g, row, in.col + 7, 6, STYLE_DIM, format_fixed(score, t->score, 2));
+		draw_text_right(
+			g, row, in.col + 7, 6, STYLE_DIM,
+			format_fixed(score, t->n_parts > 1 ? log(p->quality) : t->score, 2));
 		console_draw_line(
 			g,
 			(struct span){ row, in.col + 10, in.cols - 10,
 				       i == c->choice && focused ? STYLE_SELECTED : STYLE_NORMAL },
-			t->text, i ? a->translations[0].text : NULL);
+			p->text, i ? a->translations[0].parts[part].text : NULL);
 	}
 }
 

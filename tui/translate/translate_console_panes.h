@@ -15,8 +15,8 @@ struct console_screen {
 	bool extra_alone; /* one of the extras is in the place of words and lists */
 	/* as drawn, for the mouse */
 	struct rect spots[CONSOLE_SPOTS]; /* tokens of the selected side */
-	int n_spots;
-	int n_best_top, others_top; /* first visible rows of the lists */
+	int n_spots, first_spot;	  /* first_spot: the token of spots[0] */
+	int n_best_top, others_top;	  /* first visible rows of the lists */
 };
 
 /* Compute the layout in body. */

@@ -3,10 +3,13 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
+#include "share/base/mem.h"
 #include "share/base/util.h"
 #include "tui/run/checkpoints.h"
 
+#define DRAFTS_AHEAD  30  /* sentences of a document */
 #define CHECK_EVERY_S 1.0 /* interval between searches for a newer checkpoint */
 
 /* All services: those in use, and newer ones that are loading. Returns their number. */
@@ -72,7 +75,52 @@ static bool switch_to_newer(struct console *c)
 	c->trouble[0] = 0;
 	if (c->asked_text)
 		console_ask(c, 0, &ignored);
+	console_forget_drafts(c);
 	return true;
+}
+
+/* The next sentence of the document that has no draft, not far behind the open one; the number of sentences: none. */
+static size_t next_draft(const struct document *d)
+{
+	size_t i = MAX(d->at + 1, d->n_chosen);
+	const size_t end = MIN(d->n, i + DRAFTS_AHEAD);
+
+	while (i < end && (d->drafts[i] || document_is_blank(d, i)))
+		i++;
+	return i < end ? i : d->n;
+}
+
+/* Translate sentences of the document ahead while nothing else is to do; true: there is a new one. */
+static bool update_drafts(struct console *c, double now)
+{
+	struct document *d = c->document;
+	struct service *s = c->sides[0].service;
+	const struct service_answer *a = s ? service_answer(s, SLOT_AHEAD) : NULL;
+	const bool is_new = d && c->ahead && a && a->id == c->ahead;
+	struct service_request r;
+	struct err ignored;
+
+	if (is_new) {
+		/* a sentence that fails has an empty draft: it is not asked again */
+		free(d->drafts[c->ahead_at]);
+		d->drafts[c->ahead_at] =
+			mem_strdup(a->error ? "" : a->translations[0].text, &ignored);
+		d->qualities[c->ahead_at] = a->error ? NAN : a->translations[0].quality;
+		c->ahead = 0;
+	}
+	if (!d || !s || c->ahead || service_state(s) != SERVICE_READY || next_draft(d) == d->n)
+		return is_new;
+	console_fill_request(c, 0, &r);
+	r = (struct service_request){ .slot = SLOT_AHEAD,
+				      .text = d->sources[next_draft(d)],
+				      .n_best = 1,
+				      .beam = r.beam,
+				      .sets_alpha = r.sets_alpha,
+				      .alpha = r.alpha,
+				      .glossary = r.glossary };
+	c->ahead_at = next_draft(d);
+	c->ahead = MAX(service_ask(s, &r, now, &ignored), 0);
+	return is_new;
 }
 
 /* Request the alternatives while the cursor is on the words and the list is shown. */
@@ -128,6 +176,7 @@ bool console_update(struct console *c, double now)
 	if (c->file)
 		news |= translate_file_update(c->file, now);
 	news |= console_update_revision(c);
+	news |= update_drafts(c, now);
 	clamp_console_cursor(c);
 	ask_shown_alternatives(c, now);
 	return news;

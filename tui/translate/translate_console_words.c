@@ -157,35 +157,50 @@ static void put_word(const struct grid *g, struct pen *p, struct word w, enum st
 	p->col += columns;
 }
 
-int console_text_rows(const struct grid *g, int cols, const struct service_translation *t)
+int console_text_rows(const struct grid *g, int cols, const char *text)
 {
 	struct pen pen = { .r = { .cols = cols } };
-	const char *at = t->text;
 	struct word w;
 
-	while (cols > 0 && next_text_word(&at, &w))
+	while (cols > 0 && next_text_word(&text, &w))
 		put_word(g, &pen, w, STYLE_NORMAL);
 	return pen.row + 1;
+}
+
+/* The words that changes marks are marked; shader NULL: the others have the style. Returns the rows. */
+static int draw_word_rows(struct grid *g, struct rect r, const char *text, struct shader *shader,
+			  enum style style, const struct text_changes *changes)
+{
+	struct pen pen = { .to = g, .r = r };
+	struct word w;
+
+	for (size_t i = 0; r.cols > 0 && next_text_word(&text, &w); i++) {
+		if (shader)
+			style = shade_word(shader, w);
+		put_word(g, &pen, w, is_changed_word(changes, i) ? STYLE_ADDED : style);
+	}
+	return pen.row + 1;
+}
+
+int console_draw_shaded(struct grid *g, struct rect r, const char *text,
+			const struct service_translation *t, size_t first, enum style style)
+{
+	struct shader shader = { .t = t, .token = first };
+
+	return draw_word_rows(g, r, text, t ? &shader : NULL, style,
+			      &(struct text_changes){ .n = 0 });
 }
 
 void console_draw_text(struct grid *g, struct rect r, const struct service_translation *t,
 		       const struct service_translation *other)
 {
 	struct shader shader = { .t = t };
-	struct pen pen = { .to = g, .r = r };
 	struct text_changes changes;
-	const char *at = t->text;
-	struct word w;
+	int rows;
 
 	find_text_changes(&changes, t->text, other ? other->text : NULL);
-	for (size_t i = 0; r.cols > 0 && next_text_word(&at, &w); i++) {
-		enum style style = shade_word(&shader, w);
-
-		if (is_changed_word(&changes, i))
-			style = STYLE_ADDED;
-		put_word(g, &pen, w, style);
-	}
-	draw_hidden_rows(g, layout_around(r), 0, pen.row + 1 - r.rows);
+	rows = draw_word_rows(g, r, t->text, &shader, STYLE_NORMAL, &changes);
+	draw_hidden_rows(g, layout_around(r), 0, rows - r.rows);
 }
 
 int console_other_words(const struct service_translation *t,
@@ -303,16 +318,15 @@ static void token_flow(struct token_flow *f, const struct grid *g, const char *c
 #define MIN_TARGET_COLS 4
 
 int console_words_rows(const struct grid *g, const struct service_answer *a,
-		       const struct service_translation *t, int cols)
+		       const struct service_translation *t, const struct service_part *part,
+		       int cols)
 {
 	struct token_flow f;
 	int rows = 1;
 
-	if (!a || !t)
-		return 0;
-	token_flow(&f, g, a->source, a->n_source, MIN_SOURCE_COLS, cols);
+	token_flow(&f, g, a->source + part->first_source, part->n_source, MIN_SOURCE_COLS, cols);
 	rows += SOURCE_ROWS * f.lines;
-	token_flow(&f, g, t->tokens, t->n, MIN_TARGET_COLS, cols);
+	token_flow(&f, g, t->tokens + part->first, part->n, MIN_TARGET_COLS, cols);
 	return rows + TARGET_ROWS * f.lines;
 }
 
@@ -322,7 +336,7 @@ static int visible_row(struct rect r, int top, int row)
 	return row >= top && row - top < r.rows ? r.row + row - top : -1;
 }
 
-static void draw_sources(struct grid *g, struct rect r, int top, const struct service_answer *a,
+static void draw_sources(struct grid *g, struct rect r, int top, const char *const *sources,
 			 const struct token_flow *f, int aligned_source)
 {
 	for (int i = 0; i < f->n; i++) {
@@ -332,7 +346,7 @@ static void draw_sources(struct grid *g, struct rect r, int top, const struct se
 
 		if (row >= 0)
 			grid_text(g, row, r.col + f->col[i], f->width[i],
-				  i == aligned_source ? STYLE_CURSOR : STYLE_NORMAL, a->source[i]);
+				  i == aligned_source ? STYLE_CURSOR : STYLE_NORMAL, sources[i]);
 		snprintf(number, sizeof(number), "%d", i + 1);
 		if (below >= 0)
 			grid_text(g, below, r.col + f->col[i], r.cols - f->col[i],
@@ -352,10 +366,22 @@ static void draw_probability(struct grid *g, int row, int col, double log_prob)
 	grid_text(g, row, col, MIN_TARGET_COLS, style == STYLE_SURE_4 ? STYLE_DIM : style, text);
 }
 
+/* The source token of a token of the part, in the part; -1: none. */
+static int aligned_in_part(const struct service_translation *t, const struct service_part *part,
+			   int token)
+{
+	const int aligned = t->aligned[part->first + (size_t)token] - (int)part->first_source;
+
+	return aligned >= 0 && aligned < (int)part->n_source ? aligned : -1;
+}
+
+/* token: the cursor, in the part. */
 static void draw_targets(struct grid *g, struct rect r, int top, int first,
 			 const struct service_translation *t, const struct token_flow *f,
-			 const struct console_words *how)
+			 const struct console_words *how, int token)
 {
+	const char *const *tokens = t->tokens + how->part->first;
+	const double *log_probs = t->log_probs + how->part->first;
 	/* a number that is cut would be a wrong one */
 	const bool has_numbers = r.cols >= MIN_TARGET_COLS;
 
@@ -366,38 +392,41 @@ static void draw_targets(struct grid *g, struct rect r, int top, int first,
 		enum style style;
 		char number[16], sign;
 
-		style = token_shade(t->log_probs[i], &sign);
-		if (i == how->token && how->focused)
+		style = token_shade(log_probs[i], &sign);
+		if (i == token && how->focused)
 			style = STYLE_CURSOR;
-		else if (i == how->token)
+		else if (i == token)
 			style = STYLE_FOCUS;
 		if (row >= 0)
-			grid_text(g, row, col, f->width[i], style, t->tokens[i]);
+			grid_text(g, row, col, f->width[i], style, tokens[i]);
 		if (has_numbers && below >= 0)
-			draw_probability(g, below, col, t->log_probs[i]);
-		if (t->aligned[i] >= 0)
-			snprintf(number, sizeof(number), "%d", t->aligned[i] + 1);
+			draw_probability(g, below, col, log_probs[i]);
+		if (aligned_in_part(t, how->part, i) >= 0)
+			snprintf(number, sizeof(number), "%d",
+				 aligned_in_part(t, how->part, i) + 1);
 		else
 			snprintf(number, sizeof(number), "-");
 		if (has_numbers && under >= 0)
 			grid_text(g, under, col, MIN_TARGET_COLS,
-				  i == how->token ? STYLE_BRIGHT : STYLE_DIM, number);
+				  i == token ? STYLE_BRIGHT : STYLE_DIM, number);
 		if (how->screen && i < CONSOLE_SPOTS)
 			how->screen->spots[i] =
 				row < 0 ? (struct rect){ 0 }
 					: (struct rect){ row, col, TARGET_ROWS, f->width[i] };
 	}
-	if (how->screen)
+	if (how->screen) {
 		how->screen->n_spots = f->n;
+		how->screen->first_spot = (int)how->part->first;
+	}
 }
 
 /* Draw the cursor after the last token if it is there. */
 static void draw_end(struct grid *g, struct rect r, int top, int first, const struct token_flow *f,
-		     const struct console_words *how)
+		     const struct console_words *how, int token)
 {
 	int last = f->n - 1, row, col;
 
-	if (how->token != f->n || last < 0)
+	if (token != f->n || last < 0)
 		return;
 	row = visible_row(r, top, first + TARGET_ROWS * f->line[last]);
 	col = MIN(f->col[last] + MAX(f->width[last], MIN_TARGET_COLS) + 1, r.cols - 1);
@@ -421,30 +450,34 @@ static void draw_link(struct grid *g, int row, int from, int to)
 void console_draw_words(struct grid *g, struct rect r, const struct service_answer *a,
 			const struct service_translation *t, const struct console_words *how)
 {
+	const struct service_part *part = how->part;
+	const char *const *sources = a->source + part->first_source;
+	const int token = how->token < 0 ? -1 : how->token - (int)part->first;
 	struct token_flow source, target;
 	int aligned_source = -1, first, all, top = 0, at;
 
 	if (r.rows < 1 || r.cols < 1)
 		return;
-	token_flow(&source, g, a->source, a->n_source, MIN_SOURCE_COLS, r.cols);
-	token_flow(&target, g, t->tokens, t->n, MIN_TARGET_COLS, r.cols);
-	assert(how->token <= (int)t->n); /* the cursor is on a token or after the last */
+	token_flow(&source, g, sources, part->n_source, MIN_SOURCE_COLS, r.cols);
+	token_flow(&target, g, t->tokens + part->first, part->n, MIN_TARGET_COLS, r.cols);
+	assert(token <= (int)part->n); /* the cursor is on a token or after the last */
 	first = SOURCE_ROWS * source.lines + 1;
 	all = first + TARGET_ROWS * target.lines;
-	if (how->token >= 0 && how->token < target.n)
-		aligned_source = t->aligned[how->token];
+	if (token >= 0 && token < target.n)
+		aligned_source = aligned_in_part(t, part, token);
 	/* Scroll so that the row of the cursor is visible. */
 	if (all > r.rows && target.n) {
-		at = first + TARGET_ROWS * target.line[MAX(MIN(how->token, target.n - 1), 0)];
-		top = MAX(MIN(at + TARGET_ROWS - r.rows, all - r.rows), 0);
+		at = first + TARGET_ROWS * target.line[MAX(MIN(token, target.n - 1), 0)];
+		top = MAX(MIN(at + TARGET_ROWS, all) - r.rows, 0);
+		top = MIN(top, at); /* of a token, its text matters most */
 	}
 	draw_hidden_rows(g, layout_around(r), top, all - r.rows - top);
-	draw_sources(g, r, top, a, &source, aligned_source);
-	draw_targets(g, r, top, first, t, &target, how);
-	draw_end(g, r, top, first, &target, how);
+	draw_sources(g, r, top, sources, &source, aligned_source);
+	draw_targets(g, r, top, first, t, &target, how, token);
+	draw_end(g, r, top, first, &target, how, token);
 	if (aligned_source >= 0 && aligned_source < source.n &&
 	    visible_row(r, top, first - 1) >= 0 &&
-	    source.line[aligned_source] == source.lines - 1 && target.line[how->token] == 0)
+	    source.line[aligned_source] == source.lines - 1 && target.line[token] == 0)
 		draw_link(g, visible_row(r, top, first - 1), r.col + source.col[aligned_source],
-			  r.col + target.col[how->token]);
+			  r.col + target.col[token]);
 }

@@ -15,8 +15,15 @@ void console_draw_text(struct grid *g, struct rect r, const struct service_trans
 int console_other_words(const struct service_translation *t,
 			const struct service_translation *other);
 
-/* Rows of the text at that width; at least 1. */
-int console_text_rows(const struct grid *g, int cols, const struct service_translation *t);
+/* Rows of a text at that width; at least 1. */
+int console_text_rows(const struct grid *g, int cols, const char *text);
+
+/*
+ * Draw a text into r, wrapped: words have the shades of the tokens of t from first on, or (t NULL) this style. Returns the rows of
+ * the whole text.
+ */
+int console_draw_shaded(struct grid *g, struct rect r, const char *text,
+			const struct service_translation *t, size_t first, enum style style);
 
 /*
  * Draw one line of text; words that other (NULL: none) lacks in their place are marked. A line that is
@@ -25,7 +32,8 @@ int console_text_rows(const struct grid *g, int cols, const struct service_trans
 void console_draw_line(struct grid *g, struct span at, const char *text, const char *other);
 
 struct console_words {
-	int token; /* index of the token at the cursor; -1: none */
+	const struct service_part *part; /* of the translation: its tokens are drawn */
+	int token; /* index of the token at the cursor, among all of the translation; -1: none */
 	bool focused;
 	struct console_screen *screen; /* receives the token positions; may be NULL */
 };
@@ -40,6 +48,7 @@ void console_draw_words(struct grid *g, struct rect r, const struct service_answ
 
 /* Rows that console_draw_words() needs at that width. */
 int console_words_rows(const struct grid *g, const struct service_answer *a,
-		       const struct service_translation *t, int cols);
+		       const struct service_translation *t, const struct service_part *part,
+		       int cols);
 
 #endif

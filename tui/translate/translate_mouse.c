@@ -15,7 +15,7 @@ static void press_words(struct translate_view *v, const struct mouse *m)
 	c->focus = CONSOLE_WORDS;
 	for (int i = 0; i < v->screen.n_spots; i++)
 		if (is_mouse_within(v->screen.spots[i], m))
-			console_move(c, i, clock_mono_s());
+			console_move(c, v->screen.first_spot + i, clock_mono_s());
 }
 
 /* A press on the chosen row uses it. */

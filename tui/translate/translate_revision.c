@@ -45,7 +45,7 @@ int console_start_revision(struct console *c, struct err *e)
 {
 	const char *text = console_chosen_text(c);
 
-	if (!text || console_is_outdated(c, c->side))
+	if (!text || (!c->revision.is_edited && console_is_outdated(c, c->side)))
 		return 0;
 	if (!c->revision.is_edited && console_show_revision(c, text, e))
 		return e->code;

@@ -455,6 +455,9 @@ static unsigned translate_act(void *state, struct app_context *w, enum action ac
 		break;
 	case ACTION_TRANSLATE_FILE:
 		return ask_file(c, w);
+	case ACTION_PIECES:
+		console_toggle_pieces(c, clock_mono_s());
+		break;
 	case ACTION_MAP:
 		console_toggle_extra(c, EXTRA_MAP);
 		break;
