@@ -71,7 +71,7 @@ screen translate-typing-24x80-ascii C --dump 24x80 --keys "$typed"
 screen translate-small-9x40-ascii C --dump 9x40 --keys "$words"
 screen translate-hostile-24x80-ascii C --dump 24x80 --keys '7<Wait>lies<Wait>'
 screen translate-error-24x80-ascii C --dump 24x80 --keys '7<Wait>wrong<Wait>'
-screen translate-file-24x80-ascii C --dump 24x80 --keys '7<Wait><Esc>ttext<Enter><Enter><Wait>'
+screen translate-file-24x80-ascii C --dump 24x80 --keys '7<Wait><Esc>Ttext<Enter><Enter><Wait>'
 if test "$(cat "$here/text.de")" != "zwei Hunde
 ein Mann liest
 dem Haus"; then
@@ -79,7 +79,7 @@ dem Haus"; then
 else
 	echo "ok       the translated file"; passed=$((passed + 1))
 fi
-(cd "$here" && LC_ALL=C bin/werkbank watch -C w --readonly --dump 24x80 --keys '7<Wait><Esc>t') |
+(cd "$here" && LC_ALL=C bin/werkbank watch -C w --readonly --dump 24x80 --keys '7<Wait><Esc>T') |
 	tail -n 1 >"$here/out"
 if grep -q "readonly: no file is translated" "$here/out"; then
 	echo "ok       --readonly translates no file"; passed=$((passed + 1))
@@ -93,15 +93,35 @@ if grep -q "options of" "$here/out"; then
 else
 	echo "FAILED   one Esc too many: $(cat "$here/out")"; failed=$((failed + 1))
 fi
+# a lower case letter stores nothing, and names the one that does
+(cd "$here" && LC_ALL=C bin/werkbank watch -C w --dump 24x80 --keys '7<Wait><Esc>a') | tail -n 1 >"$here/out"
+if grep -q "A: take; store this translation" "$here/out"; then
+	echo "ok       a names A"; passed=$((passed + 1))
+else
+	echo "FAILED   a names A: $(cat "$here/out")"; failed=$((failed + 1))
+fi
+# A stored sentence is taken back, with the words that the user had typed; what was taken back is stored again
+if test -n "$utf8"; then
+	stored='7<Wait><Esc>Dtext<Enter><Enter><Wait>e<End> oft<Enter><Wait>A<Wait>A<Wait>'
+	rm -f "$here"/text.de*
+	screen translate-undo-24x80 $utf8 --dump 24x80 --keys "${stored}uu<Wait>"
+	rm -f "$here"/text.de*
+	screen translate-redo-24x80 $utf8 --dump 24x80 --keys "${stored}uuUuU<Alt-U><Wait>"
+	if test "$(tr '\t\n' '=;' <"$here/text.de.part")" = "two dogs=zwei Hunde oft;a man reads=ein Mann liest;"; then
+		echo "ok       what is stored after undo and redo"; passed=$((passed + 1))
+	else
+		echo "FAILED   what is stored after undo and redo: $(cat "$here/text.de.part")"; failed=$((failed + 1))
+	fi
+fi
 # A document: the second sentence is edited, the third one waits; then the program is started again.
 if test -n "$utf8"; then
 	for size in 24x80 40x120 60x200; do
 		rm -f "$here"/text.de*
 		screen translate-document-$size $utf8 --dump $size \
-			--keys '7<Wait><Esc>dtext<Enter><Enter><Wait>a<Wait>e<End> oft<Enter><Wait>a<Wait>'
+			--keys '7<Wait><Esc>Dtext<Enter><Enter><Wait>A<Wait>e<End> oft<Enter><Wait>A<Wait>'
 	done
 	(cd "$here" && LC_ALL=C WERKBANK_RUNTIME="$here" XDG_CONFIG_HOME="$here" XDG_STATE_HOME="$here" bin/werkbank watch \
-		-C w --dump 24x80 --keys '7<Wait><Esc>dtext<Enter><Enter><Wait>a<Wait>') | tail -n 1 >"$here/out"
+		-C w --dump 24x80 --keys '7<Wait><Esc>Dtext<Enter><Enter><Wait>A<Wait>') | tail -n 1 >"$here/out"
 	if test "$(cat "$here/text.de")" = "zwei Hunde
 ein Mann liest oft
 dem Haus" && grep -q "text.de is written: 3 sentences" "$here/out" && test ! -e "$here/text.de.part"; then
@@ -114,9 +134,9 @@ fi
 # A document with mark-up: its sentences are listed; one is edited; after a restart the translator writes it.
 if test -n "$utf8"; then
 	printf '<p>\ntwo dogs\na man reads\n</p>\nthe house\n' >"$here/page.html"
-	screen translate-markup-24x80 $utf8 --dump 24x80 --keys '7<Wait><Esc>dpage.html<Enter><Enter><Wait>a<Wait>e<End> oft<Enter><Wait>a<Wait>'
+	screen translate-markup-24x80 $utf8 --dump 24x80 --keys '7<Wait><Esc>Dpage.html<Enter><Enter><Wait>A<Wait>e<End> oft<Enter><Wait>A<Wait>'
 	(cd "$here" && LC_ALL=C WERKBANK_RUNTIME="$here" XDG_CONFIG_HOME="$here" XDG_STATE_HOME="$here" bin/werkbank watch \
-		-C w --dump 24x80 --keys '7<Wait><Esc>dpage.html<Enter><Enter><Wait>a<Wait>') | tail -n 1 >"$here/out"
+		-C w --dump 24x80 --keys '7<Wait><Esc>Dpage.html<Enter><Enter><Wait>A<Wait>') | tail -n 1 >"$here/out"
 	if test "$(cat "$here/page.de.html")" = "<p>
 zwei Hunde
 ein Mann liest oft
@@ -129,7 +149,7 @@ dem Haus" && grep -q "page.de.html is written: 3 sentences" "$here/out" && test 
 	# a translator that refuses the document leaves no file, and says why
 	printf 'die\n' >"$here/bad.html"
 	(cd "$here" && LC_ALL=C WERKBANK_RUNTIME="$here" XDG_CONFIG_HOME="$here" XDG_STATE_HOME="$here" bin/werkbank watch \
-		-C w --dump 24x80 --keys '7<Wait><Esc>dbad.html<Enter><Enter><Wait>') | tail -n 1 >"$here/out"
+		-C w --dump 24x80 --keys '7<Wait><Esc>Dbad.html<Enter><Enter><Wait>') | tail -n 1 >"$here/out"
 	if grep -q "bad.html: the translator was killed" "$here/out" && test -z "$(find "$here" -name 'bad.de*')"; then
 		echo "ok       a document that is refused"; passed=$((passed + 1))
 	else
@@ -144,11 +164,11 @@ if test -n "$utf8"; then
 	printf 'dogs\tKöter\n\nhouse\tHütte\nin the\tim\n' >"$here/terms.tsv"
 	for size in 24x80 40x120 60x200; do
 		screen translate-glossary-$size $utf8 --dump $size \
-			--keys "$typed<Esc>Tterms.tsv<Enter><Wait>Tpark = Forst<Enter><Wait>"
+			--keys "$typed<Esc>tterms.tsv<Enter><Wait>tpark = Forst<Enter><Wait>"
 	done
 	# its pane in the place of words and lists, on a large screen below them
 	screen translate-terms-pane-24x80 $utf8 --dump 24x80 \
-		--keys "$typed<Esc>Tterms.tsv<Enter><Wait>Tpark = Forst<Enter><Wait>v"
+		--keys "$typed<Esc>tterms.tsv<Enter><Wait>tpark = Forst<Enter><Wait>v"
 	# earlier sentences: a list; Enter translates the chosen one again
 	earlier="7<Wait>a man reads<Enter><Ctrl-U>the house<Enter><Ctrl-U>two dogs<Enter><Wait>"
 	for size in 24x80 40x120 60x200; do

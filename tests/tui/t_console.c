@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "share/base/clock.h"
@@ -16,6 +17,7 @@
 #include "tui/run/checkpoints.h"
 #include "tui/translate/translate_console.h"
 #include "tui/translate/translate_console_panes.h"
+#include "tui/translate/translate_undo.h"
 
 static struct err e;
 
@@ -300,6 +302,222 @@ TEST(console_joins_pieces)
 	console_join(&t, 1, 99, &b);
 	check_str(buf_text(&b), "Hunde.");
 	buf_free(&b);
+}
+
+/* An action of the user, as the view carries it out. */
+static void change(struct console *c, void (*act)(struct console *c), bool with_glossary)
+{
+	struct console_step before;
+
+	console_undo_look(c, with_glossary, &before);
+	act(c);
+	console_undo_keep(c, &before, 0);
+}
+
+static void type_key(struct console *c, int key)
+{
+	struct console_step before;
+
+	console_undo_look(c, false, &before);
+	if (edit_key(&c->input, key) == EDIT_CHANGED)
+		check_int(console_text_changed(c, 0, &e), 0);
+	console_undo_keep(c, &before, key);
+}
+
+static void type_keys(struct console *c, const char *keys)
+{
+	for (; *keys; keys++)
+		type_key(c, *keys);
+}
+
+/* Goes n steps; the last one succeeds or not. */
+static void go(struct console *c, int n, bool succeeds)
+{
+	int status = 1;
+
+	for (int i = 0; i < (n < 0 ? -n : n); i++)
+		status = console_undo_go(c, n < 0 ? -1 : 1, 0, &e);
+	check_int(status, succeeds);
+	settle(c);
+}
+
+static void use_fourth(struct console *c)
+{
+	c->other = 3;
+	check_int(console_use_alternative(c, 0, &e), 0);
+}
+
+static void edit_first_word(struct console *c)
+{
+	if (!c->revision.is_edited)
+		check_int(console_start_revision(c, &e), 0);
+	console_revision_key(c, 'S', 0, &e);
+	console_revision_key(c, 'o', 0, &e);
+	console_revision_key(c, ' ', 0, &e);
+}
+
+static void force_today(struct console *c)
+{
+	check_int(console_add_term(c, &c->force, "heute", 0, &e), 0);
+}
+
+static void add_glossary_term(struct console *c)
+{
+	check_int(console_add_glossary(c, "dogs = Doggen", 0, &e), 0);
+}
+
+static void replace_glossary_term(struct console *c)
+{
+	check_int(console_add_glossary(c, "dogs = Welpen", 0, &e), 0);
+}
+
+TEST(console_undo_of_all_changes)
+{
+	struct console c;
+
+	open_console(&c);
+	go(&c, -1, false);
+	type_keys(&c, "two dogs");
+	settle(&c);
+	type_key(&c, 0x7F);
+	type_key(&c, 0x7F);
+	check_str(edit_text(&c.input), "two do");
+	/* a word, and a run of deletions, is one step */
+	go(&c, -1, true);
+	check_str(shown(&c), "zwei Hunde");
+	go(&c, -1, true);
+	check_str(edit_text(&c.input), "two ");
+	go(&c, 2, true);
+	check_str(edit_text(&c.input), "two do");
+	go(&c, 1, false);
+	go(&c, -1, true);
+	/* an alternative, edited words, a forced word, and terms of the glossary */
+	console_move(&c, 0, 0);
+	settle(&c);
+	change(&c, use_fourth, false);
+	settle(&c);
+	check_str(shown(&c), "viele Hunde");
+	change(&c, edit_first_word, false);
+	settle(&c);
+	check_str(console_chosen_text(&c), "So Hunde");
+	c.focus = CONSOLE_WORDS;
+	change(&c, force_today, false);
+	change(&c, add_glossary_term, true);
+	change(&c, replace_glossary_term, true);
+	settle(&c);
+	check_int((int64_t)c.glossary.n, 1);
+	go(&c, -1, true);
+	check_str(c.glossary.terms[0].target, "Doggen");
+	go(&c, -1, true);
+	check_int((int64_t)c.glossary.n, 0);
+	check_int((int64_t)c.force.n, 1);
+	go(&c, -1, true);
+	check_int((int64_t)c.force.n, 0);
+	check_str(console_chosen_text(&c), "So Hunde");
+	go(&c, -1, true);
+	check(!c.revision.is_edited);
+	check_str(c.prefix, "viele");
+	check_str(shown(&c), "viele Hunde");
+	go(&c, -1, true);
+	check(!c.prefix);
+	check_str(shown(&c), "zwei Hunde");
+	go(&c, 5, true);
+	check_str(c.glossary.terms[0].target, "Welpen");
+	check_str(c.force.terms[0], "heute");
+	check_str(console_chosen_text(&c), "So Hunde");
+	/* a new change ends the way forward */
+	go(&c, -3, true);
+	type_keys(&c, " in");
+	go(&c, 1, false);
+	console_close(&c);
+}
+
+TEST(console_undo_is_bounded)
+{
+	struct console c;
+
+	open_console(&c);
+	for (int i = 0; i < 3 * CONSOLE_UNDO; i++)
+		type_keys(&c, "a ");
+	check_int((int64_t)c.undo.n, CONSOLE_UNDO);
+	go(&c, -CONSOLE_UNDO, true);
+	go(&c, -1, false);
+	/* a letter and a blank are two steps */
+	check_int((int64_t)strlen(edit_text(&c.input)), 6 * CONSOLE_UNDO - CONSOLE_UNDO);
+	console_close(&c);
+}
+
+static void store_sentence(struct console *c)
+{
+	check_int(document_choose(c->document, console_chosen_text(c), 0.5, &e), 0);
+	if (!document_is_complete(c->document))
+		check_int(console_show_sentence(c, 0, &e), 0);
+}
+
+static void go_back(struct console *c)
+{
+	document_move(c->document, -1);
+	check_int(console_show_sentence(c, 0, &e), 0);
+}
+
+static void check_part(const struct console *c, const char *text)
+{
+	struct buf b = { 0 };
+
+	check_int(file_read_all(c->document->part, 0, &b, &e), 0);
+	check_str(buf_text(&b), text);
+	buf_free(&b);
+}
+
+TEST(console_undo_of_stored_sentences)
+{
+	static const char text[] = "two dogs\n\na man reads\nthe park\n";
+	struct console c;
+	char in[4200], out[4200];
+
+	open_console(&c);
+	snprintf(in, sizeof(in), "%s/undo", test_folder());
+	snprintf(out, sizeof(out), "%s/undo.out", test_folder());
+	check_int(file_write_all(in, text, sizeof(text) - 1, &e), 0);
+	if (!check((c.document = document_open(in, out, NULL, "en", "", &e)) != NULL))
+		return;
+	check_int(console_show_sentence(&c, 0, &e), 0);
+	settle(&c);
+	change(&c, edit_first_word, false);
+	settle(&c);
+	c.focus = CONSOLE_WORDS;
+	change(&c, store_sentence, false);
+	check_part(&c, "two dogs\tSo Hunde\n\t\n");
+	settle(&c);
+	change(&c, store_sentence, false);
+	settle(&c);
+	check_int((int64_t)c.document->at, 3);
+	/* to look at another sentence is no change */
+	change(&c, go_back, false);
+	settle(&c);
+	check_int((int64_t)c.undo.n, 3);
+	go(&c, -1, true);
+	check_int((int64_t)c.document->at, 2);
+	check_int((int64_t)c.document->n_chosen, 2);
+	check_part(&c, "two dogs\tSo Hunde\n\t\n");
+	go(&c, -1, true);
+	check_int((int64_t)c.document->n_chosen, 0);
+	check_str(edit_text(&c.input), "two dogs");
+	check_str(console_chosen_text(&c), "So Hunde");
+	check_part(&c, "");
+	go(&c, 2, true);
+	check_int((int64_t)c.document->n_chosen, 3);
+	check_part(&c, "two dogs\tSo Hunde\n\t\na man reads\tein Mann liest\n");
+	/* what cannot be written stays stored */
+	check_int(unlink(c.document->part), 0);
+	check_int(mkdir(c.document->part, 0700), 0);
+	check(console_undo_go(&c, -1, 0, &e) < 0);
+	check_int((int64_t)c.document->n_chosen, 3);
+	check_str(c.document->chosen[2], "ein Mann liest");
+	check_int(rmdir(c.document->part), 0);
+	go(&c, -2, true);
+	check_part(&c, "");
+	console_close(&c);
 }
 
 /* In every size, focus and state, nothing is drawn outside the body. */

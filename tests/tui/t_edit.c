@@ -122,6 +122,11 @@ TEST(edit_history)
 	check_int(edit_remember(&d, "second", &e), 0);
 	check_int(edit_remember(&d, "second", &e), 0);
 	check_int(edit_remember(&d, "", &e), 0);
+	/* a line that is there already moves to the end */
+	check_int(edit_remember(&d, "first", &e), 0);
+	check_int((int64_t)d.n_history, 2);
+	check_str(d.history[1], "first");
+	check_int(edit_remember(&d, "second", &e), 0);
 	press(&d, "draft<Up>");
 	check_str(seen(&d), "second|");
 	press(&d, "<Up><Up>");

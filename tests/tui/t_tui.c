@@ -495,6 +495,9 @@ TEST(tui_keys_upper_case_acts)
 		ACTION_FORM_RUN,
 		ACTION_COPY_TRANSLATION,
 		ACTION_EXPORT_TRANSLATIONS,
+		ACTION_TRANSLATE_FILE,
+		ACTION_DOCUMENT,
+		ACTION_DOCUMENT_ACCEPT,
 	};
 	const char *const without_plots[] = {
 		"home", "data", "samples", "log", "settings", "form"
@@ -513,7 +516,7 @@ TEST(tui_keys_upper_case_acts)
 		if (acts || !upper)
 			check_int(acts, upper);
 		else
-			check(strchr("GN", key) || !strcmp(group, "translate"));
+			check(strchr("GNU", key) || !strcmp(group, "translate"));
 		if (keys_group_is_common(group) || !strcmp(group, "translate") || key == '<' ||
 		    (!has_plots &&
 		     !strcmp(action_infos[common].group ? action_infos[common].group : "",

@@ -363,18 +363,24 @@ static enum edit_result swap_characters(struct edit *d)
 int edit_remember(struct edit *d, const char *line, struct err *e)
 {
 	char *copy;
+	size_t old = 0;
 
 	free(d->draft);
 	d->draft = NULL;
 	d->shown = d->n_history;
-	if (!*line || (d->n_history && !strcmp(d->history[d->n_history - 1], line)))
+	if (!*line)
 		return 0;
 	if (!(copy = mem_strdup(line, e)))
 		return e->code;
-	if (d->n_history == EDIT_HISTORY) {
-		free(d->history[0]);
-		memmove(d->history, d->history + 1, (EDIT_HISTORY - 1) * sizeof(d->history[0]));
+	while (old < d->n_history && strcmp(d->history[old], line) != 0)
+		old++;
+	if (old == EDIT_HISTORY)
+		old = 0;
+	if (old < d->n_history) { /* it moves, or the oldest one goes */
+		free(d->history[old]);
 		d->n_history--;
+		memmove(d->history + old, d->history + old + 1,
+			(d->n_history - old) * sizeof(d->history[0]));
 	}
 	d->history[d->n_history++] = copy;
 	d->shown = d->n_history;

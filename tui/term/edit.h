@@ -80,7 +80,7 @@ size_t edit_cursor(const struct edit *d);
 /* Put the cursor before byte at of the text, or before the character that contains it. */
 void edit_set_cursor(struct edit *d, size_t at);
 
-/* Append a line to the history, unless it is empty or equals the last line. ERR_NOMEM. */
+/* Make a line the last one of the history, which has it once. An empty line is not remembered. ERR_NOMEM. */
 int edit_remember(struct edit *d, const char *line, struct err *e);
 
 /*

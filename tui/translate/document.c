@@ -328,6 +328,23 @@ int document_choose(struct document *d, const char *translation, double quality,
 	return 0;
 }
 
+int document_forget_choice(struct document *d, size_t at, struct err *e)
+{
+	const size_t n = d->n_chosen;
+
+	d->n_chosen = MIN(at, n);
+	if (rewrite_part(d, e)) {
+		d->n_chosen = n;
+		return e->code;
+	}
+	for (size_t i = d->n_chosen; i < n; i++) {
+		free(d->chosen[i]);
+		d->chosen[i] = NULL;
+	}
+	d->at = MIN(d->at, d->n_chosen);
+	return 0;
+}
+
 void document_move(struct document *d, int by)
 {
 	size_t last = MIN(d->n_chosen, d->n - 1), at = d->at;

@@ -58,6 +58,8 @@ int document_choose(struct document *d, const char *translation, double quality,
 bool document_is_blank(const struct document *d, size_t i);
 /* Forget what was translated ahead: the translator is another one now. */
 void document_forget_drafts(struct document *d);
+/* Forget the translation of sentence `at` and of all behind it. ERR_IO: they stay. */
+int document_forget_choice(struct document *d, size_t at, struct err *e);
 /* Move by one sentence, to the first one without a translation at most. */
 void document_move(struct document *d, int by);
 bool document_is_complete(const struct document *d);

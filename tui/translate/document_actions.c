@@ -9,6 +9,7 @@
 #include "share/base/clock.h"
 #include "tui/term/reaction.h"
 #include "tui/translate/translate_command.h"
+#include "tui/translate/translate_undo.h"
 
 /* Does the translator write the open document now? */
 static bool is_written_now(const struct console *c)
@@ -20,6 +21,7 @@ static bool is_written_now(const struct console *c)
 static void close_document(struct console *c)
 {
 	console_forget_drafts(c);
+	console_undo_clear(c);
 	document_free(c->document);
 	c->document = NULL;
 }
@@ -30,7 +32,7 @@ static void toggle_document(struct console *c, struct app_context *w, int questi
 	if (is_written_now(c)) {
 		context_notify(w, STYLE_WARN, "%s is being written", c->document->out);
 	} else if (c->document) {
-		context_notify(w, STYLE_NORMAL, "closed: %s has %zu of %zu lines; d resumes",
+		context_notify(w, STYLE_NORMAL, "closed: %s has %zu of %zu lines; D resumes",
 			       c->document->part, c->document->n_chosen, c->document->n);
 		close_document(c);
 	} else if (w->readonly) {
@@ -161,6 +163,11 @@ unsigned document_act(struct console *c, struct app_context *w, enum action acti
 	case ACTION_DOCUMENT:
 		toggle_document(c, w, question);
 		return REACT_REDRAW;
+	case ACTION_UNDO:
+	case ACTION_REDO:
+		if (!is_written_now(c))
+			return REACT_UNKNOWN;
+		break;
 	case ACTION_DOCUMENT_ACCEPT:
 	case ACTION_DOCUMENT_NEXT:
 	case ACTION_DOCUMENT_PREV:

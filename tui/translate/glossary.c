@@ -25,12 +25,26 @@ static size_t trimmed_bytes(const char *text, size_t n)
 	return n;
 }
 
+static int append_glossary_term(struct glossary *g, const char *source, size_t n,
+				const char *target, size_t m, struct err *e)
+{
+	char *text = mem_alloc(n + m + 2, 1, e);
+
+	if (!text || mem_grow(&g->terms, &g->cap, g->n + 1, sizeof(*g->terms), e)) {
+		free(text);
+		return e->code;
+	}
+	memcpy(text, source, n);
+	memcpy(text + n + 1, target, m);
+	g->terms[g->n++] = (struct glossary_term){ text, text + n + 1 };
+	return 0;
+}
+
 /* Sets a term from n bytes of the source and m bytes of the target, without blanks around them. */
 static int set_glossary_term(struct glossary *g, const char *source, size_t n, const char *target,
 			     size_t m, struct err *e)
 {
 	size_t skip = strspn(source, " \t"), i = 0;
-	char *text;
 
 	source += MIN(skip, n);
 	n = trimmed_bytes(source, n - MIN(skip, n));
@@ -44,20 +58,37 @@ static int set_glossary_term(struct glossary *g, const char *source, size_t n, c
 		i++;
 	if (i == GLOSSARY_TERMS)
 		return err_set(e, ERR_USAGE, "a glossary has at most %d terms", GLOSSARY_TERMS);
-	if (!(text = mem_alloc(n + m + 2, 1, e)))
+	if (append_glossary_term(g, source, n, target, m, e))
 		return e->code;
-	if (i == g->n && mem_grow(&g->terms, &g->cap, g->n + 1, sizeof(*g->terms), e)) {
-		free(text);
-		return e->code;
-	}
-	memcpy(text, source, n);
-	memcpy(text + n + 1, target, m);
-	if (i < g->n)
+	if (i + 1 < g->n) { /* in the place of the former one */
 		free(g->terms[i].source);
-	else
-		g->n++;
-	g->terms[i] = (struct glossary_term){ text, text + n + 1 };
+		g->terms[i] = g->terms[--g->n];
+	}
 	return 0;
+}
+
+int glossary_copy(struct glossary *to, const struct glossary *from, struct err *e)
+{
+	for (size_t i = 0; i < from->n; i++) {
+		const struct glossary_term *x = &from->terms[i];
+
+		if (append_glossary_term(to, x->source, strlen(x->source), x->target,
+					 strlen(x->target), e)) {
+			glossary_clear(to);
+			return e->code;
+		}
+	}
+	return 0;
+}
+
+bool glossary_equals(const struct glossary *a, const struct glossary *b)
+{
+	size_t i = 0;
+
+	while (i < a->n && i < b->n && !strcmp(a->terms[i].source, b->terms[i].source) &&
+	       !strcmp(a->terms[i].target, b->terms[i].target))
+		i++;
+	return i == a->n && i == b->n;
 }
 
 int glossary_add(struct glossary *g, const char *line, struct err *e)

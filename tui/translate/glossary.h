@@ -30,6 +30,9 @@ int glossary_read(struct glossary *g, const char *path, struct err *e);
 /* Add "SOURCE = TARGET", or replace the target of SOURCE. ERR_USAGE: another form. */
 int glossary_add(struct glossary *g, const char *line, struct err *e);
 void glossary_clear(struct glossary *g);
+/* to must be empty, and stays so without memory (ERR_NOMEM). */
+int glossary_copy(struct glossary *to, const struct glossary *from, struct err *e);
+bool glossary_equals(const struct glossary *a, const struct glossary *b);
 
 /* Indices of the terms whose source occurs in the text, ignoring the case of ASCII letters. */
 size_t glossary_find(const struct glossary *g, const char *text, size_t found[GLOSSARY_OF_A_TEXT]);

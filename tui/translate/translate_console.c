@@ -15,8 +15,9 @@
 #include "share/base/util.h"
 #include "tui/run/checkpoints.h"
 #include "tui/translate/translate_command.h"
+#include "tui/translate/translate_undo.h"
 
-static void free_terms(struct console_terms *t)
+void console_free_terms(struct console_terms *t)
 {
 	for (size_t i = 0; i < t->n; i++)
 		free(t->terms[i]);
@@ -43,6 +44,7 @@ int console_open(struct console *c, const char *workspace, struct err *e)
 
 void console_close(struct console *c)
 {
+	console_undo_clear(c);
 	edit_close(&c->input);
 	edit_close(&c->revision.edit);
 	for (int i = 0; i < CONSOLE_SIDES; i++)
@@ -50,8 +52,8 @@ void console_close(struct console *c)
 	translate_file_free(c->file);
 	document_free(c->document);
 	free(c->document_out);
-	free_terms(&c->force);
-	free_terms(&c->forbid);
+	console_free_terms(&c->force);
+	console_free_terms(&c->forbid);
 	glossary_clear(&c->glossary);
 	free(c->example);
 	free(c->prefix);
@@ -456,8 +458,8 @@ int console_fix_prefix(struct console *c, double now, struct err *e)
 
 int console_clear_constraints(struct console *c, double now, struct err *e)
 {
-	free_terms(&c->force);
-	free_terms(&c->forbid);
+	console_free_terms(&c->force);
+	console_free_terms(&c->forbid);
 	return replace_prefix(c, "", now, e);
 }
 

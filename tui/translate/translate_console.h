@@ -88,6 +88,29 @@ struct console_terms {
 	size_t n;
 }; /* owned */
 
+/* The state before a change of the user: translate_undo.h. */
+struct console_step {
+	const struct document *document; /* borrowed, to compare */
+	size_t place;			 /* its sentence on the screen */
+	size_t sentence;		 /* its sentence that may have been stored, */
+	char *chosen; /* owned: with this translation, and quality; NULL: it was not */
+	double quality;
+	char *text;		     /* owned: of the input, as the next two; NULL: an empty step */
+	char *prefix, *revision;     /* NULL: there was none */
+	size_t text_at, revision_at; /* cursors */
+	int choice, token;
+	struct console_terms force, forbid;
+	struct glossary glossary; /* if has_glossary */
+	bool has_glossary;
+};
+
+#define CONSOLE_UNDO 64
+struct console_undo {
+	struct console_step steps[CONSOLE_UNDO]; /* the latest last */
+	size_t n, at; /* steps before `at` are behind, the others ahead */
+	int last_key; /* kind of the key of the last step; 0: none */
+};
+
 struct console {
 	char *workspace;     /* owned */
 	const char *program; /* translator program; NULL: this werkbank. Borrowed */
@@ -104,6 +127,7 @@ struct console {
 	int token;	   /* cursor: index of a token, or the number of tokens: the end */
 	int other;	   /* index of the chosen alternative */
 	struct console_revision revision;
+	struct console_undo undo;
 	enum console_showing wanted[CONSOLE_EXTRAS];
 	bool has_extra[CONSOLE_EXTRAS]; /* on the last screen */
 	bool extra_alone;		/* one of them was in the place of words and lists */
@@ -150,6 +174,8 @@ int console_text_changed(struct console *c, double now, struct err *e);
 int console_set_search(struct console *c, const char *words, double now, struct err *e);
 /* The settings of a side that differ from the model's, as such words; "": none. */
 void console_describe_search(const struct console_side *s, char *out, size_t size);
+
+void console_free_terms(struct console_terms *t);
 
 /* Select a side. */
 void console_select_side(struct console *c, int side);

@@ -23,7 +23,7 @@ void console_draw_earlier(struct console *c, struct grid *g, struct rect box)
 		return;
 	draw_box(g, box, "earlier sentences", focused);
 	if (!n) {
-		draw_note(g, in, STYLE_DIM, "Enter at the end of a sentence adds it to this list");
+		draw_note(g, in, STYLE_DIM, "texts that you have typed are listed here");
 		return;
 	}
 	if (is_empty && in.rows > FOOT_ROWS + 1) {
@@ -83,7 +83,7 @@ void console_draw_terms_row(const struct console *c, struct grid *g, int row, in
 static const char *no_terms_text(const struct console *c, size_t n)
 {
 	if (!c->glossary.n)
-		return "no glossary: T adds a term, or reads a file of terms";
+		return "no glossary: t adds a term, or reads a file of terms";
 	return n ? NULL : "no term of the glossary is in this text";
 }
 

@@ -2,6 +2,7 @@
 #include "tui/translate/translate_view.h"
 
 #include "share/base/clock.h"
+#include "tui/translate/translate_undo.h"
 
 static bool is_mouse_within(struct rect r, const struct mouse *m)
 {
@@ -35,7 +36,7 @@ static void press_list(struct translate_view *v, struct app_context *w, const st
 		c->focus = CONSOLE_PANE_ALTERNATIVES;
 		c->other = MAX(MIN(row, (int)o->n_alternatives - 1), 0);
 		if (again)
-			translate_accept(c, w);
+			translate_accept(v, w);
 	}
 }
 
@@ -65,12 +66,11 @@ static void press_extra(struct translate_view *v, struct app_context *w, const s
 	again &= at == l->at;
 	l->at = at; /* drawing keeps it within the list */
 	if (again && extra == EXTRA_EARLIER && console_earlier_sentence(c))
-		translate_accept(c, w);
+		translate_accept(v, w);
 }
 
-unsigned translate_mouse(void *state, struct app_context *w, const struct mouse *m)
+static unsigned handle_mouse(struct translate_view *v, struct app_context *w, const struct mouse *m)
 {
-	struct translate_view *v = state;
 	struct console *c = &v->console;
 
 	if (m->kind == MOUSE_WHEEL_UP || m->kind == MOUSE_WHEEL_DOWN) {
@@ -109,4 +109,16 @@ unsigned translate_mouse(void *state, struct app_context *w, const struct mouse 
 			press_words(v, m);
 	}
 	return REACT_REDRAW | REACT_SOON;
+}
+
+unsigned translate_mouse(void *state, struct app_context *w, const struct mouse *m)
+{
+	struct translate_view *v = state;
+	struct console_step before;
+	unsigned reaction;
+
+	console_undo_look(&v->console, false, &before);
+	reaction = handle_mouse(v, w, m);
+	console_undo_keep(&v->console, &before, 0);
+	return reaction;
 }

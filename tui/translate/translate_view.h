@@ -33,8 +33,10 @@ struct translate_view {
 	char *run;	   /* owned: the run that side 0 was opened for */
 	char *file;	   /* owned: file to translate, while the question for its output is open */
 	double checked_at; /* when a checkpoint was last looked for */
-	char *sentences;   /* owned: path of the history of sentences; NULL: none */
-	char *other;	   /* owned: "RUN STEP" of another run, to offer; NULL: none */
+	char *sentences;   /* owned: path of the history of texts; NULL: none */
+	bool saves_texts;  /* they are saved there too */
+	char *draft; /* owned: the longest form of the text that is being typed, since it was empty; NULL */
+	char *other; /* owned: "RUN STEP" of another run, to offer; NULL: none */
 };
 
 /* Show the sentence of a failure, if rc says that there was one. */
@@ -63,7 +65,7 @@ void translate_use_choice(struct translate_view *v, struct app_context *w, int s
 /* Choose another row of the list or map with the keys. */
 void translate_move_row(struct console *c, int by);
 /* Go from a word to its alternatives, or use the chosen one. */
-unsigned translate_accept(struct console *c, struct app_context *w);
+unsigned translate_accept(struct translate_view *v, struct app_context *w);
 
 /* ---- translate_mouse.c ---- */
 

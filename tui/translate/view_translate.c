@@ -20,6 +20,12 @@
 #include "tui/term/draw.h"
 #include "tui/translate/document_actions.h"
 #include "tui/translate/translate_command.h"
+#include "tui/translate/translate_undo.h"
+
+/* Keys of the line editor */
+#define UNDO_KEY 0x1F /* Ctrl-_ */
+#define CTRL_N	 0x0E
+#define CTRL_P	 0x10
 
 void translate_notify_failure(struct app_context *w, int rc, const struct err *e)
 {
@@ -40,14 +46,58 @@ static int translate_open(void *state, struct app_context *w, struct err *e)
 	return 0;
 }
 
+/*
+ * Make a text the latest one of the history, in the workbench and on disk, unless it belongs to a document. Texts are
+ * remembered when the user leaves them: by Enter or Esc, when the field is empty again, for another text, at the end.
+ */
+static int remember_text(struct translate_view *v, const char *text, struct err *e)
+{
+	struct edit *d = &v->console.input;
+	const char *last = d->n_history ? d->history[d->n_history - 1] : "";
+	const bool is_new = strcmp(last, text) != 0;
+
+	if (!*text || v->console.document)
+		return 0;
+	if (edit_remember(d, text, e))
+		return e->code;
+	return is_new && v->sentences && v->saves_texts ? line_history_add(v->sentences, text, e)
+							: 0;
+}
+
+static int remember_draft(struct translate_view *v, struct err *e)
+{
+	const int rc = remember_text(v, v->draft ? v->draft : "", e);
+
+	free(v->draft);
+	v->draft = NULL;
+	return rc;
+}
+
+/* The text changed: parts of a text that is deleted again do not replace it as the draft. */
+static int note_draft(struct translate_view *v, struct err *e)
+{
+	const char *text = edit_text(&v->console.input);
+
+	if (!*text)
+		return remember_draft(v, e);
+	if (v->draft && strstr(v->draft, text))
+		return 0;
+	free(v->draft);
+	v->draft = mem_strdup(text, e);
+	return v->draft ? 0 : e->code;
+}
+
 static void translate_close(void *state)
 {
 	struct translate_view *v = state;
+	struct err ignored; /* the workbench ends: nobody would see it */
 
+	remember_draft(v, &ignored);
 	console_close(&v->console);
 	free(v->run);
 	free(v->file);
 	free(v->sentences);
+	free(v->draft);
 	free(v->other);
 }
 
@@ -73,6 +123,7 @@ static unsigned translate_update(void *state, struct app_context *w)
 	int fds[8];
 	size_t n;
 
+	v->saves_texts = w->saves_sentences;
 	translate_start(v, w, now);
 	update_example(&v->console, w);
 	reaction = console_update(&v->console, now) ? REACT_REDRAW : REACT_NOTHING;
@@ -91,18 +142,14 @@ static unsigned translate_update(void *state, struct app_context *w)
 
 /* ---- typing ---- */
 
-/* Save the sentence to the history, on Enter only. */
-static void remember_sentence(struct translate_view *v, struct app_context *w)
+/* The text that stands there is one of the history from now on. */
+static void leave_text(struct translate_view *v, struct app_context *w)
 {
-	struct edit *d = &v->console.input;
-	const char *last = d->n_history ? d->history[d->n_history - 1] : "";
-	bool is_new = strcmp(last, edit_text(d)) != 0;
 	struct err e = { 0 };
 
-	if (edit_remember(d, edit_text(d), &e) ||
-	    (is_new && v->sentences && w->saves_sentences &&
-	     line_history_add(v->sentences, edit_text(d), &e)))
-		context_notify(w, STYLE_BAD, "%s", e.text);
+	free(v->draft);
+	v->draft = NULL;
+	translate_notify_failure(w, remember_text(v, edit_text(&v->console.input), &e), &e);
 }
 
 static bool translate_typing(void *state)
@@ -120,10 +167,17 @@ static void translate_start_typing(void *state)
 }
 
 /* Translate a sentence that was not typed now; the keys are on its words. */
-static void use_sentence(struct console *c, struct app_context *w, const char *text)
+static void use_sentence(struct translate_view *v, struct app_context *w, const char *text)
 {
+	struct console *c = &v->console;
 	struct err e = { 0 };
+	char *copy = mem_strdup(text, &e); /* text may be of the history, which changes */
 
+	if (!copy) {
+		translate_notify_failure(w, e.code, &e);
+		return;
+	}
+	leave_text(v, w);
 	if (c->document)
 		document_act(c, w, ACTION_DOCUMENT, ASK_DOCUMENT); /* closes it */
 	c->focus = CONSOLE_WORDS;
@@ -142,7 +196,7 @@ static bool use_offer(struct translate_view *v, struct app_context *w)
 	if (!c->sides[0].run && v->other)
 		translate_use_choice(v, w, 0, v->other);
 	else if (c->sides[0].run && console_earlier_sentence(c))
-		use_sentence(c, w, console_earlier_sentence(c));
+		use_sentence(v, w, console_earlier_sentence(c));
 	else
 		return false;
 	return true;
@@ -150,12 +204,28 @@ static bool use_offer(struct translate_view *v, struct app_context *w)
 
 static void translate_receive(void *state, struct app_context *w, const char *text)
 {
-	use_sentence(&((struct translate_view *)state)->console, w, text);
+	use_sentence(state, w, text);
 }
 
-static unsigned translate_key(void *state, struct app_context *w, int key)
+/* Undo or redo a change, unless the document is being written. */
+static unsigned undo_change(struct translate_view *v, struct app_context *w, enum action action)
 {
-	struct translate_view *v = state;
+	const unsigned reaction = document_act(&v->console, w, action, ASK_DOCUMENT);
+	const int by = action == ACTION_UNDO ? -1 : 1;
+	struct err e = { 0 };
+	int status;
+
+	if (reaction != REACT_UNKNOWN)
+		return reaction;
+	status = console_undo_go(&v->console, by, clock_mono_s(), &e);
+	if (status == 0)
+		context_notify(w, STYLE_NORMAL, "no change to %s", by < 0 ? "undo" : "redo");
+	translate_notify_failure(w, MIN(status, 0), &e);
+	return REACT_REDRAW | REACT_SOON;
+}
+
+static unsigned handle_key(struct translate_view *v, struct app_context *w, int key)
+{
 	struct console *c = &v->console;
 	struct err e = { 0 };
 
@@ -165,18 +235,25 @@ static unsigned translate_key(void *state, struct app_context *w, int key)
 		translate_notify_failure(w, e.code, &e);
 		return known ? REACT_REDRAW | REACT_SOON : REACT_UNKNOWN;
 	}
+	if ((key == KEY_NAME_UP || key == CTRL_P) && v->draft) {
+		leave_text(v, w); /* the line above it in the history is the one before */
+		edit_key(&c->input, key);
+	}
 	switch (edit_key(&c->input, key)) {
 	case EDIT_MOVED:
 		return REACT_REDRAW;
 	case EDIT_CHANGED:
 		translate_notify_failure(w, console_text_changed(c, clock_mono_s(), &e), &e);
+		if (key != KEY_NAME_UP && key != KEY_NAME_DOWN && key != CTRL_P && key != CTRL_N)
+			translate_notify_failure(w, note_draft(v, &e), &e);
 		return REACT_REDRAW | REACT_SOON;
 	case EDIT_DONE:
 		if (use_offer(v, w))
 			return REACT_REDRAW | REACT_SOON;
-		remember_sentence(v, w);
+		leave_text(v, w);
 		return REACT_REDRAW;
 	case EDIT_LEFT:
+		leave_text(v, w);
 		c->focus = console_is_empty(c) ? CONSOLE_PANE_EARLIER : CONSOLE_WORDS;
 		return REACT_REDRAW;
 	case EDIT_IGNORED:
@@ -185,9 +262,22 @@ static unsigned translate_key(void *state, struct app_context *w, int key)
 	return REACT_UNKNOWN;
 }
 
-static unsigned translate_paste(void *state, struct app_context *w, const char *text)
+static unsigned translate_key(void *state, struct app_context *w, int key)
 {
 	struct translate_view *v = state;
+	struct console_step before;
+	unsigned reaction;
+
+	if (key == UNDO_KEY) /* the editors of text and translation have one history */
+		return undo_change(v, w, ACTION_UNDO);
+	console_undo_look(&v->console, false, &before);
+	reaction = handle_key(v, w, key);
+	console_undo_keep(&v->console, &before, key);
+	return reaction;
+}
+
+static unsigned paste_text(struct translate_view *v, struct app_context *w, const char *text)
+{
 	struct err e = { 0 };
 
 	if (v->console.focus == CONSOLE_PANE_TEXT) {
@@ -197,11 +287,25 @@ static unsigned translate_paste(void *state, struct app_context *w, const char *
 	}
 	v->console.focus = CONSOLE_INPUT;
 	if (edit_paste(&v->console.input, text) == EDIT_CHANGED)
-		translate_notify_failure(w, console_text_changed(&v->console, clock_mono_s(), &e),
+		translate_notify_failure(w,
+					 console_text_changed(&v->console, clock_mono_s(), &e) ||
+						 note_draft(v, &e),
 					 &e);
 	else
 		context_notify(w, STYLE_WARN, "not pasted: a text has at most 65,536 bytes");
 	return REACT_REDRAW;
+}
+
+static unsigned translate_paste(void *state, struct app_context *w, const char *text)
+{
+	struct translate_view *v = state;
+	struct console_step before;
+	unsigned reaction;
+
+	console_undo_look(&v->console, false, &before);
+	reaction = paste_text(v, w, text);
+	console_undo_keep(&v->console, &before, 0);
+	return reaction;
 }
 
 /* ---- actions ---- */
@@ -292,8 +396,9 @@ void translate_move_row(struct console *c, int by)
 		c->other = MAX(MIN(c->other + by, (int)o->n_alternatives - 1), 0);
 }
 
-unsigned translate_accept(struct console *c, struct app_context *w)
+unsigned translate_accept(struct translate_view *v, struct app_context *w)
 {
+	struct console *c = &v->console;
 	struct err e = { 0 };
 
 	if (c->focus == CONSOLE_PANE_ALTERNATIVES)
@@ -302,7 +407,7 @@ unsigned translate_accept(struct console *c, struct app_context *w)
 		if (c->wanted[i] == EXTRA_SHOWN)
 			c->wanted[i] = EXTRA_IF_ROOM; /* words and lists are shown again */
 	if (c->focus == CONSOLE_PANE_EARLIER && console_earlier_sentence(c))
-		use_sentence(c, w, console_earlier_sentence(c));
+		use_sentence(v, w, console_earlier_sentence(c));
 	else
 		c->focus = c->focus == CONSOLE_WORDS ? CONSOLE_PANE_ALTERNATIVES : CONSOLE_WORDS;
 	return REACT_REDRAW | REACT_SOON;
@@ -356,8 +461,9 @@ static void restart_services(struct console *c)
 }
 
 /* Handle actions of documents, and those that move the cursor or choose. */
-static unsigned act_move(struct console *c, struct app_context *w, enum action action)
+static unsigned act_move(struct translate_view *v, struct app_context *w, enum action action)
 {
+	struct console *c = &v->console;
 	const struct service_translation *t = console_shown_translation(c, c->side);
 	double now = clock_mono_s();
 	unsigned reaction = document_act(c, w, action, ASK_DOCUMENT);
@@ -392,16 +498,15 @@ static unsigned act_move(struct console *c, struct app_context *w, enum action a
 		translate_move_row(c, CONSOLE_ALTERNATIVES);
 		break;
 	case ACTION_ACCEPT:
-		return translate_accept(c, w);
+		return translate_accept(v, w);
 	default:
 		return REACT_UNKNOWN;
 	}
 	return REACT_REDRAW | REACT_SOON;
 }
 
-static unsigned translate_act(void *state, struct app_context *w, enum action action)
+static unsigned carry_out(struct translate_view *v, struct app_context *w, enum action action)
 {
-	struct translate_view *v = state;
 	struct console *c = &v->console;
 	struct err e = { 0 };
 
@@ -477,9 +582,23 @@ static unsigned translate_act(void *state, struct app_context *w, enum action ac
 		restart_services(c);
 		break;
 	default:
-		return act_move(c, w, action);
+		return act_move(v, w, action);
 	}
 	return REACT_REDRAW | REACT_SOON;
+}
+
+static unsigned translate_act(void *state, struct app_context *w, enum action action)
+{
+	struct translate_view *v = state;
+	struct console_step before;
+	unsigned reaction;
+
+	if (action == ACTION_UNDO || action == ACTION_REDO)
+		return undo_change(v, w, action);
+	console_undo_look(&v->console, false, &before);
+	reaction = carry_out(v, w, action);
+	console_undo_keep(&v->console, &before, 0);
+	return reaction;
 }
 
 /* ---- answers ---- */
@@ -515,9 +634,9 @@ static void ask_output(struct translate_view *v, struct app_context *w, int id, 
 	buf_free(&out);
 }
 
-static unsigned translate_answer(void *state, struct app_context *w, int question, const char *text)
+static unsigned take_answer(struct translate_view *v, struct app_context *w, int question,
+			    const char *text)
 {
-	struct translate_view *v = state;
 	struct console *c = &v->console;
 	double now = clock_mono_s();
 	struct err e = { 0 };
@@ -564,6 +683,18 @@ static unsigned translate_answer(void *state, struct app_context *w, int questio
 	return REACT_REDRAW | REACT_SOON;
 }
 
+static unsigned translate_answer(void *state, struct app_context *w, int question, const char *text)
+{
+	struct translate_view *v = state;
+	struct console_step before;
+	unsigned reaction;
+
+	console_undo_look(&v->console, question == ASK_GLOSSARY, &before);
+	reaction = take_answer(v, w, question, text);
+	console_undo_keep(&v->console, &before, 0);
+	return reaction;
+}
+
 /* ---- drawing ---- */
 
 static void draw_no_checkpoint(struct grid *g, struct rect body, const struct translate_view *v,
@@ -605,9 +736,10 @@ static void translate_draw(void *state, struct grid *g, struct rect body,
 }
 
 static const enum action translate_hints[] = {
-	ACTION_NEXT_PANE,  ACTION_ACCEPT, ACTION_TYPE,		 ACTION_FORCE,
-	ACTION_FORBID,	   ACTION_SECOND, ACTION_TRANSLATE_FILE, ACTION_COPY_TRANSLATION,
-	ACTION_CHECKPOINT, ACTION_CLEAR,  ACTION_NONE,
+	ACTION_NEXT_PANE,  ACTION_ACCEPT,	  ACTION_TYPE,
+	ACTION_UNDO,	   ACTION_FORCE,	  ACTION_FORBID,
+	ACTION_SECOND,	   ACTION_TRANSLATE_FILE, ACTION_COPY_TRANSLATION,
+	ACTION_CHECKPOINT, ACTION_CLEAR,	  ACTION_NONE,
 };
 
 const struct view view_translate = {
