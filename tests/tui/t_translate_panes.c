@@ -202,7 +202,7 @@ TEST(panes_sentences_of_a_text)
 	check_shows(&c, 22, 80, ">   1 two dogs .                      | zwei Hunde .", true);
 	check_shows(&c, 22, 80, "    2 a man reads the newspaper in    | ein Mann liest dem", true);
 	check_shows(&c, 22, 80, "zwei Hunde .\n", false);
-	check_shows(&c, 22, 200, " 84%|", true);
+	check_shows(&c, 22, 200, " 84%  |", true);
 	console_move_part(&c, 1, 0);
 	check_int(c.token, 3);
 	check_shows(&c, 22, 80, ">   2 a man reads", true);

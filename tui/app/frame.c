@@ -273,6 +273,14 @@ static bool is_in_border(const struct view_pane *pane, size_t n, enum action act
 	return false;
 }
 
+static bool is_listed_action(const enum action *list, enum action action)
+{
+	for (; list && *list; list++)
+		if (*list == action)
+			return true;
+	return false;
+}
+
 void frame_draw_foot(struct grid *g, struct rect r, const struct app_context *w,
 		     const struct view *v, const struct view_pane *pane, size_t n_shown,
 		     bool typing)
@@ -312,6 +320,6 @@ void frame_draw_foot(struct grid *g, struct rect r, const struct app_context *w,
 		    !draw_hint(g, &at, w, *a, typing))
 			return;
 	for (const enum action *a = last; *a; a++)
-		if (!draw_hint(g, &at, w, *a, typing))
+		if (!is_listed_action(v->hints, *a) && !draw_hint(g, &at, w, *a, typing))
 			return;
 }

@@ -39,7 +39,7 @@ static struct desk_columns place_columns(int cols)
 
 	d.has_bar = cols >= NARROW_DESK;
 	d.has_percent = cols >= WIDE_DESK;
-	bar = d.has_bar ? 1 + BAR_COLS + (d.has_percent ? PERCENT_COLS : 0) : 0;
+	bar = d.has_bar ? 1 + BAR_COLS + (d.has_percent ? PERCENT_COLS : 0) + 1 : 0;
 	d.text_cols = MAX((cols - d.source - 3 - bar) / 2, 1);
 	d.target = d.source + d.text_cols + 3;
 	d.bar = d.target + d.text_cols + 1;
