@@ -79,8 +79,8 @@ static void write_attention(struct json_writer *w, struct serve_attention *a, in
 }
 
 /* Writes the sentences of hypothesis h; -1: those of the source. */
-static void write_parts(struct json_writer *w, const struct passage_result *r, int32_t h,
-			const char *text)
+static void write_sentence_parts(struct json_writer *w, const struct passage_result *r, int32_t h,
+				 const char *text)
 {
 	const struct passage_part *part = &r->parts[MAX(h, 0) * r->n_parts];
 
@@ -123,7 +123,7 @@ static void write_hypothesis(struct json_writer *w, const struct engine *g,
 		first += t->result.hypotheses[i].n;
 	if (a->wanted)
 		write_attention(w, a, first, y->n);
-	write_parts(w, r, h, t->texts[h]);
+	write_sentence_parts(w, r, h, t->texts[h]);
 }
 
 /* A request without its text. */
@@ -171,7 +171,7 @@ static void write_translation(struct json_writer *w, const struct engine *g,
 		json_put_int(w, "terms_left", x->terms_left);
 	if (r->n_parts > 1)
 		json_put_int(w, "sentences", r->n_parts);
-	write_parts(w, r, -1, source);
+	write_sentence_parts(w, r, -1, source);
 	if (t->result.truncated)
 		json_put_bool(w, "truncated", true);
 	if (g->state.longest > 0 && r->longest > g->state.longest)

@@ -239,7 +239,7 @@ static bool is_last_of_sentence(const char *word, int i, int n)
 }
 
 /* The sentences, if several: of the source their words, of the translation its pieces. */
-static void write_parts(struct json_writer *w, const struct sentence *s, bool is_source)
+static void write_fake_parts(struct json_writer *w, const struct sentence *s, bool is_source)
 {
 	const int n = is_source ? s->n_source : s->n;
 	struct buf text = { 0 };
@@ -299,8 +299,8 @@ static void write_answer(struct json_writer *w, const struct json *request, cons
 
 	translate(&s, text, request, 0);
 	write_sentence(w, &s, 0, json_get(request, "attention"));
-	write_parts(w, &s, false);
-	write_parts(w, &s, true);
+	write_fake_parts(w, &s, false);
+	write_fake_parts(w, &s, true);
 	json_key(w, "source_tokens");
 	json_open(w, '[');
 	for (int i = 0; i < s.n_source; i++)
@@ -316,7 +316,7 @@ static void write_answer(struct json_writer *w, const struct json *request, cons
 		translate(&s, text, request, v);
 		json_open(w, '{');
 		write_sentence(w, &s, v, json_get(request, "attention"));
-		write_parts(w, &s, false);
+		write_fake_parts(w, &s, false);
 		json_close(w, '}');
 	}
 	json_close(w, ']');

@@ -460,7 +460,7 @@ static void go_back(struct console *c)
 	check_int(console_show_sentence(c, 0, &e), 0);
 }
 
-static void check_part(const struct console *c, const char *text)
+static void check_stored_part(const struct console *c, const char *text)
 {
 	struct buf b = { 0 };
 
@@ -487,7 +487,7 @@ TEST(console_undo_of_stored_sentences)
 	settle(&c);
 	c.focus = CONSOLE_WORDS;
 	change(&c, store_sentence, false);
-	check_part(&c, "two dogs\tSo Hunde\n\t\n");
+	check_stored_part(&c, "two dogs\tSo Hunde\n\t\n");
 	settle(&c);
 	change(&c, store_sentence, false);
 	settle(&c);
@@ -499,15 +499,15 @@ TEST(console_undo_of_stored_sentences)
 	go(&c, -1, true);
 	check_int((int64_t)c.document->at, 2);
 	check_int((int64_t)c.document->n_chosen, 2);
-	check_part(&c, "two dogs\tSo Hunde\n\t\n");
+	check_stored_part(&c, "two dogs\tSo Hunde\n\t\n");
 	go(&c, -1, true);
 	check_int((int64_t)c.document->n_chosen, 0);
 	check_str(edit_text(&c.input), "two dogs");
 	check_str(console_chosen_text(&c), "So Hunde");
-	check_part(&c, "");
+	check_stored_part(&c, "");
 	go(&c, 2, true);
 	check_int((int64_t)c.document->n_chosen, 3);
-	check_part(&c, "two dogs\tSo Hunde\n\t\na man reads\tein Mann liest\n");
+	check_stored_part(&c, "two dogs\tSo Hunde\n\t\na man reads\tein Mann liest\n");
 	/* what cannot be written stays stored */
 	check_int(unlink(c.document->part), 0);
 	check_int(mkdir(c.document->part, 0700), 0);
@@ -516,7 +516,7 @@ TEST(console_undo_of_stored_sentences)
 	check_str(c.document->chosen[2], "ein Mann liest");
 	check_int(rmdir(c.document->part), 0);
 	go(&c, -2, true);
-	check_part(&c, "");
+	check_stored_part(&c, "");
 	console_close(&c);
 }
 

@@ -161,8 +161,8 @@ static double mean_probability(const double *log_probs, size_t n)
 }
 
 /* sources: the sentences of the source, which have n_source tokens. */
-static void read_parts(const struct json *j, struct service_translation *t,
-		       const struct json *sources, size_t n_source, struct room *room)
+static void read_sentence_parts(const struct json *j, struct service_translation *t,
+				const struct json *sources, size_t n_source, struct room *room)
 {
 	const struct json *source = json_first(sources), *part = json_first(json_get(j, "parts"));
 	size_t at = 0, at_source = 0;
@@ -216,7 +216,7 @@ static void read_translation(const struct json *j, struct service_translation *t
 			       ? read_attention(json_get(j, "attention"), t->n, n_source + 1, room)
 			       : NULL;
 	t->pieces = NULL;
-	read_parts(j, t, sources, n_source, room);
+	read_sentence_parts(j, t, sources, n_source, room);
 }
 
 static void read_alternatives(const struct json *array, struct service_answer *a, struct room *room)

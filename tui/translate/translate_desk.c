@@ -95,7 +95,7 @@ static bool read_document_row(const struct console *c, size_t i, struct desk_row
 }
 
 /* Sentence i; false: it has no row. */
-static bool read_row(const struct console *c, size_t i, struct desk_row *r)
+static bool read_desk_row(const struct console *c, size_t i, struct desk_row *r)
 {
 	const struct service_translation *t = console_shown_translation(c, 0);
 	const struct service_part *p;
@@ -119,7 +119,7 @@ static int row_height(const struct console *c, const struct grid *g, const struc
 	struct desk_row r;
 	int rows;
 
-	if (!read_row(c, i, &r))
+	if (!read_desk_row(c, i, &r))
 		return 0;
 	rows = console_text_rows(g, d->text_cols, r.source);
 	if (r.is_edited)
@@ -178,7 +178,7 @@ static void draw_row(struct console *c, struct grid *g, struct rect in,
 	struct desk_row r;
 	char number[24];
 
-	read_row(c, i, &r);
+	read_desk_row(c, i, &r);
 	if (r.is_current)
 		grid_put(g, in.row, in.col, STYLE_FOCUS, 0x25B8);
 	else if (r.is_stored)

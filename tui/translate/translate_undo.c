@@ -37,7 +37,7 @@ void console_undo_clear(struct console *c)
 /* ---- the state ---- */
 
 /* A copy; NULL stays NULL. false: no memory. */
-static bool copy_text(char **to, const char *from, struct err *e)
+static bool copy_step_text(char **to, const char *from, struct err *e)
 {
 	*to = from ? mem_strdup(from, e) : NULL;
 	return !from || *to;
@@ -68,9 +68,10 @@ static int read_state(const struct console *c, size_t sentence, bool with_glossa
 				    .choice = c->choice,
 				    .token = c->token,
 				    .has_glossary = with_glossary };
-	if (copy_text(&s->text, edit_text(&c->input), e) && copy_text(&s->prefix, c->prefix, e) &&
-	    copy_text(&s->revision, r->is_edited ? edit_text(&r->edit) : NULL, e) &&
-	    copy_text(&s->chosen, chosen, e) && copy_terms(&s->force, &c->force, e) &&
+	if (copy_step_text(&s->text, edit_text(&c->input), e) &&
+	    copy_step_text(&s->prefix, c->prefix, e) &&
+	    copy_step_text(&s->revision, r->is_edited ? edit_text(&r->edit) : NULL, e) &&
+	    copy_step_text(&s->chosen, chosen, e) && copy_terms(&s->force, &c->force, e) &&
 	    copy_terms(&s->forbid, &c->forbid, e) &&
 	    (!with_glossary || !glossary_copy(&s->glossary, &c->glossary, e)))
 		return 0;
@@ -78,7 +79,7 @@ static int read_state(const struct console *c, size_t sentence, bool with_glossa
 	return e->code;
 }
 
-static bool is_same_text(const char *a, const char *b)
+static bool is_same_step_text(const char *a, const char *b)
 {
 	return a && b ? !strcmp(a, b) : a == b;
 }
@@ -94,14 +95,14 @@ static bool are_same_terms(const struct console_terms *a, const struct console_t
 /* Did a change of the user lead from one state to the other? Another sentence of the document is none, unless an edit was left. */
 static bool is_change(const struct console_step *a, const struct console_step *b)
 {
-	if (!is_same_text(a->chosen, b->chosen) || !are_same_terms(&a->force, &b->force) ||
+	if (!is_same_step_text(a->chosen, b->chosen) || !are_same_terms(&a->force, &b->force) ||
 	    !are_same_terms(&a->forbid, &b->forbid) ||
 	    (a->has_glossary && !glossary_equals(&a->glossary, &b->glossary)))
 		return true;
 	if (a->place != b->place)
-		return a->revision && !is_same_text(a->revision, a->chosen);
-	return !is_same_text(a->text, b->text) || !is_same_text(a->prefix, b->prefix) ||
-	       !is_same_text(a->revision, b->revision);
+		return a->revision && !is_same_step_text(a->revision, a->chosen);
+	return !is_same_step_text(a->text, b->text) || !is_same_step_text(a->prefix, b->prefix) ||
+	       !is_same_step_text(a->revision, b->revision);
 }
 
 /* ---- steps ---- */
@@ -159,7 +160,7 @@ static int restore_choice(struct document *d, const struct console_step *s, stru
 {
 	const char *now = s->sentence < d->n_chosen ? d->chosen[s->sentence] : NULL;
 
-	if (is_same_text(now, s->chosen))
+	if (is_same_step_text(now, s->chosen))
 		return 0;
 	if (!s->chosen)
 		return document_forget_choice(d, s->sentence, e);
@@ -175,7 +176,7 @@ static int restore_words(struct console *c, const struct console_step *s, double
 	console_free_terms(&c->force);
 	console_free_terms(&c->forbid);
 	free(c->prefix);
-	if (!copy_text(&c->prefix, s->prefix, e) || !copy_terms(&c->force, &s->force, e) ||
+	if (!copy_step_text(&c->prefix, s->prefix, e) || !copy_terms(&c->force, &s->force, e) ||
 	    !copy_terms(&c->forbid, &s->forbid, e) || edit_set(&c->input, s->text, e))
 		return e->code;
 	edit_set_cursor(&c->input, s->text_at);

@@ -634,8 +634,8 @@ static void ask_output(struct translate_view *v, struct app_context *w, int id, 
 	buf_free(&out);
 }
 
-static unsigned take_answer(struct translate_view *v, struct app_context *w, int question,
-			    const char *text)
+static unsigned carry_out_answer(struct translate_view *v, struct app_context *w, int question,
+				 const char *text)
 {
 	struct console *c = &v->console;
 	double now = clock_mono_s();
@@ -690,7 +690,7 @@ static unsigned translate_answer(void *state, struct app_context *w, int questio
 	unsigned reaction;
 
 	console_undo_look(&v->console, question == ASK_GLOSSARY, &before);
-	reaction = take_answer(v, w, question, text);
+	reaction = carry_out_answer(v, w, question, text);
 	console_undo_keep(&v->console, &before, 0);
 	return reaction;
 }
