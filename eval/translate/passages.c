@@ -362,8 +362,7 @@ static int list_parts(const struct passage_units *units, const struct engine_tra
 	if (!to->parts)
 		return e->code;
 	for (int32_t h = 0; h < hypotheses; h++)
-		list_hypothesis_parts(units, parts, first, end, line, h,
-				      to->parts + (size_t)h * n);
+		list_hypothesis_parts(units, parts, first, end, line, h, to->parts + (size_t)h * n);
 	to->n_parts = (int32_t)n;
 	return 0;
 }

@@ -34,7 +34,7 @@ struct document {
 	char *tail;	       /* owned: after the last one */
 	char **chosen;	       /* (n) owned; NULL from n_chosen on */
 	char **drafts;	       /* (n) owned: translations made ahead; NULL: none */
-	double *qualities; /* (n) mean probability of a token of the choice or draft; NaN: unknown */
+	double *qualities;     /* (n) mean probability of a token; NaN: unknown */
 	size_t n, n_chosen;
 	size_t at;	 /* sentence on the screen, at most n_chosen and below n */
 	bool has_markup; /* its sentences were listed, and the translator writes OUT */
@@ -58,7 +58,7 @@ int document_choose(struct document *d, const char *translation, double quality,
 bool document_is_blank(const struct document *d, size_t i);
 /* Forget what was translated ahead: the translator is another one now. */
 void document_forget_drafts(struct document *d);
-/* Forget the translation of sentence `at` and of all behind it. ERR_IO: they stay. */
+/* Forget the translation of sentence `at` and of all after it. ERR_IO: they stay. */
 int document_forget_choice(struct document *d, size_t at, struct err *e);
 /* Move by one sentence, to the first one without a translation at most. */
 void document_move(struct document *d, int by);

@@ -107,7 +107,7 @@ struct console_step {
 #define CONSOLE_UNDO 64
 struct console_undo {
 	struct console_step steps[CONSOLE_UNDO]; /* the latest last */
-	size_t n, at; /* steps before `at` are behind, the others ahead */
+	size_t n, at; /* steps before `at` can be undone, the others redone */
 	int last_key; /* kind of the key of the last step; 0: none */
 };
 

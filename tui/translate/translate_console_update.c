@@ -79,7 +79,7 @@ static bool switch_to_newer(struct console *c)
 	return true;
 }
 
-/* The next sentence of the document that has no draft, not far behind the open one; the number of sentences: none. */
+/* The next sentence of the document that has no draft, not far after the open one; the number of sentences: none. */
 static size_t next_draft(const struct document *d)
 {
 	size_t i = MAX(d->at + 1, d->n_chosen);

@@ -137,17 +137,17 @@ int desk_needed_rows(const struct console *c, const struct grid *g, int cols, in
 	return MIN(rows, most);
 }
 
-/* The first sentence on the screen: the current one has those behind it in about half of the rows. */
+/* The first sentence on the screen: the current one has those after it in about half of the rows. */
 static size_t first_row(const struct console *c, const struct grid *g, const struct desk_columns *d,
 			int rows)
 {
 	size_t first = current_row(c), i;
-	int behind = 0, height;
+	int after = 0, height;
 
 	rows -= row_height(c, g, d, first);
-	for (i = first + 1; i < count_rows(c) && behind < rows - rows / 2; i++)
-		behind += row_height(c, g, d, i);
-	rows -= MIN(behind, rows - rows / 2);
+	for (i = first + 1; i < count_rows(c) && after < rows - rows / 2; i++)
+		after += row_height(c, g, d, i);
+	rows -= MIN(after, rows - rows / 2);
 	for (; first > 0 && (height = row_height(c, g, d, first - 1)) <= rows; first--)
 		rows -= height;
 	return first;

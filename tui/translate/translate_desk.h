@@ -2,7 +2,7 @@
  * translate_desk.h - the sentences of a text or document in two columns: source and translation, each with a bar.
  *
  * The bar is the mean probability of the tokens of a translation (geometric), from 0 to 1, as the model gives them: a translation
- * that the user has edited has none. Of a document, the sentences behind the open one have the translations that the
+ * that the user has edited has none. Of a document, the sentences after the open one have the translations that the
  * translator makes ahead.
  */
 #ifndef WERKBANK_TUI_TRANSLATE_TRANSLATE_DESK_H

@@ -35,7 +35,8 @@ struct translate_view {
 	double checked_at; /* when a checkpoint was last looked for */
 	char *sentences;   /* owned: path of the history of texts; NULL: none */
 	bool saves_texts;  /* they are saved there too */
-	char *draft; /* owned: the longest form of the text that is being typed, since it was empty; NULL */
+	/* owned: the longest form of the text that is typed, since it was empty; NULL: none */
+	char *draft;
 	char *other; /* owned: "RUN STEP" of another run, to offer; NULL: none */
 };
 
