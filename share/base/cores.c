@@ -173,10 +173,10 @@ int cores_share(const int64_t users[CORES_MAX], int processes)
 
 /* ---- NUMA nodes ---- */
 
-#define NODES_MAX 1024
+#define NODES_MAX 1024 /* at most CORES_MAX */
 
-/* node_of[i] = node for each core of a list such as "0-3,8"; other cores keep theirs. */
-static void read_core_list(const char *list, int16_t node_of[CORES_MAX], int16_t node)
+/* value[i] = x for each core (or node) of a list such as "0-3,8"; others keep theirs. */
+static void read_core_list(const char *list, int16_t value[CORES_MAX], int16_t x)
 {
 	while (*list >= '0' && *list <= '9') {
 		char *end;
@@ -185,7 +185,7 @@ static void read_core_list(const char *list, int16_t node_of[CORES_MAX], int16_t
 		if (*end == '-')
 			last = strtol(end + 1, &end, 10);
 		for (long i = first; i <= last && i < CORES_MAX; i++)
-			node_of[i] = node;
+			value[i] = x;
 		list = end + (*end == ',');
 	}
 }
@@ -198,14 +198,18 @@ static int read_nodes(int16_t node_of[CORES_MAX])
 {
 	const char *sys = system_root("WERKBANK_SYS_ROOT", "/sys");
 	int64_t own[CORES_MAX];
-	int16_t number[NODES_MAX];
+	char path[PATH_BYTES], list[PATH_BYTES];
+	int16_t number[NODES_MAX], has_cores[CORES_MAX] = { 0 };
 	int n = 0;
 
 	memset(node_of, -1, CORES_MAX * sizeof(*node_of));
 	memset(number, -1, sizeof(number));
+	snprintf(path, sizeof(path), "%s/devices/system/node/has_cpu", sys);
+	if (file_first_line(path, list, sizeof(list)))
+		read_core_list(list, has_cores, 1);
 	for (int16_t node = 0; node < NODES_MAX; node++) {
-		char path[PATH_BYTES], list[PATH_BYTES];
-
+		if (!has_cores[node])
+			continue;
 		snprintf(path, sizeof(path), "%s/devices/system/node/node%d/cpulist", sys, node);
 		if (file_first_line(path, list, sizeof(list)))
 			read_core_list(list, node_of, node);

@@ -34,7 +34,7 @@ int cores_share(const int64_t users[CORES_MAX], int processes);
 
 /*
  * NUMA nodes of this host with cores that this process may use. At least 1, also where the kernel names no nodes.
- * Read from nodeN/cpulist in /sys/devices/system/node; tests set $WERKBANK_SYS_ROOT.
+ * Read from has_cpu and nodeN/cpulist in /sys/devices/system/node; tests set $WERKBANK_SYS_ROOT.
  */
 int cores_node_count(void);
 

@@ -160,6 +160,7 @@ TEST(cores_one_node)
 	use_fake_trees(); /* no nodes at all */
 	check_int(cores_node_count(), 1);
 	check_int(cores_bind_nodes(0, 1), 0);
+	fake("sys/devices/system/node/has_cpu", "0\n");
 	fake("sys/devices/system/node/node0/cpulist", "0-4095\n");
 	check_int(cores_node_count(), 1);
 	check_int(cores_bind_nodes(1, 2), 0);
@@ -179,7 +180,9 @@ TEST(cores_two_nodes)
 		return;
 	}
 	use_fake_trees();
+	fake("sys/devices/system/node/has_cpu", "4-5,7,5000\n");
 	snprintf(list, sizeof(list), "%d\n", first);
+	fake("sys/devices/system/node/node6/cpulist", list); /* a node that is gone */
 	fake("sys/devices/system/node/node4/cpulist", list);
 	snprintf(list, sizeof(list), "%d-%d,4095\n", first + 1, CORES_MAX - 2);
 	fake("sys/devices/system/node/node7/cpulist", list);

@@ -110,6 +110,7 @@ if command -v mpirun >/dev/null 2>&1 && "$top/werkbank-train" --version | grep -
 	# the first of our cores plays a NUMA node, the others another one
 	first=$(sed -n 's/^Cpus_allowed_list:[[:blank:]]*\([0-9]*\).*/\1/p' /proc/self/status)
 	mkdir -p "$tmp/sys/devices/system/node/node0" "$tmp/sys/devices/system/node/node1"
+	echo 0-1 >"$tmp/sys/devices/system/node/has_cpu"
 	echo "$first" >"$tmp/sys/devices/system/node/node0/cpulist"
 	echo "$((first + 1))-4000" >"$tmp/sys/devices/system/node/node1/cpulist"
 	if [ "$(nproc)" -ge 2 ]; then
