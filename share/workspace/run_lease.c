@@ -285,38 +285,35 @@ bool run_lease_is_earlier(const struct run_lease *l, const struct run_lease *min
 	       times < own_times;
 }
 
-int run_lease_wait(const char *folder, const struct run_lease *l, struct err *e)
+static bool lease_has_changed(const struct run_lease *now, const struct run_lease *was)
 {
-	struct run_lease now = *l;
-	int64_t renewals = l->renewals;
-	double since = clock_mono_s();
+	return strcmp(now->id, was->id) != 0 || now->renewals != was->renewals;
+}
 
-	while (!strcmp(now.id, l->id) && clock_mono_s() - since < l->term_s) {
-		if (now.renewals != renewals)
-			since = clock_mono_s();
-		renewals = now.renewals;
+/* Poll for so many seconds, until the lease is renewed, released or taken; *now = what its file says then. */
+static int lease_watch(const char *folder, const struct run_lease *was, double seconds,
+		       struct run_lease *now, struct err *e)
+{
+	const double end = clock_mono_s() + seconds;
+
+	*now = *was;
+	while (!lease_has_changed(now, was) && clock_mono_s() < end) {
 		usleep(POLL_US);
-		if (run_lease_read(folder, &now, e))
+		if (run_lease_read(folder, now, e))
 			return e->code;
 	}
 	return 0;
 }
 
-/* Watch a lease of another host. 0: it was not renewed. */
-static int lease_watch(const char *folder, const struct run_lease *was, struct err *e)
+int run_lease_wait(const char *folder, const struct run_lease *l, struct err *e)
 {
-	const double end = clock_mono_s() + lease_watch_s(was);
-	struct run_lease now;
+	struct run_lease was, now = *l;
 
-	while (clock_mono_s() < end) {
-		usleep(POLL_US);
-		if (run_lease_read(folder, &now, e))
+	do {
+		was = now;
+		if (lease_watch(folder, &was, l->term_s, &now, e))
 			return e->code;
-		if (!now.id[0])
-			return 0; /* released */
-		if (strcmp(now.id, was->id) != 0 || now.renewals != was->renewals)
-			return lease_is_held(folder, &now, e);
-	}
+	} while (!strcmp(now.id, l->id) && now.renewals != was.renewals);
 	return 0;
 }
 
@@ -329,6 +326,16 @@ static int lease_is_closed(struct err *e)
 		       "%s: this file says whether another host trains the run; make it readable "
 		       "for this user, or remove it if no host does",
 		       why.text);
+}
+
+/* Watch a lease of another host. 0: it was not renewed, or it was released. */
+static int lease_check_holder(const char *folder, const struct run_lease *was, struct err *e)
+{
+	struct run_lease now;
+
+	if (lease_watch(folder, was, lease_watch_s(was), &now, e))
+		return e->code;
+	return now.id[0] && lease_has_changed(&now, was) ? lease_is_held(folder, &now, e) : 0;
 }
 
 /* Give the file of an expired lease another name, then remove it. */
@@ -390,7 +397,7 @@ int run_lease_take(const char *folder, struct run_lease *mine, struct run_lease 
 			*former = now;
 		if (now.id[0] && !lease_is_free(&now, mine)) {
 			tell_wait(&now, tell);
-			if (lease_watch(folder, &now, e))
+			if (lease_check_holder(folder, &now, e))
 				return e->code;
 			is_taken_over = true;
 		}
@@ -428,15 +435,11 @@ enum lock_state run_lease_watch_state(const char *folder)
 	const enum lock_state at_once = run_lease_state(folder);
 	struct err ignored;
 	struct run_lease first, now;
-	double end;
 
 	if (at_once != LOCK_FREE || run_lease_read(folder, &first, &ignored) || !first.id[0])
 		return at_once;
-	end = clock_mono_s() + 2 * run_lease_interval_s(&first);
-	while (clock_mono_s() < end && !run_lease_read(folder, &now, &ignored) && now.id[0]) {
-		if (strcmp(now.id, first.id) != 0 || now.renewals != first.renewals)
-			return LOCK_HELD;
-		usleep(POLL_US);
-	}
-	return LOCK_FREE;
+	return !lease_watch(folder, &first, 2 * run_lease_interval_s(&first), &now, &ignored) &&
+			       now.id[0] && lease_has_changed(&now, &first)
+		       ? LOCK_HELD
+		       : LOCK_FREE;
 }
