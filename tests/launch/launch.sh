@@ -134,6 +134,8 @@ if command -v mpirun >/dev/null 2>&1 && "$top/werkbank-train" --version | grep -
 		train s --hosts nodea,nodeb --ssh './tests/no-shell -v' --show
 	absent "--show does nothing" "$w/runs/s"
 	says "more ranks than micro-batches" 78 '3 ranks share the micro-batches of a step, but micro_batches is 2' train s --hosts a,b:2 --no-preflight
+	says "more ranks than slots" 78 '3 ranks do not fit on hosts with 2 slots: lower --ranks, or give --hosts more slots, as in localhost:3$' \
+		train s --hosts localhost:2 --ranks 3 --micro-batches 6 --show
 	# without the check, mpirun would wait for such hosts and name none of them
 	touch "$tmp/gone-nodeb"
 	says "--no-preflight: a silent host" 69 '^nodeb: error: ssh: nodeb cannot be reached' \

@@ -323,11 +323,19 @@ static void keep_former_ranks(struct training *t)
 	t->attempts.oversubscribed = is_oversubscribed(t);
 }
 
-static int check_micro_batches(const struct training *t, struct err *e)
+static int check_rank_count(const struct training *t, struct err *e)
 {
 	const struct conf *c = t->conf;
-	const int64_t ranks = attempts_rank_count(&t->attempts, t->attempts.hosts);
+	const int64_t ranks = attempts_rank_count(&t->attempts, t->attempts.hosts),
+		      slots = hosts_total_slots(&t->hosts);
 
+	if (t->hosts.n && ranks > slots)
+		return err_set(e, ERR_CONFIG,
+			       "%lld ranks do not fit on hosts with %lld slot%s: lower --ranks, or "
+			       "give --hosts more slots, as in %s:%lld",
+			       (long long)ranks, (long long)slots, text_plural(slots),
+			       t->hosts.all[0].name,
+			       (long long)(t->hosts.all[0].slots + ranks - slots));
 	if (ranks > c->micro_batches)
 		return err_set(e, ERR_CONFIG,
 			       "%lld ranks share the micro-batches of a step, but micro_batches is "
@@ -577,7 +585,7 @@ static int start_training(struct training *t, int *status, struct err *e)
 	 * and has options of its own.
 	 */
 	if (!rc && !exists)
-		rc = check_micro_batches(t, e);
+		rc = check_rank_count(t, e);
 	if (!rc && !exists)
 		rc = preflight_check(t, e);
 	if (!rc)
@@ -589,7 +597,7 @@ static int start_training(struct training *t, int *status, struct err *e)
 	if (!rc)
 		rc = rundir_merge_recipe(&t->dir, t->conf, e);
 	if (!rc)
-		rc = check_micro_batches(t, e);
+		rc = check_rank_count(t, e);
 	if (!rc)
 		rc = supervise_block_signals(
 			e); /* a request from now on waits for the supervisor */
@@ -622,7 +630,7 @@ int train_command_run(struct conf *c, int *status, struct err *e)
 	if (!rc)
 		rc = read_training_hosts(&t, e);
 	if (!rc && c->show)
-		rc = check_micro_batches(&t, e);
+		rc = check_rank_count(&t, e);
 	if (!rc)
 		rc = c->show ? print_command_line(&t, e) : start_training(&t, status, e);
 	rundir_close(&t.dir);
