@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <langinfo.h>
 #include <locale.h>
+#include <math.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -148,11 +149,10 @@ static void doctor_check_products(struct findings *all)
 static void doctor_check_memory(struct findings *all)
 {
 	struct finding *f = doctor_add_finding(all, "memory");
-	char text[4096];
 	double total, available;
 
-	if (host_read(text, sizeof(text), "%s/meminfo", all->roots.proc) < 0 ||
-	    !host_memory(text, &total, &available)) {
+	host_memory_read(&all->roots, &total, &available);
+	if (isnan(total)) {
 		f->state = LIMITED;
 		FOUND(f, "cannot read the size of the memory");
 		return;

@@ -320,14 +320,15 @@ static int print_level(struct err *e)
 
 static int print_memory(struct conf *c, struct err *e)
 {
-	double bytes, parameters;
+	struct trainer_forecast f;
 
 	if (conf_load_named_recipe(c, c->arguments[0], e))
 		return e->code;
 	conf_apply_size(c);
-	if (trainer_forecast_memory(c, (int)MAX(c->ranks, 1), &bytes, &parameters, e))
+	if (trainer_forecast_memory(c, (int)MAX(c->ranks, 1), &f, e))
 		return e->code;
-	printf("%.0f\n%.0f\n", bytes, parameters);
+	printf("%.0f\n%.0f\n%.0f\n%.0f\n%.0f\n", f.host, f.parameters, f.host_total, f.gpu,
+	       f.gpu_total);
 	return file_flush_stdout(e);
 }
 

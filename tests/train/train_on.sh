@@ -40,6 +40,17 @@ says "a general corpus" 0 '' "$wb" prep -q "$tmp/general.ini"
 says "pieces of a run without a checkpoint" 66 'no such run' "$wb" prep -q "$tmp/special.ini"
 says "a general model" 0 '' "$wb" train -q "$tmp/general.ini"
 
+# ---- memory ----------------------------------------------------------------------------
+# in_memory TOTAL FREE OPTION... : train on a host with so many kB
+in_memory() {
+	mkdir -p "$tmp/proc"
+	printf 'MemTotal: %s kB\nMemAvailable: %s kB\n' "$1" "$2" >"$tmp/proc/meminfo"
+	shift 2
+	WERKBANK_PROC_ROOT=$tmp/proc "$wb" train "$tmp/general.ini" --steps 1 "$@"
+}
+says "more memory than the host has" 78 'needs [0-9.]+ GiB, but this host has 0\.0 GiB' in_memory 3000 2000 --run less
+says "more memory than is free" 0 'warning: .* needs [0-9.]+ GiB, but only 0\.0 of the 762\.9 GiB of this host are free' in_memory 800000000 2000 --run busy
+
 # ---- pieces of another preparation ------------------------------------------------
 says "another corpus with its pieces" 0 'taken from general' "$wb" prep "$tmp/special.ini"
 equal "the same codes" "$c/general/bpe.codes" "$c/special/bpe.codes"

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "share/base/text.h"
 #include "share/base/util.h"
 #include "tui/context/form_forecast.h"
 #include "tui/context/jobs.h"
@@ -128,10 +129,35 @@ static void check_forecast(const struct wizard *z, const struct workspace_index 
 		usleep(1000);
 	f.parameters = 1.5e6;
 	f.memory = 91e6;
+	f.memory_total = 100e6;
 	form_forecast_text(&f, z, &text);
 	check_str(buf_text(&text), want);
 	form_forecast_close(&f);
 	buf_free(&text);
+}
+
+TEST(form_forecast_compares_with_the_machine)
+{
+	static const struct wizard_value values[] = { { "ranks", "2" } };
+	struct wizard *z = training_form(values, ARRAY_LEN(values));
+	struct form_forecast f = { .is_known = true,
+				   .parameters = 1.5e6,
+				   .memory = 60e6,
+				   .memory_total = 100e6,
+				   .gpu = 90e9,
+				   .gpu_total = 80e9,
+				   .step_s = NAN,
+				   .bleu = NAN };
+	struct buf text = { 0 };
+
+	if (!check(z != NULL))
+		return;
+	form_forecast_text(&f, z, &text);
+	check(text_starts_with(buf_text(&text),
+			       "1.50M parameters   memory 60.0 MB for each of 2 ranks, but this "
+			       "host has 100 MB   GPU memory 90.0 GB, but the GPU has 80.0 GB   "));
+	buf_free(&text);
+	wizard_free(z);
 }
 
 /* The line says why the trainer refuses the options. */

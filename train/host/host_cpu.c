@@ -48,6 +48,15 @@ bool host_memory(const char *meminfo, double *total, double *available)
 	       find_kib(meminfo, "MemAvailable:", available) && *available <= *total;
 }
 
+void host_memory_read(const struct host_roots *roots, double *total, double *available)
+{
+	char text[4096];
+
+	if (host_read(text, sizeof(text), "%s/meminfo", roots->proc) <= 0 ||
+	    !host_memory(text, total, available))
+		*total = *available = NAN;
+}
+
 bool host_pressure(const char *pressure, uint64_t *waited_us)
 {
 	const char *end, *at;
@@ -109,9 +118,7 @@ void host_cpu_sample(struct host_cpu *c, const struct host_roots *roots, double 
 		if (!text_to_real(text, &now->load) || !isfinite(now->load) || now->load < 0)
 			now->load = NAN;
 	}
-	if (host_read(text, sizeof(text), "%s/meminfo", roots->proc) <= 0 ||
-	    !host_memory(text, &now->memory_total, &now->memory_available))
-		now->memory_total = now->memory_available = NAN;
+	host_memory_read(roots, &now->memory_total, &now->memory_available);
 	now->waits_cpu = share_of_waits(&c->waits[0], roots, "cpu", at);
 	now->waits_io = share_of_waits(&c->waits[1], roots, "io", at);
 	now->waits_memory = share_of_waits(&c->waits[2], roots, "memory", at);

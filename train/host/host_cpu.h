@@ -15,6 +15,9 @@ bool host_cpu_times(const char *stat, uint64_t *busy, uint64_t *total);
 /* Bytes; available: without swapping. */
 bool host_memory(const char *meminfo, double *total, double *available);
 
+/* The same of this host; NAN: unknown. */
+void host_memory_read(const struct host_roots *roots, double *total, double *available);
+
 /* Microseconds of the line "some". */
 bool host_pressure(const char *pressure, uint64_t *waited_us);
 

@@ -124,14 +124,10 @@ static void add_gpus_of_class(struct host_gpus *g, const char *class,
 /* For a GPU that shares the memory of the host. */
 static void use_host_memory(const struct host_roots *roots, struct host_gpu *now)
 {
-	char text[4096];
-	double total, available;
+	double available;
 
-	if (host_read(text, sizeof(text), "%s/meminfo", roots->proc) > 0 &&
-	    host_memory(text, &total, &available)) {
-		now->memory_total = total;
-		now->memory_used = total - available;
-	}
+	host_memory_read(roots, &now->memory_total, &available);
+	now->memory_used = now->memory_total - available;
 }
 
 static void sample_jetson_gpu(const struct host_gpus *g, const char *folder, struct host_gpu *now)

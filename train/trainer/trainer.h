@@ -34,12 +34,18 @@ struct trainer_signals {
 int trainer_run(const struct conf *c, struct comm *comm, const struct trainer_signals *signals,
 		struct err *e);
 
+/* Bytes that one rank takes, and bytes that there are (NAN: unknown); gpu 0: no GPU computes. */
+struct trainer_forecast {
+	double host, host_total;
+	double gpu, gpu_total;
+	double parameters; /* their number */
+};
+
 /*
- * Forecast of the host memory that one of `ranks` ranks takes, in bytes, and of the model's parameters,
- * without opening a device; c as for trainer_run(). If the corpus is not prepared, the vocabulary is
- * estimated from its merges. A backend that this machine lacks counts as the CPU, which takes more.
+ * Forecast of the memory that one of `ranks` ranks takes, c as for trainer_run(). If the corpus is not prepared, the
+ * vocabulary is estimated from its merges. A backend that this machine lacks counts as the CPU, which takes more.
  */
-int trainer_forecast_memory(const struct conf *c, int ranks, double *bytes, double *parameters,
+int trainer_forecast_memory(const struct conf *c, int ranks, struct trainer_forecast *f,
 			    struct err *e);
 
 #endif

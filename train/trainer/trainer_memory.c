@@ -1,9 +1,11 @@
 /* trainer_memory.c - the memory that training needs; see trainer_internal.h */
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "data/source/corpus.h"
 #include "share/base/file.h"
+#include "train/host/host_cpu.h"
 #include "train/trainer/trainer_internal.h"
 
 static int count_factored_floats(const struct model_shape *shape, int64_t *floats, struct err *e)
@@ -71,25 +73,41 @@ static int check_gpu(struct trainer *t, const struct ops *ops, struct err *e)
 	return 0;
 }
 
+/* Bytes of this host; NAN: unknown. */
+static void find_host_memory(double *total, double *available)
+{
+	struct host_roots roots;
+
+	host_roots_find(&roots);
+	host_memory_read(&roots, total, available);
+}
+
 int trainer_check_memory(struct trainer *t, const struct model_size *size, struct err *e)
 {
 	const struct ops *ops = size->ops;
-	const double have = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE),
-		     ranks = t->comm->local_size;
-	double exchange = 0, all;
+	const int ranks = t->comm->local_size;
+	const char *whose = ranks > 1 ? " and all ranks of this host" : "";
+	double exchange = 0, all, total, available;
 
 	if (count_memory(t, size, &t->memory_bytes, &exchange, e) ||
 	    (ops->query_device && check_gpu(t, ops, e)))
 		return e->code;
-	all = (ops->has_device_memory ? 0 : t->memory_bytes) + exchange;
-	if (have > 0 && all * ranks > have)
+	all = ((ops->has_device_memory ? 0 : t->memory_bytes) + exchange) * ranks;
+	find_host_memory(&total, &available);
+	if (all > total)
 		return err_set(
 			e, ERR_CONFIG,
 			"training with batch_tokens %lld%s needs %.1f GiB, but this host has %.1f "
 			"GiB: lower batch_tokens (and raise micro_batches)",
-			(long long)t->conf->batch_tokens,
-			ranks > 1 ? " and all ranks of this host" : "", all * ranks / (1 << 30),
-			have / (1 << 30));
+			(long long)t->conf->batch_tokens, whose, all / (1 << 30),
+			total / (1 << 30));
+	if (all > available && t->comm->local_rank == 0 && !t->conf->quiet)
+		fprintf(stderr,
+			"warning: training with batch_tokens %lld%s needs %.1f GiB, but only %.1f "
+			"of the %.1f GiB of this host are free: end other programs, or lower "
+			"batch_tokens (and raise micro_batches)\n",
+			(long long)t->conf->batch_tokens, whose, all / (1 << 30),
+			available / (1 << 30), total / (1 << 30));
 	return 0;
 }
 
@@ -121,7 +139,7 @@ static void forecast_vocabularies(const struct conf *c, struct model_shape *shap
 	free(folder);
 }
 
-int trainer_forecast_memory(const struct conf *c, int ranks, double *bytes, double *parameters,
+int trainer_forecast_memory(const struct conf *c, int ranks, struct trainer_forecast *f,
 			    struct err *e)
 {
 	struct dev_options options = { 0 };
@@ -131,8 +149,12 @@ int trainer_forecast_memory(const struct conf *c, int ranks, double *bytes, doub
 	struct model_size size = {
 		&t.state.shape, NULL, &options, tokens, tokens, trainer_copies(c)
 	};
-	double compute, exchange;
+	double compute, exchange, available;
+	struct dev_info gpu;
+	struct err ignored;
 
+	*f = (struct trainer_forecast){ .gpu_total = NAN };
+	find_host_memory(&f->host_total, &available);
 	size.ops = product_backend(c, e);
 	if (!size.ops)
 		size.ops = ops_find("cpu", e);
@@ -142,7 +164,10 @@ int trainer_forecast_memory(const struct conf *c, int ranks, double *bytes, doub
 	    exchange_plan(&t.exchange, c, &t.state.shape, &comm, e) ||
 	    count_memory(&t, &size, &compute, &exchange, e))
 		return e->code;
-	*bytes = (size.ops->has_device_memory ? 0 : compute) + exchange;
-	*parameters = (double)t.exchange.options.buckets.floats;
+	f->host = (size.ops->has_device_memory ? 0 : compute) + exchange;
+	f->gpu = size.ops->has_device_memory ? compute : 0;
+	if (size.ops->query_device && !size.ops->query_device((int)c->gpu, &gpu, &ignored))
+		f->gpu_total = (double)gpu.total_bytes;
+	f->parameters = (double)t.exchange.options.buckets.floats;
 	return 0;
 }

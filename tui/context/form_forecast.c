@@ -55,9 +55,11 @@ static void ask_trainer(struct form_forecast *f, const struct wizard *z, double 
 	free(recipe);
 }
 
-/* The answer: bytes of a rank and parameters, a line each; or a message. */
+/* The answer: five numbers, a line each; or a message. */
 static unsigned read_forecast(struct form_forecast *f, double now)
 {
+	double *const numbers[] = { &f->memory, &f->parameters, &f->memory_total, &f->gpu,
+				    &f->gpu_total };
 	const struct job *job;
 
 	if (f->job <= 0)
@@ -67,9 +69,9 @@ static unsigned read_forecast(struct form_forecast *f, double now)
 	if (job->state == JOB_RUNNING)
 		return REACT_SOON;
 	f->job = 0;
-	if (job->state == JOB_DONE && job->n_lines >= 2) {
-		f->memory = strtod(job_line(job, 0)->text, NULL);
-		f->parameters = strtod(job_line(job, 1)->text, NULL);
+	if (job->state == JOB_DONE && job->n_lines >= ARRAY_LEN(numbers)) {
+		for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
+			*numbers[i] = strtod(job_line(job, i)->text, NULL);
 	} else if (job->state == JOB_FAILED && job->n_lines) {
 		const char *text = job_line(job, job->n_lines - 1)->text;
 
@@ -186,7 +188,9 @@ static unsigned compare_runs(struct form_forecast *f, const struct wizard *z,
 void form_forecast_close(struct form_forecast *f)
 {
 	jobs_free(f->asking);
-	*f = (struct form_forecast){ .parameters = NAN, .memory = NAN, .step_s = NAN, .bleu = NAN };
+	*f = (struct form_forecast){
+		.parameters = NAN, .memory = NAN, .memory_total = NAN, .step_s = NAN, .bleu = NAN
+	};
 }
 
 void form_forecast_start(struct form_forecast *f, const struct wizard *z,
@@ -223,8 +227,22 @@ static void add_forecast_time(const struct form_forecast *f, const struct conf *
 		buf_add_str(out, "   time not measured yet");
 }
 
+/* What ranks that share it need, and what there is, if that is less. */
+static void add_forecast_memory(struct buf *out, const char *what, double need, int64_t ranks,
+				double have, const char *whose)
+{
+	buf_printf(out, "   %s %s", what, BYTES_TEXT(need));
+	if (!(need * (double)ranks > have))
+		return;
+	if (ranks > 1)
+		buf_printf(out, " for each of %lld ranks", (long long)ranks);
+	buf_printf(out, ", but %s has %s", whose, BYTES_TEXT(have));
+}
+
 void form_forecast_text(const struct form_forecast *f, const struct wizard *z, struct buf *out)
 {
+	const struct conf *c = &z->effective;
+
 	if (!f->is_known)
 		return;
 	if (f->job > 0)
@@ -234,8 +252,11 @@ void form_forecast_text(const struct form_forecast *f, const struct wizard *z, s
 	else
 		buf_printf(out, "%s parameters", VALUE_TEXT(f->parameters));
 	if (isfinite(f->memory))
-		buf_printf(out, "   memory %s", BYTES_TEXT(f->memory));
-	add_forecast_time(f, &z->effective, out);
+		add_forecast_memory(out, "memory", f->memory, c->hosts ? 1 : MAX(c->ranks, 1),
+				    f->memory_total, "this host");
+	if (f->gpu > 0)
+		add_forecast_memory(out, "GPU memory", f->gpu, 1, f->gpu_total, "the GPU");
+	add_forecast_time(f, c, out);
 	if (isfinite(f->bleu))
 		buf_printf(out, "   BLEU of %s: %.2f at step %s", f->scored, f->bleu,
 			   COUNT_TEXT(f->bleu_step));

@@ -18,8 +18,10 @@
 struct form_forecast {
 	bool is_known;		   /* the command of the form is a training */
 	double parameters, memory; /* of a rank, bytes; NaN: unknown */
-	double step_s;		   /* seconds a step, evaluations included; NaN: not measured */
-	double bleu;		   /* NaN: no run with this corpus and recipe was evaluated */
+	double memory_total;	   /* of this host; NaN: unknown */
+	double gpu, gpu_total; /* bytes of a rank on its GPU, of that GPU; NaN: unknown; 0: none */
+	double step_s;	       /* seconds a step, evaluations included; NaN: not measured */
+	double bleu;	       /* NaN: no run with this corpus and recipe was evaluated */
 	int64_t bleu_step;
 	char trouble[JOB_TEXT];	      /* why the trainer refuses the options; "": it does not */
 	char timed[101], scored[101]; /* the runs that step_s and bleu come from */
