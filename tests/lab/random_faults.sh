@@ -4,6 +4,8 @@
 # leave no process behind, and name the host of a crash. The same SEED gives the same faults; without one it is the time.
 # "together": as rescue, with options of train that spread the state over the ranks (--shard-optimizer, --ema 0.99, --wire 2bit,
 # ...); so faults in which every rank lives.
+# "mixed": as private, on machines of different kind: h1 has all cores and vector units, h2 one core and AVX2, h3 one core, no
+# vector units and a link of 20 Mbit/s; h2 and h3 have workspaces of their own. The bits must be those of equal machines.
 # "private": as rescue, but only h1 has the run's folder; a start collects what ranks of other hosts have saved there.
 # "rescue": without checkpoints, and with faults of the first host, too. Whoever lives must save: at most one step may be made
 # twice. A table shows the steps made twice, and the seconds until the end of the run.
@@ -34,6 +36,7 @@ if [ "$mode" ]; then
 fi
 case $mode in
 private) faults="first mpirun rank daemon off0" ;;
+mixed) faults="first mpirun rank daemon off0 power stop" ;;
 together) faults="mpirun mpirun daemon launcher terminated" ;;
 esac
 [ $# -gt 3 ] || set -- "" "" ""
@@ -50,6 +53,24 @@ train() {
 	wb train "$tmp/tiny.ini" --run "$train_run" --hosts "$train_hosts" --steps $steps --micro-batches 6 --save-every $save --log-every 1 \
 		--late-after 2 --hang-after 6 --deadline 10 --bpe-dropout 0.1 --quiet $options "$@"
 }
+# furnish HOST : make it the machine of its kind, also after a boot
+furnish() {
+	case $mode/$1 in
+	mixed/h2) set -- "$1" 0 ;;
+	mixed/h3)
+		set -- "$1" 1
+		lab_rate "$1" 20mbit
+		;;
+	*) return ;;
+	esac
+	lab_private "$1" "$ws"
+	lab_environment "$1" WERKBANK_CPU="$(level_of "$(lab_of "$1")")"
+	# shellcheck disable=SC2016 # for the shell there
+	lab_enter "$1" sh -c 'taskset -pc "$1" "$(cat /run/sshd/pid)"' sh "$2" >"$tmp/pin"
+}
+boot() { lab_boot "$1" && furnish "$1"; }
+# level_of NUMBER : vector units that so many mixed hosts have in common
+level_of() { if [ "$1" = 2 ]; then echo AVX2; else echo plain; fi; }
 hosts_of() { if [ "$1" = 2 ]; then echo h1,h2; else echo h1,h2,h3; fi; }
 bits() { cat "$ws/runs/$1/checkpoints/$steps/model.safetensors" "$ws/runs/$1/checkpoints/$steps/optimizer.safetensors" | sha256sum | cut -c 1-16; }
 # everywhere SIGNAL : to all processes of trainings on all hosts
@@ -86,8 +107,8 @@ strike() {
 		[ "$kind" = off0 ] || lab_gone h2
 		lab_gone h1
 		sleep $((seconds + 6))
-		[ "$kind" = off0 ] || lab_boot h2
-		lab_boot h1
+		[ "$kind" = off0 ] || boot h2
+		boot h1
 		;;
 	daemon) named=1; lab_kill "$host" KILL $mpi_daemon ;;
 	launcher) lab_kill h1 KILL werkbank-launch ;;
@@ -111,7 +132,7 @@ strike() {
 		named=1
 		lab_gone "$host"
 		sleep "$seconds"
-		lab_boot "$host"
+		boot "$host"
 		;;
 	sshd)
 		lab_sshd "$host" off
@@ -179,7 +200,16 @@ if [ "$mode" = private ]; then
 	mkdir -p "$ws/runs"
 	for n in 2 3; do lab_private h$n "$ws/runs"; done
 fi
-for n in 2 3; do says "undisturbed, $n hosts" 0 '' train calm$n "$(hosts_of $n)"; done
+for n in 2 3; do
+	[ "$mode" != mixed ] || { WERKBANK_CPU=$(level_of $n) && export WERKBANK_CPU; }
+	says "undisturbed, $n hosts" 0 '' train calm$n "$(hosts_of $n)"
+done
+unset WERKBANK_CPU
+if [ "$mode" = mixed ]; then
+	for n in 2 3; do furnish h$n; done
+	says "the corpus for hosts without it" 0 '' wb hosts sync h1,h2,h3 --corpus tiny
+	says "they differ" 0 'h3 computes with plain, h1 could with .*: all ranks take plain' wb hosts check h1,h2,h3 --corpus tiny
+fi
 turn=0
 while [ $turn -lt "$count" ]; do
 	turn=$((turn + 1))
