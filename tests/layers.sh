@@ -96,7 +96,7 @@ room train/optim              share/base share/conf kernels/ops train/comm train
 room train/ckpt               share/... data/shard train/model train/optim
 room train/record             share/... data/words train/common train/optim
 room train/watch              share/base share/format share/guard share/workspace train/common train/host train/comm
-room train/trainer            share/... kernels/ops kernels data/source data/words data/subword data/sentencepiece data/pipeline data/shard train/common train/comm train/model train/optim train/ckpt train/record train/watch
+room train/trainer            share/... kernels/ops kernels data/source data/words data/subword data/sentencepiece data/pipeline data/shard train/common train/host train/comm train/model train/optim train/ckpt train/record train/watch
 room train                    share/... kernels/ops kernels train/common train/host train/comm train/model train/ckpt train/trainer
 
 room eval/decode              share/base share/conf kernels/ops data/words data/subword data/sentencepiece data/pipeline data/shard train/model

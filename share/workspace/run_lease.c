@@ -290,7 +290,7 @@ static bool lease_has_changed(const struct run_lease *now, const struct run_leas
 	return strcmp(now->id, was->id) != 0 || now->renewals != was->renewals;
 }
 
-/* Poll for so many seconds, until the lease is renewed, released or taken; *now = what its file says then. */
+/* Poll until the lease is renewed, released or taken, at most `seconds`; *now = what its file says then. */
 static int lease_watch(const char *folder, const struct run_lease *was, double seconds,
 		       struct run_lease *now, struct err *e)
 {
