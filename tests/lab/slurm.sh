@@ -21,7 +21,7 @@ trap 'exit 1' INT TERM HUP
 runs_need || exit 77
 slurm_need || exit 77
 
-all="check submit crash rank0 srun batch slurmd mpirun cut daemon limit long cancel requeue preempt now drain node"
+all="check submit crash rank0 srun batch slurmd stepd isolated mpirun cut daemon limit long cancel requeue preempt now drain node"
 chosen=${*:-$all}
 steps=10 moment=3 partition='' job_hosts='' micro_batches=240
 export WERKBANK_SHARE="$share"
@@ -71,7 +71,7 @@ ends() {
 	[ -z "$job_hosts" ] || calm=alone
 	[ "$run" = $calm ] || same "$run: the weights of an undisturbed run" "$(weights "$run")" "$(weights $calm)"
 }
-weights() { sha256sum <"$ws/runs/$1/checkpoints/last/model.safetensors"; }
+weights() { cat "$ws/runs/$1/checkpoints/last/model.safetensors" "$ws/runs/$1/checkpoints/last/optimizer.safetensors" | sha256sum; }
 
 last_save() { records "$1" save step | tail -n 1; }
 
@@ -183,15 +183,35 @@ case_slurmd() {
 	same "slurmd: one start" "$(records slurmd start run | wc -l)" 1
 }
 
-# submit_alone RUN : a job of one node, after an undisturbed one; $node: where it has made some steps
+# Slurm's own process over the rank of a node: Slurm takes the node for a failed one.
+case_stepd() {
+	submit stepd 30 --save-every 100000
+	reach $moment 60
+	lab_kill h2 KILL slurmstepd
+	saved_all stepd
+}
+
+# A node is cut off from Slurm and from the other rank, which saves; Slurm queues the job again.
+case_isolated() {
+	submit isolated 30 --save-every 100000
+	reach $moment 60
+	lab_cut h2
+	queued_again 120
+	lab_heal h2
+	start_now
+	saved_all isolated
+}
+
+# submit_alone RUN : a job of one node, after an undisturbed one; $node: where it has made some steps. The steps that are left
+# take longer than Slurm needs to miss a node.
 submit_alone() {
 	job_hosts=a:1
 	if [ ! -d "$ws/runs/alone" ]; then
-		submit alone 30
-		ends 240
+		micro=$((micro_batches * 2)) submit alone 30
+		ends 300
 	fi
-	submit "$1" 30 --save-every 100000
-	reach $moment 120
+	micro=$((micro_batches * 2)) submit "$1" 30 --save-every 100000
+	reach $moment 240
 	node=$(slurm_job "$job" NodeList)
 }
 
@@ -306,14 +326,13 @@ case_drain() {
 }
 
 case_node() {
-	submit node 30 --save-every 2
+	submit node 30 --save-every 100000
 	reach $moment 60
 	lab_gone h2
 	queued_again 90
 	lab_boot h2 && lab_sshd h2 off && slurm_node_up h2
 	start_now
-	ends 240
-	echo "node: $(redone) steps were computed twice"
+	saved_all node
 }
 
 began=$(date +%s)
