@@ -229,11 +229,8 @@ static int find_word_joint(struct detokenizer *d, const struct fields *f, struct
 
 /* ---- the line ---- */
 
-/*
- * Append the line with " @-@ " replaced by "-" and entities decoded. One pass is enough, since no
- * replacement creates a new entity.
- */
-static void decode_entities(const char *line, size_t n, struct buf *out)
+/* One pass is enough, since no replacement creates a new entity. */
+void detokenizer_decode(const char *line, size_t n, struct buf *out)
 {
 	static const struct {
 		const char *entity;
@@ -335,6 +332,6 @@ int detokenizer_line(struct detokenizer *d, const char *line, size_t n, struct b
 	buf_add_char(&d->padded, ' ');
 	if (buf_check(&d->padded, e))
 		return e->code;
-	decode_entities(d->padded.data, d->padded.len, &d->text);
+	detokenizer_decode(d->padded.data, d->padded.len, &d->text);
 	return buf_check(&d->text, e) ? e->code : join_fields(d, out, e);
 }

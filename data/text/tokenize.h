@@ -41,6 +41,8 @@ struct detokenizer *detokenizer_new(const char *language, struct err *e);
 int detokenizer_line(struct detokenizer *t, const char *line, size_t n, struct buf *out,
 		     struct err *e);
 void detokenizer_free(struct detokenizer *t);
+/* Append the line with " @-@ " replaced by "-" and the tokenizer's entities by their characters. */
+void detokenizer_decode(const char *line, size_t n, struct buf *out);
 
 struct normalizer;
 struct normalizer *normalizer_new(const char *language, struct err *e);

@@ -158,6 +158,12 @@ press 10 4
 $tmux send-keys -l "in "
 until_shown "the housin e"
 echo "ok       the mouse"
+# a text of the history that was changed is remembered, also by Down
+$tmux send-keys Up
+until_shown "the house  "
+$tmux send-keys -l " then"
+until_shown "the house then"
+$tmux send-keys Down
 
 # Leaving takes the translator along.
 pid=$(child)
@@ -173,7 +179,7 @@ echo "ok       no translator is left behind"
 
 # What was typed is there again the next time, with and without Enter, and only its owner can read it. Texts of more than
 # 4,000 bytes are not saved.
-printf '%s\n' "two dogs" "日本 gXö" "slow two dogs" "a man reads the newspaper" "the house" "the housin e" >"$here/typed"
+printf '%s\n' "two dogs" "日本 gXö" "slow two dogs" "a man reads the newspaper" "the house" "the housin e" "the house then" >"$here/typed"
 cmp -s "$here/typed" "$here/werkbank/sentences" || fail "kept: $(cat "$here/werkbank/sentences")"
 test "$(stat -c %a "$here/werkbank/sentences")" = 600 || fail "others can read the sentences"
 $tmux respawn-pane -k "$here/bin/werkbank watch -C $here/w demo; echo shell again; sleep 100"
@@ -181,16 +187,16 @@ until_shown "2 data"
 $tmux send-keys 7
 until_shown "ready"
 $tmux send-keys Up
-until_shown "dem housin e"
+until_shown "dem Haus then"
 # a text that was not finished is there again too
 $tmux send-keys Down
 $tmux send-keys -l "the park"
 until_shown "dem Park"
 $tmux send-keys Up
-until_shown "dem housin e"
+until_shown "dem Haus then"
 $tmux send-keys Down
 until_shown "dem Park"
-$tmux send-keys Up Up Up Up Up Up
+$tmux send-keys Up Up Up Up Up Up Up
 until_shown "zwei Hunde"
 echo "the park" >>"$here/typed"
 echo "ok       sentences are kept"

@@ -304,6 +304,32 @@ TEST(console_joins_pieces)
 	buf_free(&b);
 }
 
+TEST(console_finds_the_text_before_a_token)
+{
+	const char *bpe[] = { "man", "&apos;s", "&quot;", "He@@", "y", "&quot;", "." };
+	const char *sp[] = { "\u2581a", "\u2581&amp;", "\u2581b" };
+	struct service_translation t = { .text = "man's \"Hey\".", .tokens = bpe, .n = 7 };
+	struct buf b = { 0 };
+
+	console_text_before(&t, 2, &b);
+	check_str(buf_text(&b), "man's");
+	buf_clear(&b);
+	console_text_before(&t, 5, &b);
+	check_str(buf_text(&b), "man's \"Hey");
+	buf_clear(&b);
+	console_text_before(&t, 0, &b);
+	check_str(buf_text(&b), "");
+	buf_clear(&b);
+	t.text = "another text";
+	console_text_before(&t, 5, &b);
+	check_str(buf_text(&b), "man 's \" Hey");
+	buf_clear(&b);
+	t = (struct service_translation){ .text = "a &amp; b", .tokens = sp, .n = 3 };
+	console_text_before(&t, 2, &b);
+	check_str(buf_text(&b), "a &amp;");
+	buf_free(&b);
+}
+
 /* An action of the user, as the view carries it out. */
 static void change(struct console *c, void (*act)(struct console *c), bool with_glossary)
 {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "data/text/icu.h"
+#include "data/text/tokenize.h"
 #include "share/base/mem.h"
 #include "share/base/text.h"
 #include "tui/translate/service.h"
@@ -77,7 +78,7 @@ static void *carve_words(struct word_room *room, size_t n)
 	return p;
 }
 
-/* The pieces from `from` to `end` as one word. */
+/* The pieces from `from` to `end` as one word, without the tokenizer's entities. */
 static const char *join_word(const struct piece_run *r, size_t from, size_t end,
 			     struct word_room *room)
 {
@@ -89,6 +90,16 @@ static const char *join_word(const struct piece_run *r, size_t from, size_t end,
 
 		memcpy(room->text, text, n);
 		room->text += n;
+	}
+	if (!r->has_start_marks && memchr(word, '&', (size_t)(room->text - word))) {
+		struct buf plain = { 0 };
+
+		detokenizer_decode(word, (size_t)(room->text - word), &plain);
+		if (!plain.failed) { /* it is not longer */
+			memcpy(word, plain.data, plain.len);
+			room->text = word + plain.len;
+		}
+		buf_free(&plain);
 	}
 	*room->text++ = 0;
 	return word;

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "data/text/tokenize.h"
 #include "share/base/mem.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
@@ -240,6 +241,42 @@ void console_join(const struct service_translation *t, size_t first, size_t last
 	}
 }
 
+/* Bytes of text that have the same characters as `plain`, blanks aside; 0: it begins differently. */
+static size_t find_text_end(const char *text, const struct buf *plain)
+{
+	size_t at = 0;
+
+	for (size_t i = 0; i < plain->len; i++) {
+		if (plain->data[i] == ' ')
+			continue;
+		while (text[at] == ' ')
+			at++;
+		if (text[at] != plain->data[i])
+			return 0;
+		at++;
+	}
+	return at;
+}
+
+void console_text_before(const struct service_translation *t, size_t n, struct buf *out)
+{
+	struct buf joined = { 0 }, plain = { 0 };
+	size_t end;
+
+	console_join(t, 0, n, &joined);
+	if (has_sentencepiece_marks(t))
+		buf_add(&plain, buf_text(&joined), joined.len);
+	else
+		detokenizer_decode(buf_text(&joined), joined.len, &plain);
+	end = find_text_end(t->text, &plain);
+	if (joined.failed || plain.failed)
+		out->failed = true;
+	else
+		buf_add(out, end ? t->text : buf_text(&plain), end ? end : plain.len);
+	buf_free(&joined);
+	buf_free(&plain);
+}
+
 /* ---- requests ---- */
 
 void console_fill_request(const struct console *c, int side, struct service_request *r)
@@ -329,7 +366,7 @@ int console_ask_alternatives(struct console *c, double now, struct err *e)
 	 * the best one.
 	 */
 	if (c->choice > 0) {
-		console_join(shown_as(c, false), 0, first_piece_at_cursor(c), &before);
+		console_text_before(shown_as(c, false), first_piece_at_cursor(c), &before);
 		rc = buf_check(&before, e);
 		r.prefix = buf_text(&before);
 	}
@@ -448,7 +485,7 @@ int console_fix_prefix(struct console *c, double now, struct err *e)
 	int rc;
 
 	if (pieces)
-		console_join(pieces, 0, first_piece_at_cursor(c), &b);
+		console_text_before(pieces, first_piece_at_cursor(c), &b);
 	rc = buf_check(&b, e);
 	if (!rc)
 		rc = replace_prefix(c, buf_text(&b), now, e);

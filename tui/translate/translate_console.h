@@ -282,5 +282,10 @@ bool console_is_outdated(const struct console *c, int side);
  * BPE (a piece that continues ends in @@) and SentencePiece (a word starts with U+2581).
  */
 void console_join(const struct service_translation *t, size_t first, size_t last, struct buf *out);
+/*
+ * Append the text before token n: the beginning of t->text that has these tokens, or the tokens joined and without
+ * entities if the text differs by more than blanks.
+ */
+void console_text_before(const struct service_translation *t, size_t n, struct buf *out);
 
 #endif

@@ -235,9 +235,11 @@ static unsigned handle_key(struct translate_view *v, struct app_context *w, int 
 		translate_notify_failure(w, e.code, &e);
 		return known ? REACT_REDRAW | REACT_SOON : REACT_UNKNOWN;
 	}
-	if ((key == KEY_NAME_UP || key == CTRL_P) && v->draft) {
+	if (v->draft && (key == KEY_NAME_UP || key == CTRL_P)) {
 		leave_text(v, w); /* the line above it in the history is the one before */
 		edit_key(&c->input, key);
+	} else if (v->draft && (key == KEY_NAME_DOWN || key == CTRL_N)) {
+		leave_text(v, w);
 	}
 	switch (edit_key(&c->input, key)) {
 	case EDIT_MOVED:
@@ -279,6 +281,7 @@ static unsigned translate_key(void *state, struct app_context *w, int key)
 static unsigned paste_text(struct translate_view *v, struct app_context *w, const char *text)
 {
 	struct err e = { 0 };
+	bool is_cut;
 
 	if (v->console.focus == CONSOLE_PANE_TEXT) {
 		console_revision_paste(&v->console, text, clock_mono_s(), &e);
@@ -286,13 +289,17 @@ static unsigned paste_text(struct translate_view *v, struct app_context *w, cons
 		return REACT_REDRAW | REACT_SOON;
 	}
 	v->console.focus = CONSOLE_INPUT;
-	if (edit_paste(&v->console.input, text) == EDIT_CHANGED)
-		translate_notify_failure(w,
-					 console_text_changed(&v->console, clock_mono_s(), &e) ||
-						 note_draft(v, &e),
-					 &e);
-	else
+	is_cut = strlen(edit_text(&v->console.input)) + strlen(text) > EDIT_MAX;
+	if (edit_paste(&v->console.input, text) != EDIT_CHANGED) {
 		context_notify(w, STYLE_WARN, "not pasted: a text has at most 65,536 bytes");
+		return REACT_REDRAW;
+	}
+	if (is_cut &&
+	    strlen(edit_text(&v->console.input)) > EDIT_MAX - 4) /* a character has up to 4 bytes */
+		context_notify(w, STYLE_WARN,
+			       "the end was not pasted: a text has at most 65,536 bytes");
+	if (console_text_changed(&v->console, clock_mono_s(), &e) || note_draft(v, &e))
+		translate_notify_failure(w, e.code, &e);
 	return REACT_REDRAW;
 }
 
