@@ -106,7 +106,7 @@ same "without --output a document is named" "$(grep -c 'looks like a document.*-
 printf '<xliff><unit><segment><source>a</source><target>b</target></segment></unit></xliff>' >"$tmp/done.xlf"
 ./werkbank translate -m "$model" --threads 1 "$tmp/done.xlf" -o "$tmp/done.out" 2>"$tmp/err"
 same "nothing to translate: the number of units" "$? $(grep -c '0 of 1 units' "$tmp/err")" "0 1"
-# the workbench: t, Tab completes the path, the proposed name keeps the ending
+# the workbench: T, Tab completes the path, the proposed name keeps the ending
 mkdir -p "$tmp/w/runs" "$tmp/files"
 cp -r "$srcdir/tests/golden/release/run" "$tmp/w/runs/demo"
 chmod -R u+w "$tmp/w"
@@ -114,7 +114,7 @@ ln -sfn 12 "$tmp/w/runs/demo/checkpoints/best"
 ln -sfn 12 "$tmp/w/runs/demo/checkpoints/last"
 cp "$tmp/in.html" "$tmp/files/page.html"
 top=$PWD
-if (cd "$tmp/files" && WERKBANK_RUNTIME=$tmp XDG_CONFIG_HOME=$tmp XDG_STATE_HOME=$tmp "$top/werkbank" watch -C ../w --dump 24x80 --keys '7<Wait><Esc>tp<Tab><Enter><Enter><Wait><Wait>' >"$tmp/screen" 2>"$tmp/err"); then
+if (cd "$tmp/files" && WERKBANK_RUNTIME=$tmp XDG_CONFIG_HOME=$tmp XDG_STATE_HOME=$tmp "$top/werkbank" watch -C ../w --dump 24x80 --keys '7<Wait><Esc>Tp<Tab><Enter><Enter><Wait><Wait>' >"$tmp/screen" 2>"$tmp/err"); then
 	same "the Translate view: a document" "$(cat "$tmp"/files/page.*.html)" "$(cat "$tmp/out.html")"
 else
 	skip "the Translate view: a document" "$(tail -n 1 "$tmp/err")"

@@ -454,7 +454,7 @@ console '7<Wait>the man sees the dog.<Wait><Esc><Wait>'
 if grep -qE '<?[0-9.]+% [#-]+ ' "$tmp/out"; then ok "alternatives"; else
 	not_ok "alternatives" "none: $(cat "$tmp/out")"; fi
 cp "$tmp/in" "$tmp/console-in"
-console "7<Wait><Esc>t$tmp/console-in<Enter><Enter><Wait>"
+console "7<Wait><Esc>T$tmp/console-in<Enter><Enter><Wait>"
 says 0 '' "$wb" translate -C "$w" --run r --checkpoint best "$tmp/console-in"
 if cmp -s "$tmp/out" "$tmp/console-in.de"; then ok "a file"; else not_ok "a file" "differs"; fi
 

@@ -377,9 +377,10 @@ says "--no-pivot" 0 '^400 .*en to fr is not supported' ask /translate -d q=a -d 
 stop "SIGTERM ends the server without pivot"
 
 # ---- a socket of systemd, which replaces --listen ----
+: >"$tmp/log" # else "ready" of the server before may be found
 "$top/tests/raw_client" listen "$tmp/port" "$top/werkbank-eval" serve --listen 192.0.2.1:1 --model "$tmp/model" "$@" >"$tmp/log" 2>&1 &
 server=$!
-for _ in $(seq 100); do grep -q ready "$tmp/log" && break; sleep 0.1; done
+for _ in $(seq 300); do grep -q ready "$tmp/log" && break; sleep 0.1; done
 port=$(cat "$tmp/port")
 same "a passed socket, languages of the model" "$(ask /languages)" '200 [{"code":"en","name":"English","targets":["de"]}]'
 stop "SIGTERM ends the third server"

@@ -61,7 +61,8 @@ class Peer:
     @torch.no_grad()
     def search(self, line, alpha):
         read = torch.tensor([self.tokenizer(line)["input_ids"]])
-        how = {} if alpha is None else dict(num_beams=4, length_penalty=float(alpha), early_stopping=False)
+        by_default = alpha is None and self.model.generation_config.num_beams > 1  # else an import takes a beam of 4
+        how = {} if by_default else dict(num_beams=4, length_penalty=float(1 if alpha is None else alpha), early_stopping=False)
         out = self.model.generate(read, do_sample=False, max_new_tokens=peers.LONGEST, forced_bos_token_id=self.number[self.target],
                                   bad_words_ids=[[0], [1], [3]], forced_eos_token_id=None, **how)
         return [i for i in out[0, 2:].tolist() if i not in (1, 2)]
