@@ -46,13 +46,14 @@ int main(int argc, char **argv)
 {
 	_Alignas(struct inotify_event) char events[8192];
 	const int in = inotify_init1(IN_CLOEXEC);
-	bool goes_on = true;
+	bool goes_on;
 	ssize_t n;
 
 	if (argc != 4 || chdir(argv[2]) || in < 0 || inotify_add_watch(in, ".", IN_CREATE) < 0) {
 		perror("swap_folder");
 		return EXIT_FAILURE;
 	}
+	goes_on = access("stop", F_OK) != 0; /* it may be older than the watch */
 	puts("ready");
 	fflush(stdout);
 	while (goes_on && ((n = read(in, events, sizeof(events))) > 0 || errno == EINTR)) {

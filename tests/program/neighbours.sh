@@ -177,6 +177,7 @@ swapped() {
 		trap_folder=$tmp/precious
 		[ "$3" = link ] || trap_folder=$place/precious
 		fresh_trap "$trap_folder"
+		: >"$tmp/swaps" # else the "ready" of the round before may be found
 		as_other "$top/tests/swap_folder" "$3" "$place" "$trap_folder" >"$tmp/swaps" 2>&1 &
 		swapper=$!
 		tries=0
