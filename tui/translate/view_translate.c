@@ -181,8 +181,9 @@ static void use_sentence(struct translate_view *v, struct app_context *w, const 
 	if (c->document)
 		document_act(c, w, ACTION_DOCUMENT, ASK_DOCUMENT); /* closes it */
 	c->focus = CONSOLE_WORDS;
-	if (!edit_set(&c->input, text, &e))
+	if (!edit_set(&c->input, copy, &e))
 		console_text_changed(c, clock_mono_s(), &e);
+	free(copy);
 	translate_notify_failure(w, e.code, &e);
 }
 
