@@ -52,7 +52,7 @@ static void draw_answer(const struct service_answer *a, struct rect r)
 		for (size_t k = 0; k < t->n_parts; k++)
 			property(t->parts[k].first + t->parts[k].n <= t->n &&
 				 t->parts[k].first_source + t->parts[k].n_source <= a->n_source);
-		console_join(t, 0, t->n, &text);
+		console_text_before(t, t->n, &text);
 		buf_free(&text);
 	}
 	grid_free(&g);

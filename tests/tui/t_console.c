@@ -285,48 +285,51 @@ TEST(console_file)
 	console_close(&c);
 }
 
-TEST(console_joins_pieces)
+/* Words have no marks of pieces and no entities of the tokenizer; SentencePiece's text is as it is. */
+TEST(console_words_of_pieces)
 {
-	const char *bpe[] = { "Zwei", "Hun@@", "de", ".", "@@" };
-	const char *sp[] = { "\u2581Zwei", "\u2581Hun", "de", "." };
-	struct service_translation t = { .tokens = bpe, .n = 5 };
+	static const char
+		bpe[] = "{\"id\":1,\"text\":\"man's "
+			"dogs\",\"score\":-1,\"tokens\":[\"man\",\"&ap@@\",\"os;s\",\"do@@\","
+			"\"gs\"],\"source_tokens\":[\"&quot;\"]}",
+		raw[] = "{\"id\":1,\"text\":\"a &amp;\",\"score\":-1,\"tokens\":[\"\u2581a\","
+			"\"\u2581&amp;\"],\"source_tokens\":[\"\u2581a\"]}";
+	struct service_answer a;
 	struct buf b = { 0 };
 
-	console_join(&t, 0, 5, &b);
-	check_str(buf_text(&b), "Zwei Hunde . @@");
-	buf_clear(&b);
-	t = (struct service_translation){ .tokens = sp, .n = 4 };
-	console_join(&t, 0, 4, &b);
-	check_str(buf_text(&b), "Zwei Hunde.");
-	buf_clear(&b);
-	console_join(&t, 1, 99, &b);
-	check_str(buf_text(&b), "Hunde.");
+	if (!check_int(service_answer_read(&a, bpe, sizeof(bpe) - 1, &e), 0))
+		return;
+	check_int((int64_t)a.words->translations[0].n, 3);
+	check_str(a.words->translations[0].tokens[1], "'s");
+	check_str(a.words->source[0], "\"");
+	console_text_before(&a.words->translations[0], 2, &b);
+	check_str(buf_text(&b), "man's");
 	buf_free(&b);
+	service_answer_free(&a);
+	if (!check_int(service_answer_read(&a, raw, sizeof(raw) - 1, &e), 0))
+		return;
+	check_str(a.words->translations[0].tokens[1], "&amp;");
+	service_answer_free(&a);
 }
 
-TEST(console_finds_the_text_before_a_token)
+TEST(console_finds_the_text_before_a_word)
 {
-	const char *bpe[] = { "man", "&apos;s", "&quot;", "He@@", "y", "&quot;", "." };
-	const char *sp[] = { "\u2581a", "\u2581&amp;", "\u2581b" };
-	struct service_translation t = { .text = "man's \"Hey\".", .tokens = bpe, .n = 7 };
+	const char *words[] = { "man", "'s", "\"", "Hey", "\"", "." };
+	struct service_translation t = { .text = "man's \"Hey\".", .tokens = words, .n = 6 };
 	struct buf b = { 0 };
 
 	console_text_before(&t, 2, &b);
 	check_str(buf_text(&b), "man's");
 	buf_clear(&b);
-	console_text_before(&t, 5, &b);
+	console_text_before(&t, 4, &b);
 	check_str(buf_text(&b), "man's \"Hey");
 	buf_clear(&b);
 	console_text_before(&t, 0, &b);
 	check_str(buf_text(&b), "");
 	buf_clear(&b);
 	t.text = "another text";
-	console_text_before(&t, 5, &b);
+	console_text_before(&t, 4, &b);
 	check_str(buf_text(&b), "man 's \" Hey");
-	buf_clear(&b);
-	t = (struct service_translation){ .text = "a &amp; b", .tokens = sp, .n = 3 };
-	console_text_before(&t, 2, &b);
-	check_str(buf_text(&b), "a &amp;");
 	buf_free(&b);
 }
 

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/text/tokenize.h"
 #include "share/base/mem.h"
 #include "share/base/text.h"
 #include "share/base/util.h"
@@ -157,23 +156,6 @@ void console_describe_search(const struct console_side *s, char *out, size_t siz
 
 /* ---- tokens ---- */
 
-static const char word_start[] =
-	"\xE2\x96\x81"; /* U+2581 marks the start of a word in SentencePiece */
-
-static bool has_sentencepiece_marks(const struct service_translation *t)
-{
-	for (size_t i = 0; i < t->n; i++)
-		if (strstr(t->tokens[i], word_start))
-			return true;
-	return false;
-}
-
-/* Whether the next BPE piece belongs to the same word. */
-static bool continues_word(const char *piece)
-{
-	return strlen(piece) > 2 && text_ends_with(piece, "@@");
-}
-
 static const struct service_answer *answer_as(const struct console *c, int side, bool is_words)
 {
 	const struct service *s = c->sides[side].service;
@@ -198,12 +180,12 @@ static size_t piece_at_cursor(const struct console *c)
 	return c->shows_pieces || !words ? (size_t)c->token : words->pieces[c->token];
 }
 
-/* The first piece of the word at the cursor. */
-static size_t first_piece_at_cursor(const struct console *c)
+/* The word at the cursor; 0 without a translation. */
+static size_t word_at_cursor(const struct console *c)
 {
 	const struct service_translation *words = shown_as(c, true);
 
-	return words ? words->pieces[service_word_of_piece(words, piece_at_cursor(c))] : 0;
+	return words ? service_word_of_piece(words, piece_at_cursor(c)) : 0;
 }
 
 void console_toggle_pieces(struct console *c, double now)
@@ -218,63 +200,23 @@ void console_toggle_pieces(struct console *c, double now)
 			     now);
 }
 
-void console_join(const struct service_translation *t, size_t first, size_t last, struct buf *out)
+void console_text_before(const struct service_translation *words, size_t n, struct buf *out)
 {
-	bool sp = has_sentencepiece_marks(t), glued = true;
+	size_t at = 0, i, bytes;
 
-	for (size_t i = first; i < last && i < t->n; i++) {
-		const char *piece = t->tokens[i];
-		size_t n = strlen(piece);
-
-		if (sp) {
-			bool starts = text_starts_with(piece, word_start);
-
-			if (starts && i > first)
-				buf_add_char(out, ' ');
-			buf_add_str(out, starts ? piece + sizeof(word_start) - 1 : piece);
-			continue;
-		}
-		if (!glued)
-			buf_add_char(out, ' ');
-		glued = continues_word(piece);
-		buf_add(out, piece, glued ? n - 2 : n);
-	}
-}
-
-/* Bytes of text that have the same characters as `plain`, blanks aside; 0: it begins differently. */
-static size_t find_text_end(const char *text, const struct buf *plain)
-{
-	size_t at = 0;
-
-	for (size_t i = 0; i < plain->len; i++) {
-		if (plain->data[i] == ' ')
-			continue;
-		while (text[at] == ' ')
+	for (i = 0; i < n; i++, at += bytes) {
+		bytes = strlen(words->tokens[i]);
+		while (words->text[at] == ' ')
 			at++;
-		if (text[at] != plain->data[i])
-			return 0;
-		at++;
+		if (strncmp(words->text + at, words->tokens[i], bytes) != 0)
+			break;
 	}
-	return at;
-}
-
-void console_text_before(const struct service_translation *t, size_t n, struct buf *out)
-{
-	struct buf joined = { 0 }, plain = { 0 };
-	size_t end;
-
-	console_join(t, 0, n, &joined);
-	if (has_sentencepiece_marks(t))
-		buf_add(&plain, buf_text(&joined), joined.len);
-	else
-		detokenizer_decode(buf_text(&joined), joined.len, &plain);
-	end = find_text_end(t->text, &plain);
-	if (joined.failed || plain.failed)
-		out->failed = true;
-	else
-		buf_add(out, end ? t->text : buf_text(&plain), end ? end : plain.len);
-	buf_free(&joined);
-	buf_free(&plain);
+	if (i == n)
+		buf_add(out, words->text, at);
+	for (i = i == n ? n : 0; i < n; i++) {
+		buf_add_str(out, i ? " " : "");
+		buf_add_str(out, words->tokens[i]);
+	}
 }
 
 /* ---- requests ---- */
@@ -366,7 +308,7 @@ int console_ask_alternatives(struct console *c, double now, struct err *e)
 	 * the best one.
 	 */
 	if (c->choice > 0) {
-		console_text_before(shown_as(c, false), first_piece_at_cursor(c), &before);
+		console_text_before(shown_as(c, true), word_at_cursor(c), &before);
 		rc = buf_check(&before, e);
 		r.prefix = buf_text(&before);
 	}
@@ -463,6 +405,7 @@ static int replace_prefix(struct console *c, const char *prefix, double now, str
 int console_use_alternative(struct console *c, double now, struct err *e)
 {
 	const struct service_answer *a = console_alternatives(c);
+	const struct service_translation *words = shown_as(c, true);
 	const struct service_alternative *x;
 
 	if (!a || c->other < 0 || (size_t)c->other >= a->n_alternatives)
@@ -473,19 +416,19 @@ int console_use_alternative(struct console *c, double now, struct err *e)
 			       "this alternative cannot be used: the translator "
 			       "sent no prefix for it");
 	/* The cursor stays on the word, which may have fewer tokens now. */
-	if (c->shows_pieces)
-		c->token = (int)first_piece_at_cursor(c);
+	if (c->shows_pieces && words)
+		c->token = (int)words->pieces[word_at_cursor(c)];
 	return replace_prefix(c, x->prefix, now, e);
 }
 
 int console_fix_prefix(struct console *c, double now, struct err *e)
 {
-	const struct service_translation *pieces = shown_as(c, false);
+	const struct service_translation *words = shown_as(c, true);
 	struct buf b = { 0 };
 	int rc;
 
-	if (pieces)
-		console_text_before(pieces, first_piece_at_cursor(c), &b);
+	if (words)
+		console_text_before(words, word_at_cursor(c), &b);
 	rc = buf_check(&b, e);
 	if (!rc)
 		rc = replace_prefix(c, buf_text(&b), now, e);

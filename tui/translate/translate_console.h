@@ -278,14 +278,9 @@ const struct service_answer *console_alternatives(const struct console *c);
 bool console_is_outdated(const struct console *c, int side);
 
 /*
- * Append tokens first..last (excluded) as text: pieces joined to words, blanks between words. Knows
- * BPE (a piece that continues ends in @@) and SentencePiece (a word starts with U+2581).
+ * Append the text before word n: the beginning of words->text that has these words, or the words with
+ * blanks between them if the text differs by more than blanks. words: of an answer's member `words`.
  */
-void console_join(const struct service_translation *t, size_t first, size_t last, struct buf *out);
-/*
- * Append the text before token n: the beginning of t->text that has these tokens, or the tokens joined and without
- * entities if the text differs by more than blanks.
- */
-void console_text_before(const struct service_translation *t, size_t n, struct buf *out);
+void console_text_before(const struct service_translation *words, size_t n, struct buf *out);
 
 #endif

@@ -516,6 +516,7 @@ static unsigned act_move(struct translate_view *v, struct app_context *w, enum a
 static unsigned carry_out(struct translate_view *v, struct app_context *w, enum action action)
 {
 	struct console *c = &v->console;
+	int (*next)(struct console *, double, struct err *);
 	struct err e = { 0 };
 
 	if (action == ACTION_ACCEPT && use_offer(v, w))
@@ -581,10 +582,9 @@ static unsigned carry_out(struct translate_view *v, struct app_context *w, enum 
 		console_toggle_extra(c, EXTRA_TERMS);
 		break;
 	case ACTION_MAP_LAYER:
-		translate_notify_failure(w, console_next_layer(c, clock_mono_s(), &e), &e);
-		break;
 	case ACTION_MAP_HEAD:
-		translate_notify_failure(w, console_next_head(c, clock_mono_s(), &e), &e);
+		next = action == ACTION_MAP_LAYER ? console_next_layer : console_next_head;
+		translate_notify_failure(w, next(c, clock_mono_s(), &e), &e);
 		break;
 	case ACTION_RESTART:
 		restart_services(c);
