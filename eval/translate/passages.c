@@ -8,6 +8,7 @@
 #include "data/pipeline/line_tags.h"
 #include "data/text/sentences.h"
 #include "eval/translate/mbr.h"
+#include "eval/translate/phrase_places.h"
 #include "share/base/mem.h"
 #include "share/base/util.h"
 
@@ -107,7 +108,7 @@ const struct passage_part *passage_part_at(const struct passage_result *r, int32
 
 bool passages_split(const struct passages *p, const struct passage_line *l)
 {
-	return p->n_pairs && !l->is_whole && l->line.n_phrases == 0;
+	return p->n_pairs && !l->is_whole;
 }
 
 static int add_unit(struct passage_units *u, const struct engine_line *unit, struct err *e)
@@ -176,29 +177,29 @@ static int split_passage_line(struct passages *p, const struct passage_line *l,
 	return line->n_prefix ? split_prefix(u, splitters->target, line, first, e) : 0;
 }
 
-/* Find the terms of each unit; they become phrases of it. */
+/* Find the terms of each unit; they become phrases of it, after those that it has. */
 static int find_unit_terms(struct passage_units *units, const struct passage_line *lines, size_t n,
 			   struct passage_result *results, struct err *e)
 {
 	bool any = false;
 
 	for (size_t i = 0; i < n; i++)
-		any |= lines[i].terms != NULL;
+		any |= lines[i].terms || lines[i].line.n_phrases;
 	units->phrases = any ? mem_alloc(units->n, sizeof(*units->phrases), e) : NULL;
 	if (any && !units->phrases)
 		return e->code;
 	for (size_t i = 0, u = 0; any && i < n; i++) {
 		for (; u < units->ends[i]; u++) {
 			struct engine_line *unit = &units->all[u];
+			struct phrases *to = &units->phrases[u];
 			int32_t left = 0;
 
-			if (unit->n_phrases) /* the caller has found its terms */
-				continue;
-			if (terms_find(lines[i].terms, unit->text, unit->n, &units->phrases[u],
-				       &left, e))
+			for (to->n = 0; to->n < unit->n_phrases; to->n++)
+				to->all[to->n] = unit->phrases[to->n];
+			if (terms_find(lines[i].terms, unit->text, unit->n, to, &left, e))
 				return e->code;
-			unit->phrases = units->phrases[u].all;
-			unit->n_phrases = units->phrases[u].n;
+			unit->phrases = to->all;
+			unit->n_phrases = to->n;
 			results[i].terms_left += left;
 		}
 	}
@@ -417,6 +418,20 @@ int passages_join_units(const struct passage_line *lines, size_t n, const struct
 	return 0;
 }
 
+/* Give the forced phrases of lines with several units to these. */
+static int place_phrases(struct passages *p, const struct decode_options *o,
+			 const struct passage_line *lines, size_t n, struct passage_units *u,
+			 struct passage_result *results, struct err *e)
+{
+	for (size_t i = 0, first = 0; i < n; first = u->ends[i++])
+		if (lines[i].line.n_phrases && u->ends[i] - first > 1 &&
+		    place_forced_phrases(p->engine, o, &lines[i].line, &u->all[first],
+					 &u->phrases[first], u->ends[i] - first,
+					 &results[i].terms_left, e))
+			return e->code;
+	return 0;
+}
+
 int passages_translate(struct passages *p, const struct decode_options *o,
 		       const struct passage_line *lines, size_t n, struct passage_result *results,
 		       struct err *e)
@@ -425,6 +440,8 @@ int passages_translate(struct passages *p, const struct decode_options *o,
 	struct engine_translation *parts = NULL;
 	int rc = passages_list_units(p, lines, n, &u, results, e);
 
+	if (!rc)
+		rc = place_phrases(p, o, lines, n, &u, results, e);
 	parts = rc ? NULL : mem_alloc(u.n, sizeof(*parts), e);
 	if (!rc)
 		rc = parts ? engine_translate(p->engine, o, u.all, u.n, parts, e) : e->code;

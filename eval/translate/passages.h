@@ -36,7 +36,7 @@ struct passages *passages_new(struct engine *g, const struct conf *c, struct err
 void passages_free(struct passages *p);
 
 struct passage_line {
-	struct engine_line line; /* a line with phrases is translated whole */
+	struct engine_line line; /* its phrases: each goes to one sentence (phrase_places.h) */
 	struct terms *terms;	 /* borrowed: found in each sentence; NULL: none */
 	bool is_whole;		 /* never split */
 };
@@ -80,7 +80,7 @@ struct passage_units {
 
 /*
  * The two halves of passages_translate(), for callers that decode between them. The first one finds the units of n lines,
- * and zeroes the results; the second one joins the translations of all units, which stay the caller's. After a failure,
+ * and zeroes the results; lines of several sentences may have no phrases. The second one joins the translations of all units, which stay the caller's. After a failure,
  * too, the caller frees the results and the units.
  */
 int passages_list_units(struct passages *p, const struct passage_line *lines, size_t n,

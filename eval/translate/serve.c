@@ -132,7 +132,6 @@ struct serve_request {
 	struct phrases phrases;
 	struct terms *terms;	       /* owned: of this request; NULL: none */
 	struct banned_phrases *forbid; /* owned: of this request; NULL: none */
-	int32_t terms_left;	       /* terms beyond DECODE_MAX_PHRASES */
 	int32_t at, n_alternatives;    /* n_alternatives -1: not requested */
 	struct word_suggestion alternatives[DECODE_MAX_ALTERNATIVES]; /* (n_alternatives) */
 	struct serve_attention attention;			      /* owned */
@@ -167,8 +166,8 @@ static void write_translation(struct json_writer *w, const struct engine *g,
 	write_id(w, line);
 	write_hypothesis(w, g, r, 0, &x->attention);
 	write_token_pieces(w, g, "source_tokens", SIDE_SOURCE, t->source, t->n_source);
-	if (x->terms_left > 0)
-		json_put_int(w, "terms_left", x->terms_left);
+	if (r->terms_left > 0)
+		json_put_int(w, "terms_left", r->terms_left);
 	if (r->n_parts > 1)
 		json_put_int(w, "sentences", r->n_parts);
 	write_sentence_parts(w, r, -1, source);
@@ -312,16 +311,11 @@ static struct terms *request_terms(const struct serve_request *x, const struct s
 	return x->terms ? x->terms : s->constraints.terms;
 }
 
-/*
- * Reads all constraints. The terms of a text with forced phrases are found here, because such a text
- * is not split into sentences; those of others in each sentence.
- */
+/* Reads all constraints. passages.h finds the terms of each sentence, and the sentence of a forced phrase. */
 static int read_constraints(struct serve_request *x, const struct serve_context *s,
-			    const struct json *request, const char *text, struct err *e)
+			    const struct json *request, struct err *e)
 {
-	if (read_phrases(x, s, request, e) || read_terms(x, s, request, e) ||
-	    (x->phrases.n > 0 &&
-	     terms_find(request_terms(x, s), text, strlen(text), &x->phrases, &x->terms_left, e)))
+	if (read_phrases(x, s, request, e) || read_terms(x, s, request, e))
 		return e->code;
 	if (x->options.sample && (x->phrases.n > 0 || request_terms(x, s)))
 		return err_set(e, ERR_USAGE, "force and terms cannot be used with --sample");
@@ -483,7 +477,7 @@ static int answer_request(const struct serve_context *s, const struct serve_line
 	if (!rc)
 		rc = read_attention_request(&x, s->engine, request, e);
 	if (!rc)
-		rc = read_constraints(&x, s, request, buf_text(&text), e);
+		rc = read_constraints(&x, s, request, e);
 	line.terms = request_terms(&x, s);
 	line.line.phrases = x.phrases.all;
 	line.line.n_phrases = x.phrases.n;
@@ -495,7 +489,6 @@ static int answer_request(const struct serve_context *s, const struct serve_line
 		rc = find_attention(&x, s->engine, &r, e);
 	if (!rc)
 		rc = find_alternatives(&x, s->engine, &r, e);
-	x.terms_left += r.terms_left;
 	if (!rc)
 		write_translation(w, s->engine, from, buf_text(&text), &r, &x);
 	if (!rc)

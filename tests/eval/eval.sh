@@ -490,9 +490,10 @@ line 13 '^\{"id":null,"error":"a request must be valid UTF-8"\}'
 	printf '{"id":6,"text":"a","alternatives":3}\n{"id":7,"text":"a","alternatives":21,"at":1}\n'
 	printf '{"id":8,"text":"a","alternatives":1,"at":9999}\n{"id":9,"text":"a","forbid":["  "]}\n'
 	printf '{"id":10,"text":"","alternatives":1,"at":0,"force":[],"forbid":null,"prefix":""}\n'
+	printf '{"id":11,"text":"The man sees the dog. The woman sings.","force":["Hund Hund"]}\n'
 } >"$tmp/in"
 says 0 '' "$wb" translate -m "$folder" --serve
-lines 11
+lines 12
 line 2 '^\{"id":1,"text":"[^."]*Hund Hund[^."]*",.*"at":0,"alternatives":\[(\{"piece":"[^"]+","word":"[^"]*","log_prob":-[^,]*,"prefix":"[^"]*"\},?){3}\]'
 line 3 '^\{"id":2,"error":"force and forbid must be lists of phrases"'
 line 4 '^\{"id":3,"error":"forbid must be a list of phrases'
@@ -503,6 +504,7 @@ line 8 '^\{"id":7,"error":"alternatives must be from 1 to 20'
 line 9 '^\{"id":8,"text":'
 line 10 '^\{"id":9,"error":.*has no words'
 line 11 '^\{"id":10,"text":"",.*"at":0,"alternatives":\[\]'
+line 12 '^\{"id":11,"text":"[^"]*Hund Hund[^"]*",.*"sentences":2,'
 
 # ---- terms and forbidden words ----------------------------------------------
 printf 'dog\tKatze\nthe man\tdie alte Frau\n' >"$tmp/terms"
