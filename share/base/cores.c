@@ -1,4 +1,4 @@
-/* cores.c - see cores.h; cgroups: cgroups(7), Documentation/admin-guide/cgroup-v2.rst; nodes: numa(7) */
+/* cores.c - see cores.h; nodes: numa(7) */
 #include "share/base/cores.h"
 
 #include <assert.h>
@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "share/base/cgroup.h"
 #include "share/base/file.h"
 #include "share/base/util.h"
 
@@ -30,116 +31,14 @@ void cores_mask(int64_t users[CORES_MAX])
 		users[i] = is_known ? CPU_ISSET_S(i, sizeof(set), set) != 0 : i < cores_online();
 }
 
-/* ---- limits of cgroups ---- */
+static double own_cgroup_limit(void)
+{
+	return cgroup_cores(cgroup_proc_root(), cgroup_sys_root());
+}
 
 static double smaller_limit(double a, double b)
 {
 	return !(b > 0) ? a : !(a > 0) ? b : MIN(a, b);
-}
-
-static bool read_cgroup_line(const char *folder, const char *name, char *line, size_t room)
-{
-	char path[PATH_BYTES + 40];
-
-	snprintf(path, sizeof(path), "%s/%s", folder, name);
-	return file_first_line(path, line, room);
-}
-
-/* The limit of one cgroup; 0: none ("max" or -1), or this folder is not one of the cpu controller. */
-static double read_cgroup_limit(const char *folder)
-{
-	char quota[80], period[80];
-	double most = 0, each = 0;
-
-	if (read_cgroup_line(folder, "cpu.max", quota, sizeof(quota))) {
-		if (sscanf(quota, "%lf %lf", &most, &each) != 2)
-			return 0;
-	} else if (read_cgroup_line(folder, "cpu.cfs_quota_us", quota, sizeof(quota)) &&
-		   read_cgroup_line(folder, "cpu.cfs_period_us", period, sizeof(period))) {
-		if (sscanf(quota, "%lf", &most) != 1 || sscanf(period, "%lf", &each) != 1)
-			return 0;
-	}
-	return most > 0 && each > 0 && isfinite(most / each) ? most / each : 0;
-}
-
-/*
- * The smallest limit from the cgroup at path up to the root of its tree. In a container the path may be that of the host:
- * then only the root exists here, and it is the container's own cgroup.
- */
-static double walk_cgroup_limits(const char *tree, const char *path)
-{
-	char folder[PATH_BYTES];
-	const size_t root = strlen(tree), n = strlen(path);
-	double limit = 0;
-
-	if (root + n >= sizeof(folder))
-		return 0;
-	memcpy(folder, tree, root);
-	memcpy(folder + root, path, n + 1);
-	for (;;) {
-		char *cut;
-
-		limit = smaller_limit(limit, read_cgroup_limit(folder));
-		cut = strrchr(folder, '/');
-		if (!cut || cut < folder + root)
-			return limit;
-		*cut = 0;
-	}
-}
-
-static bool has_cpu_controller(const char *list)
-{
-	for (; *list; list += strcspn(list, ","), list += *list == ',')
-		if (strcspn(list, ",") == 3 && !strncmp(list, "cpu", 3))
-			return true;
-	return false;
-}
-
-/* A line of /proc/self/cgroup: "0::/PATH" (version 2) or "4:cpu,cpuacct:/PATH" (version 1). */
-static double limit_of_cgroup_line(char *line, const char *sys)
-{
-	char tree[PATH_BYTES];
-	char *controllers = strchr(line, ':'), *path;
-
-	path = controllers ? strchr(controllers + 1, ':') : NULL;
-	if (!path)
-		return 0;
-	*path++ = 0;
-	controllers++;
-	path[strcspn(path, "\n")] = 0;
-	if (*controllers && !has_cpu_controller(controllers))
-		return 0;
-	snprintf(tree, sizeof(tree), "%s/fs/cgroup%s%s", sys, *controllers ? "/" : "", controllers);
-	return walk_cgroup_limits(tree, path);
-}
-
-double cores_cgroup_limit(const char *proc, const char *sys)
-{
-	char path[PATH_BYTES], line[PATH_BYTES];
-	double limit = 0;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "%s/self/cgroup", proc);
-	f = fopen(path, "re");
-	while (f && fgets(line, sizeof(line), f))
-		limit = smaller_limit(limit, limit_of_cgroup_line(line, sys));
-	if (f)
-		fclose(f);
-	return limit;
-}
-
-/* $WERKBANK_PROC_ROOT and $WERKBANK_SYS_ROOT: for tests, as in host_file.h. */
-static const char *system_root(const char *variable, const char *usual)
-{
-	const char *root = getenv(variable);
-
-	return root && *root ? root : usual;
-}
-
-static double own_cgroup_limit(void)
-{
-	return cores_cgroup_limit(system_root("WERKBANK_PROC_ROOT", "/proc"),
-				  system_root("WERKBANK_SYS_ROOT", "/sys"));
 }
 
 /* ---- counts ---- */
@@ -196,7 +95,7 @@ static void read_core_list(const char *list, int16_t value[CORES_MAX], int16_t x
  */
 static int read_nodes(int16_t node_of[CORES_MAX])
 {
-	const char *sys = system_root("WERKBANK_SYS_ROOT", "/sys");
+	const char *sys = cgroup_sys_root();
 	int64_t own[CORES_MAX];
 	char path[PATH_BYTES], list[PATH_BYTES];
 	int16_t number[NODES_MAX], has_cores[CORES_MAX] = { 0 };

@@ -17,12 +17,6 @@ int cores_online(void);
 /* Cores that this process may use: of its affinity mask, at most the limit of its cgroup. At least 1. */
 int cores_count(void);
 
-/*
- * The CPU limit of this process's cgroup and of all cgroups around it, in cores; 0: no limit. proc, sys: "/proc", "/sys";
- * tests pass other folders. cgroup version 2: cpu.max; version 1: cpu.cfs_quota_us, cpu.cfs_period_us.
- */
-double cores_cgroup_limit(const char *proc, const char *sys);
-
 /* users[i] = 1 if this process may use core i, else 0. */
 void cores_mask(int64_t users[CORES_MAX]);
 

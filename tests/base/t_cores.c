@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "share/base/cgroup.h"
 #include "share/base/cores.h"
 #include "share/base/file.h"
 #include "share/base/flow.h"
@@ -30,7 +31,7 @@ static double fake_limit(void)
 
 	snprintf(proc, sizeof(proc), "%s/proc", test_folder());
 	snprintf(sys, sizeof(sys), "%s/sys", test_folder());
-	return cores_cgroup_limit(proc, sys);
+	return cgroup_cores(proc, sys);
 }
 
 TEST(cores_cgroup_version_2)
@@ -197,4 +198,55 @@ TEST(cores_two_nodes)
 	check_int(users[first], 0);
 	check_int(cores_count(), n - 1);
 	check_int(cores_node_count(), 1); /* that this process may still use */
+}
+
+/* total and available after the limits of the fake trees, from 1000 bytes of which 800 are free. */
+static void check_fake_memory(double total, double available)
+{
+	double all = 1000, free_now = 800;
+	char proc[300], sys[300];
+
+	snprintf(proc, sizeof(proc), "%s/proc", test_folder());
+	snprintf(sys, sizeof(sys), "%s/sys", test_folder());
+	cgroup_limit_memory(proc, sys, &all, &free_now);
+	check_near(all, total, 0);
+	check_near(free_now, available, 0);
+}
+
+TEST(cgroup_memory_version_2)
+{
+	check_fake_memory(1000, 800);
+	fake("proc/self/cgroup", "0::/a.slice/b.scope\n");
+	fake("sys/fs/cgroup/a.slice/b.scope/memory.max", "max\n");
+	check_fake_memory(1000, 800);
+	fake("sys/fs/cgroup/a.slice/b.scope/memory.max", "600\n");
+	check_fake_memory(600, 600); /* how much is in use is not known */
+	fake("sys/fs/cgroup/a.slice/b.scope/memory.current", "250\n");
+	check_fake_memory(600, 350);
+	fake("sys/fs/cgroup/a.slice/b.scope/memory.stat",
+	     "anon 150\nfile 100\ninactive_file_x 7\ninactive_file 60\n");
+	check_fake_memory(600, 410);
+	/* a cgroup around it has a larger limit, but less of it is left */
+	fake("sys/fs/cgroup/a.slice/memory.max", "700\n");
+	fake("sys/fs/cgroup/a.slice/memory.current", "690\n");
+	check_fake_memory(600, 10);
+	fake("sys/fs/cgroup/a.slice/memory.current", "800\n");
+	check_fake_memory(600, 0);
+	fake("sys/fs/cgroup/a.slice/b.scope/memory.max", "-1\n"); /* is no limit */
+	check_fake_memory(700, 0);
+	fake("sys/fs/cgroup/a.slice/memory.max", "nan\n");
+	check_fake_memory(1000, 800);
+}
+
+TEST(cgroup_memory_version_1)
+{
+	fake("proc/self/cgroup", "9:memory:/job/step\n4:cpu,cpuacct:/other\n0::/\n");
+	fake("sys/fs/cgroup/memory/job/step/memory.limit_in_bytes", "9223372036854771712\n");
+	fake("sys/fs/cgroup/memory/job/step/memory.usage_in_bytes", "300\n");
+	check_fake_memory(1000, 800);
+	fake("sys/fs/cgroup/memory/job/memory.limit_in_bytes", "500\n");
+	fake("sys/fs/cgroup/memory/job/memory.usage_in_bytes", "300\n");
+	check_fake_memory(500, 200);
+	fake("sys/fs/cgroup/memory/job/memory.stat", "inactive_file 5\ntotal_inactive_file 50\n");
+	check_fake_memory(500, 250);
 }

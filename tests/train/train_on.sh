@@ -48,7 +48,14 @@ in_memory() {
 	shift 2
 	WERKBANK_PROC_ROOT=$tmp/proc "$wb" train "$tmp/general.ini" --steps 1 "$@"
 }
-says "more memory than the host has" 78 'needs [0-9.]+ GiB, but this host has 0\.0 GiB' in_memory 3000 2000 --run less
+says "more memory than the host has" 78 'needs [0-9.]+ GiB, but it may use at most 0\.0 GiB of this host' in_memory 3000 2000 --run less
+mkdir -p "$tmp/proc/self" "$tmp/sys/fs/cgroup/box"
+echo '0::/box' >"$tmp/proc/self/cgroup"
+echo 3000000 >"$tmp/sys/fs/cgroup/box/memory.max"
+export WERKBANK_SYS_ROOT="$tmp/sys"
+says "more memory than its cgroup may use" 78 'it may use at most 0\.0 GiB of this host' in_memory 800000000 700000000 --run boxed
+rm "$tmp/proc/self/cgroup"
+unset WERKBANK_SYS_ROOT
 says "more memory than is free" 0 'warning: .* needs [0-9.]+ GiB, but only 0\.0 of the 762\.9 GiB of this host are free' in_memory 800000000 2000 --run busy
 
 # ---- pieces of another preparation ------------------------------------------------

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "share/base/cgroup.h"
 #include "share/base/text.h"
 
 /* cpu user nice system idle iowait irq softirq steal; guests are within user and nice. */
@@ -55,6 +56,7 @@ void host_memory_read(const struct host_roots *roots, double *total, double *ava
 	if (host_read(text, sizeof(text), "%s/meminfo", roots->proc) <= 0 ||
 	    !host_memory(text, total, available))
 		*total = *available = NAN;
+	cgroup_limit_memory(roots->proc, roots->sys, total, available);
 }
 
 bool host_pressure(const char *pressure, uint64_t *waited_us)

@@ -15,7 +15,7 @@ bool host_cpu_times(const char *stat, uint64_t *busy, uint64_t *total);
 /* Bytes; available: without swapping. */
 bool host_memory(const char *meminfo, double *total, double *available);
 
-/* The same of this host; NAN: unknown. */
+/* The same of this host, at most the limits of the cgroup of this process; NAN: unknown. */
 void host_memory_read(const struct host_roots *roots, double *total, double *available);
 
 /* Microseconds of the line "some". */

@@ -73,7 +73,7 @@ static int check_gpu(struct trainer *t, const struct ops *ops, struct err *e)
 	return 0;
 }
 
-/* Bytes of this host; NAN: unknown. */
+/* Bytes that this process may use of this host; NAN: unknown. */
 static void find_host_memory(double *total, double *available)
 {
 	struct host_roots roots;
@@ -97,8 +97,8 @@ int trainer_check_memory(struct trainer *t, const struct model_size *size, struc
 	if (all > total)
 		return err_set(
 			e, ERR_CONFIG,
-			"training with batch_tokens %lld%s needs %.1f GiB, but this host has %.1f "
-			"GiB: lower batch_tokens (and raise micro_batches)",
+			"training with batch_tokens %lld%s needs %.1f GiB, but it may use at most "
+			"%.1f GiB of this host: lower batch_tokens (and raise micro_batches)",
 			(long long)t->conf->batch_tokens, whose, all / (1 << 30),
 			total / (1 << 30));
 	if (all > available && t->comm->local_rank == 0 && !t->conf->quiet)

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "data/text/text_filter.h"
+#include "share/base/cgroup.h"
 #include "share/base/cores.h"
 #include "share/base/mem.h"
 #include "share/base/number_format.h"
@@ -76,6 +77,7 @@ static void read_host_load(struct home *h, const struct app_context *w)
 {
 	double load = NAN;
 	long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+	double memory = (double)pages * (double)page, ignored = memory;
 	char name[64] = "";
 	struct statvfs v;
 	bool known;
@@ -83,13 +85,14 @@ static void read_host_load(struct home *h, const struct app_context *w)
 	if (fabs(w->now - h->host_seen) < HOST_EVERY && *h->host)
 		return;
 	h->host_seen = w->now;
+	cgroup_limit_memory(cgroup_proc_root(), cgroup_sys_root(), &memory, &ignored);
 	gethostname(name, sizeof(name) - 1);
 	known = !statvfs(w->workspace, &v) || !statvfs(".", &v);
 	if (getloadavg(&load, 1) < 1)
 		load = NAN;
 	snprintf(h->host, sizeof(h->host), "%s: %d core%s, load %.1f, memory %s, disk %s free",
 		 name, cores_count(), text_plural(cores_count()), load,
-		 BYTES_TEXT((double)pages * (double)page),
+		 BYTES_TEXT(memory),
 		 BYTES_TEXT(known ? (double)v.f_bavail * (double)v.f_frsize : NAN));
 }
 

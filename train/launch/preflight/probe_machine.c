@@ -1,11 +1,13 @@
 /* probe_machine.c - facts about cores, memory, GPUs and limits of this host; see probe.h */
 #include <glob.h>
+#include <math.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "share/base/cgroup.h"
 #include "share/base/cores.h"
 #include "share/base/file.h"
 #include "share/base/util.h"
@@ -16,16 +18,20 @@ static void put_memory_facts(struct json_writer *w)
 {
 	FILE *f = fopen("/proc/meminfo", "re");
 	char line[160];
-	long long kb;
+	double total = NAN, available = NAN;
 
-	while (f && fgets(line, sizeof(line), f)) {
-		if (sscanf(line, "MemTotal: %lld kB", &kb) == 1)
-			json_put_int(w, "memory", kb * 1024);
-		else if (sscanf(line, "MemAvailable: %lld kB", &kb) == 1)
-			json_put_int(w, "memory_free", kb * 1024);
-	}
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "MemTotal: %lf kB", &total) != 1)
+			sscanf(line, "MemAvailable: %lf kB", &available);
 	if (f)
 		fclose(f);
+	total *= 1024;
+	available *= 1024;
+	cgroup_limit_memory(cgroup_proc_root(), cgroup_sys_root(), &total, &available);
+	if (!isnan(total))
+		json_put_int(w, "memory", (int64_t)total);
+	if (!isnan(available))
+		json_put_int(w, "memory_free", (int64_t)available);
 }
 
 int64_t probe_gpu_count(void)
