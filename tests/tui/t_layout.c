@@ -3,6 +3,7 @@
 
 #include "share/base/util.h"
 #include "tui/term/layout.h"
+#include "tui/term/layout_borders.h"
 
 static bool inside(struct rect r, int rows, int cols)
 {
@@ -137,4 +138,87 @@ TEST(layout_gives_rows_of_an_empty_pane)
 	check_int(upper.rows, 3);
 	check_int(lower.row, 5);
 	check_int(lower.rows, 11);
+}
+
+/* ---- borders that the mouse moves ---- */
+
+static bool border_event(struct layout_borders *b, enum mouse_kind kind, int row, int col)
+{
+	const struct mouse m = { .kind = kind, .row = row, .col = col, .button = 1 };
+
+	return layout_mouse_border(b, &m);
+}
+
+/* The rows of three parts of 30 rows, the first one of a fixed size, as a view draws them. */
+static void place_three(struct layout_borders *b, int view, struct rect out[3])
+{
+	static const struct layout_part parts[] = { { .min = 4, .max = 4 },
+						    { .min = 5, .weight = 1 },
+						    { .min = 6, .weight = 1, .max = 20 } };
+
+	layout_follow_borders(b, view);
+	layout_rows((struct rect){ 2, 10, 30, 40 }, parts, 3, out);
+	layout_follow_borders(NULL, 0);
+}
+
+TEST(layout_borders_follow_the_mouse)
+{
+	struct layout_borders b = { 0 };
+	struct rect out[3];
+
+	place_three(&b, 1, out);
+	check_int(out[1].rows, 13);
+	check_int(b.n_drawn, 1); /* the first part has a fixed size */
+	check_int(out[2].row, 19);
+	/* a press beside the border holds nothing; a press on the edge of either box does */
+	check(!border_event(&b, MOUSE_PRESS, 17, 20) && !border_event(&b, MOUSE_DRAG, 20, 20));
+	check(!border_event(&b, MOUSE_PRESS, 18, 9) && !border_event(&b, MOUSE_DRAG, 20, 20));
+	for (int row = 18; row <= 19; row++) {
+		border_event(&b, MOUSE_RELEASE, 0, 0);
+		check(!border_event(&b, MOUSE_PRESS, row, 20));
+		check(border_event(&b, MOUSE_DRAG, row - 3, 70)); /* also outside of the panes */
+		place_three(&b, 1, out);
+		check_int(out[1].rows, 10);
+		check_int(out[2].row, 16);
+		check_int(out[2].rows, 16);
+		check(border_event(&b, MOUSE_DRAG, row, 20));
+		check(border_event(&b, MOUSE_RELEASE, row, 20));
+		check(!border_event(&b, MOUSE_DRAG, row - 5, 20));
+		place_three(&b, 1, out);
+		check_int(out[1].rows, 13);
+	}
+	check_int(b.n_moved, 1);
+	/* no part gets smaller than its least size, or larger than its largest */
+	border_event(&b, MOUSE_PRESS, 18, 20);
+	border_event(&b, MOUSE_DRAG, 1000, 20);
+	place_three(&b, 1, out);
+	check_int(out[1].rows, 20);
+	check_int(out[2].rows, 6);
+	border_event(&b, MOUSE_DRAG, -1000, 20);
+	place_three(&b, 1, out);
+	check_int(out[1].rows, 6);
+	check_int(out[2].rows, 20);
+	/* another view has its own borders */
+	place_three(&b, 2, out);
+	check_int(out[1].rows, 13);
+	/* nobody follows: as without a mouse, and nothing is noted */
+	layout_forget_drawn();
+	check_int(b.n_drawn, 1);
+}
+
+TEST(layout_borders_forget_the_oldest)
+{
+	struct layout_borders b = { 0 };
+	struct rect out[3];
+
+	for (int view = 0; view < LAYOUT_MOVED + 3; view++) {
+		place_three(&b, view, out);
+		border_event(&b, MOUSE_PRESS, 18, 20);
+		border_event(&b, MOUSE_DRAG, 16, 20);
+	}
+	check_int(b.n_moved, LAYOUT_MOVED);
+	place_three(&b, 2, out);
+	check_int(out[1].rows, 13);
+	place_three(&b, LAYOUT_MOVED + 2, out);
+	check_int(out[1].rows, 11);
 }

@@ -184,6 +184,17 @@ keys 3
 until_shown "BLEU, dev"
 pass "the mouse"
 
+# ---- a drag of the border between two plots makes the left one wider, as long as the terminal has this size
+border() { $tmux capture-pane -p | sed -n 's/^\(.*╭\)─ BLEU, dev.*/\1/p'; }
+before=$(border)
+bytes '\033[<0;40;8M\033[<32;50;8M\033[<0;50;8m'
+moved() { [ "${#before}" -gt 0 ] && [ "$(border)" != "$before" ]; }
+waiting "the border does not follow the mouse" moved
+bytes '\033[<0;50;8M\033[<32;40;8M\033[<0;40;8m'
+back() { [ "$(border)" = "$before" ]; }
+waiting "the border does not move back" back
+pass "a border between panes"
+
 # ---- keys that the description of the terminal does not have, and sequences that nobody knows
 bytes '\033[4~\033[1;9Q\033[?9999;3z\033Oy'
 keys '?'

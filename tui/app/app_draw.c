@@ -46,12 +46,14 @@ void app_draw(struct app *a)
 	w->front = true;
 	frame.body = app_tour_draw(a, frame.body);
 	set_grid_clip(&a->grid, frame.body); /* no view can draw over the frame */
+	layout_follow_borders(&a->borders, a->front);
 	if (a->overlay && !a->overlay->is_box)
 		a->overlay->draw(a->overlay_state, &a->grid, frame.body, w);
 	else if (t->state)
 		view_tabs[a->front]->draw(t->state, &a->grid, frame.body, w);
 	else
 		draw_note(&a->grid, frame.body, STYLE_BAD, t->trouble.text);
+	layout_follow_borders(NULL, 0);
 	if (a->overlay && a->overlay->is_box)
 		a->overlay->draw(a->overlay_state, &a->grid, frame.body, w);
 	set_grid_clip(&a->grid, (struct rect){ 0 });

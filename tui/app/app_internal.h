@@ -22,6 +22,7 @@
 #include "tui/context/view_requests.h"
 #include "tui/run/contact.h"
 #include "tui/run/run_history.h"
+#include "tui/term/layout_borders.h"
 #include "tui/term/term.h"
 
 /* Questions that the workbench itself asks. */
@@ -49,6 +50,7 @@ struct app {
 	const struct view *overlay; /* drawn over the tab: help, report, form; NULL: none */
 	void *overlay_state;	    /* owned */
 	struct grid grid;
+	struct layout_borders borders; /* between the panes of the tab in front */
 	struct keymap keymap;
 	struct theme theme;
 	struct theme before_preview; /* the theme, while others are previewed */

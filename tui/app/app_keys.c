@@ -171,10 +171,13 @@ unsigned app_mouse(struct app *a, const struct mouse *m)
 	const struct view *v = a->overlay ? a->overlay : view_tabs[a->front];
 	void *state = a->overlay ? a->overlay_state : a->tabs[a->front].state;
 	unsigned reaction = REACT_NOTHING;
+	const bool had_hint = a->shows_hint;
 	struct frame frame;
 	int tab;
 
 	app_tour_end_hint(a);
+	if (had_hint) /* the panes have its rows now, and the mouse means these */
+		app_draw(a);
 	if (m->kind == MOUSE_PRESS)
 		end_message(a);
 	if (a->requests->prompt.open) {
@@ -186,6 +189,8 @@ unsigned app_mouse(struct app *a, const struct mouse *m)
 		tab = frame_tab_at(frame.tabs, a->front, m->col);
 		return m->kind == MOUSE_PRESS && tab >= 0 ? app_show_tab(a, tab) : REACT_NOTHING;
 	}
+	if (!a->overlay && layout_mouse_border(&a->borders, m))
+		return REACT_REDRAW;
 	app_set_caller(a, a->overlay ? CALLER_OVERLAY : a->front);
 	if (state)
 		reaction = view_mouse(v, state, &a->context, m);

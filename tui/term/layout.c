@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "share/base/util.h"
+#include "tui/term/layout_borders.h"
 
 /* Start with the min sizes and hide parts, highest rank first, until the rest fits. */
 static void choose_parts(int length, const struct layout_part *parts, size_t n, int *sizes)
@@ -68,6 +69,7 @@ void layout_rows(struct rect r, const struct layout_part *parts, size_t n, struc
 	int sizes[LAYOUT_MAX_PARTS], at = r.row;
 
 	layout_divide(r.rows, parts, n, sizes);
+	layout_place_borders(r, false, parts, n, sizes);
 	for (size_t i = 0; i < n; i++) {
 		out[i] = (struct rect){ at, r.col, sizes[i], sizes[i] ? r.cols : 0 };
 		at += sizes[i];
@@ -79,6 +81,7 @@ void layout_cols(struct rect r, const struct layout_part *parts, size_t n, struc
 	int sizes[LAYOUT_MAX_PARTS], at = r.col;
 
 	layout_divide(r.cols, parts, n, sizes);
+	layout_place_borders(r, true, parts, n, sizes);
 	for (size_t i = 0; i < n; i++) {
 		out[i] = (struct rect){ r.row, at, sizes[i] ? r.rows : 0, sizes[i] };
 		at += sizes[i];
@@ -298,6 +301,7 @@ static struct rect place_header(struct rect body, struct run_layout *out)
 static void shorten_step(struct rect rest, unsigned shown, enum run_pane focus, struct rect *panes)
 {
 	memset(panes, 0, PANE_COUNT * sizeof(*panes));
+	layout_forget_drawn();
 	rest.rows--;
 	place_some(rest, shown & ~(1u << PANE_SPLIT), focus, panes);
 	panes[PANE_SPLIT] = (struct rect){ rest.row + rest.rows, rest.col, 1, rest.cols };
