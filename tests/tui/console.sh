@@ -224,4 +224,38 @@ secret --no-save-sentences ""
 secret "" Enter
 secret "" ""
 echo "ok       sentences are not kept"
-echo "10 passed, 0 failed, 0 skipped"
+
+# A document: an empty translation is not stored, and leaving does not lose an edited sentence without a word.
+printf 'the house\nthe park\n' >"$here/in.txt"
+$tmux respawn-pane -k "$here/bin/werkbank watch -C $here/w demo; echo shell again; sleep 100"
+until_shown "2 data"
+$tmux send-keys 7
+until_shown "ready"
+$tmux send-keys Escape
+until_shown "i type"
+$tmux send-keys D
+until_shown "file to translate sentence by sentence"
+$tmux send-keys -l "$here/in.txt"
+$tmux send-keys Enter
+until_shown "write the translation to"
+$tmux send-keys Enter
+until_shown "sentence 1 of 2, 0 done"
+until_shown "dem Haus"
+$tmux send-keys e End C-u
+until_shown "edited"
+$tmux send-keys Enter A
+until_shown "the translation is empty"
+$tmux send-keys e
+$tmux send-keys -l "ein Haus"
+$tmux send-keys F10
+until_shown "is not stored"
+$tmux send-keys n
+$tmux send-keys Enter
+until_shown "instead of ein"
+$tmux send-keys A
+until_shown "sentence 2 of 2, 1 done"
+$tmux send-keys F10
+until_shown "shell again"
+grep -q "^the house.ein Haus" "$here/in.txt"*.part || fail "stored: $(cat "$here/in.txt"*.part)"
+echo "ok       no sentence of a document is lost"
+echo "11 passed, 0 failed, 0 skipped"

@@ -96,20 +96,36 @@ unsigned app_answer(struct app *a, int owner, int question, const char *text)
 
 /* ---- actions ---- */
 
+/* What the first tab that has something loses; NULL: no tab loses anything. */
+static const char *find_unsaved(const struct app *a)
+{
+	const char *loss = NULL;
+
+	for (int i = 0; i < TAB_COUNT && !loss; i++)
+		if (a->tabs[i].state && view_tabs[i]->unsaved)
+			loss = view_tabs[i]->unsaved(a->tabs[i].state);
+	return loss;
+}
+
 static unsigned ask_leave(struct app *a)
 {
 	size_t n = jobs_running(a->context.jobs);
-	char title[80];
+	const char *unsaved = find_unsaved(a);
+	char title[80], text[160];
 
-	if (!n)
+	if (!n && !unsaved)
 		return REACT_QUIT;
-	snprintf(title, sizeof(title), "leave and end %s?",
-		 n == 1 ? "the running job" : "all running jobs");
+	snprintf(title, sizeof(title), "leave%s?",
+		 n == 0	  ? ""
+		 : n == 1 ? " and end the running job"
+			  : " and end all running jobs");
+	snprintf(text, sizeof(text), "%s%s%s", unsaved ? unsaved : "", unsaved && n ? " " : "",
+		 n ? "Detached trainings go on." : "");
 	app_set_caller(a, CALLER_APP);
 	context_ask(&a->context, &(struct question){ .kind = QUESTION_YES_NO,
 						     .id = ASK_LEAVE,
 						     .title = title,
-						     .text = "Detached trainings go on." });
+						     .text = text });
 	return REACT_REDRAW;
 }
 

@@ -114,6 +114,8 @@ struct view {
 	unsigned (*mouse)(void *state, struct app_context *w, const struct mouse *m);
 	/* The answer to a question of the view by context_ask(); text NULL: cancelled. Borrowed. */
 	unsigned (*answer)(void *state, struct app_context *w, int question, const char *text);
+	/* What the end of the workbench loses, as a sentence; NULL: nothing. Static. */
+	const char *(*unsaved)(const void *state);
 	/* What can be undone; restored() is called after members were set to earlier values. */
 	const struct view_toggle *toggles;
 	size_t n_toggles;

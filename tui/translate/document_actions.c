@@ -149,6 +149,8 @@ static void accept_document_line(struct console *c, struct app_context *w)
 	if (!text || c->revision.waits ||
 	    (!c->revision.is_edited && console_is_outdated(c, c->side)))
 		context_notify(w, STYLE_WARN, "the translation is still being computed");
+	else if (!*text && !document_is_blank(c->document, c->document->at))
+		context_notify(w, STYLE_WARN, "the translation is empty: e edits it");
 	else if (document_choose(c->document, text, c->revision.is_edited ? NAN : t->quality, &e))
 		context_notify(w, STYLE_BAD, "%s", e.text);
 	else if (document_is_complete(c->document))

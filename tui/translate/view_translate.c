@@ -159,6 +159,18 @@ static bool translate_typing(void *state)
 	return v->console.focus == CONSOLE_INPUT || v->console.focus == CONSOLE_PANE_TEXT;
 }
 
+static const char *translate_unsaved(const void *state)
+{
+	const struct console *c = &((const struct translate_view *)state)->console;
+	const struct document *d = c->document;
+	const char *stored = d && d->at < d->n_chosen ? d->chosen[d->at] : NULL;
+
+	if (!d || !c->revision.is_edited ||
+	    (stored && !strcmp(stored, edit_text(&c->revision.edit))))
+		return NULL;
+	return "The edited sentence of the document is not stored: A stores it.";
+}
+
 static void translate_start_typing(void *state)
 {
 	struct translate_view *v = state;
@@ -760,6 +772,7 @@ const struct view view_translate = {
 	.draw = translate_draw,
 	.close = translate_close,
 	.typing = translate_typing,
+	.unsaved = translate_unsaved,
 	.start_typing = translate_start_typing,
 	.receive = translate_receive,
 	.key = translate_key,
