@@ -66,11 +66,9 @@ void layout_place_borders(struct rect r, bool is_column, const struct layout_par
 	int at = is_column ? r.col : r.row;
 
 	for (size_t i = 0; followed && i + 1 < n; at += sizes[i++]) {
-		struct layout_border border = { .view = followed->view,
-						.r = r,
-						.is_column = is_column,
-						.n = n,
-						.part = i };
+		struct layout_border border = {
+			.view = followed->view, .r = r, .is_column = is_column, .n = n, .part = i
+		};
 		const struct layout_border *moved = find_moved(followed, &border);
 
 		if (!sizes[i] || !sizes[i + 1] || !is_flexible(&parts[i]) ||

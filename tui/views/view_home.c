@@ -91,8 +91,7 @@ static void read_host_load(struct home *h, const struct app_context *w)
 	if (getloadavg(&load, 1) < 1)
 		load = NAN;
 	snprintf(h->host, sizeof(h->host), "%s: %d core%s, load %.1f, memory %s, disk %s free",
-		 name, cores_count(), text_plural(cores_count()), load,
-		 BYTES_TEXT(memory),
+		 name, cores_count(), text_plural(cores_count()), load, BYTES_TEXT(memory),
 		 BYTES_TEXT(known ? (double)v.f_bavail * (double)v.f_frsize : NAN));
 }
 
