@@ -6,6 +6,9 @@
 #include <string.h>
 
 #include "share/base/mem.h"
+#include "share/base/text.h"
+
+#define TRIALS_MAX 4096 /* translations that look for the places of the phrases of one line */
 
 /* The translations of all sentences, each without a forced phrase and with each of them. */
 struct place_trials {
@@ -82,9 +85,15 @@ int place_forced_phrases(struct engine *g, const struct decode_options *o,
 {
 	const size_t row = (size_t)line->n_phrases + 1;
 	struct place_trials t = { .n = 0 };
-	int rc = alloc_trials(&t, n * row, e);
+	int rc;
 
 	assert(n > 1);
+	if (n > TRIALS_MAX / row)
+		return err_set(e, ERR_USAGE,
+			       "a text with %d forced phrase%s can have at most %zu sentences, "
+			       "this one has %zu: send it in parts",
+			       line->n_phrases, text_plural(line->n_phrases), TRIALS_MAX / row, n);
+	rc = alloc_trials(&t, n * row, e);
 	if (!rc)
 		rc = run_trials(&t, g, o, line, sentences, phrases, row, e);
 	for (size_t j = row; !rc && --j > 0;) { /* from the last one, because each is put first */

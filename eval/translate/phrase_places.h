@@ -14,7 +14,7 @@
 
 /*
  * Adds each phrase of line to the phrases of one of these n sentences (n > 1), before their terms. A sentence that has
- * DECODE_MAX_PHRASES loses its last term: *left counts them. sentences[i] borrows phrases[i], which borrow the tokens.
+ * DECODE_MAX_PHRASES loses its last term: *left counts them. ERR_USAGE: too many sentences. sentences[i] borrows phrases[i], which borrow the tokens.
  */
 int place_forced_phrases(struct engine *g, const struct decode_options *o,
 			 const struct engine_line *line, struct engine_line *sentences,

@@ -491,9 +491,12 @@ line 13 '^\{"id":null,"error":"a request must be valid UTF-8"\}'
 	printf '{"id":8,"text":"a","alternatives":1,"at":9999}\n{"id":9,"text":"a","forbid":["  "]}\n'
 	printf '{"id":10,"text":"","alternatives":1,"at":0,"force":[],"forbid":null,"prefix":""}\n'
 	printf '{"id":11,"text":"The man sees the dog. The woman sings.","force":["Hund Hund"]}\n'
+	printf '{"id":12,"force":["Hund"],"text":"'
+	yes "The man sees the dog." | head -n 2049 | tr '\n' ' '
+	printf '"}\n'
 } >"$tmp/in"
 says 0 '' "$wb" translate -m "$folder" --serve
-lines 12
+lines 13
 line 2 '^\{"id":1,"text":"[^."]*Hund Hund[^."]*",.*"at":0,"alternatives":\[(\{"piece":"[^"]+","word":"[^"]*","log_prob":-[^,]*,"prefix":"[^"]*"\},?){3}\]'
 line 3 '^\{"id":2,"error":"force and forbid must be lists of phrases"'
 line 4 '^\{"id":3,"error":"forbid must be a list of phrases'
@@ -505,6 +508,7 @@ line 9 '^\{"id":8,"text":'
 line 10 '^\{"id":9,"error":.*has no words'
 line 11 '^\{"id":10,"text":"",.*"at":0,"alternatives":\[\]'
 line 12 '^\{"id":11,"text":"[^"]*Hund Hund[^"]*",.*"sentences":2,'
+line 13 '^\{"id":12,"error":"a text with 1 forced phrase can have at most 2048 sentences, this one has 2049: '
 
 # ---- terms and forbidden words ----------------------------------------------
 printf 'dog\tKatze\nthe man\tdie alte Frau\n' >"$tmp/terms"
