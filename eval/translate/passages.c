@@ -177,7 +177,7 @@ static int split_passage_line(struct passages *p, const struct passage_line *l,
 	return line->n_prefix ? split_prefix(u, splitters->target, line, first, e) : 0;
 }
 
-/* Find the terms of each unit; they become phrases of it, after those that it has. */
+/* Find the terms of each unit and append them to its phrases. */
 static int find_unit_terms(struct passage_units *units, const struct passage_line *lines, size_t n,
 			   struct passage_result *results, struct err *e)
 {
@@ -418,7 +418,7 @@ int passages_join_units(const struct passage_line *lines, size_t n, const struct
 	return 0;
 }
 
-/* Give the forced phrases of lines with several units to these. */
+/* For each line of several units: choose the unit that gets each forced phrase. */
 static int place_phrases(struct passages *p, const struct decode_options *o,
 			 const struct passage_line *lines, size_t n, struct passage_units *u,
 			 struct passage_result *results, struct err *e)

@@ -80,8 +80,8 @@ struct passage_units {
 
 /*
  * The two halves of passages_translate(), for callers that decode between them. The first one finds the units of n lines,
- * and zeroes the results; lines of several sentences may have no phrases. The second one joins the translations of all units, which stay the caller's. After a failure,
- * too, the caller frees the results and the units.
+ * and zeroes the results; it places no forced phrases, so lines that it splits must have none. The second one joins the
+ * translations of all units, which stay the caller's. After a failure, too, the caller frees the results and the units.
  */
 int passages_list_units(struct passages *p, const struct passage_line *lines, size_t n,
 			struct passage_units *u, struct passage_result *results, struct err *e);

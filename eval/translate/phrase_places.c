@@ -10,7 +10,7 @@
 
 #define TRIALS_MAX 4096 /* translations that look for the places of the phrases of one line */
 
-/* The translations of all sentences, each without a forced phrase and with each of them. */
+/* Each sentence translated once without a forced phrase, and once with each of them. */
 struct place_trials {
 	struct engine_line *lines;	   /* (n) owned */
 	struct phrases *phrases;	   /* (n) owned; their tokens are borrowed */
@@ -18,7 +18,7 @@ struct place_trials {
 	size_t n;
 };
 
-/* Adds a phrase before all others. True: the last one, a term, had to leave. */
+/* Inserts a phrase at the front. True: the list was full, so its last phrase, a term, was dropped. */
 static bool put_phrase_first(struct phrases *p, const struct decode_phrase *phrase)
 {
 	const bool is_full = p->n == DECODE_MAX_PHRASES;
@@ -96,7 +96,7 @@ int place_forced_phrases(struct engine *g, const struct decode_options *o,
 	rc = alloc_trials(&t, n * row, e);
 	if (!rc)
 		rc = run_trials(&t, g, o, line, sentences, phrases, row, e);
-	for (size_t j = row; !rc && --j > 0;) { /* from the last one, because each is put first */
+	for (size_t j = row; !rc && --j > 0;) { /* backwards: each is inserted at the front */
 		size_t best = 0;
 		double best_gain = 0;
 

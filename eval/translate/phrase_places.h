@@ -3,7 +3,7 @@
  *
  * A line of several sentences is translated sentence by sentence (passages.h), and a phrase that the user forces belongs
  * to one of them. Nobody says to which one, so each sentence is translated without and with the phrase: it goes
- * to the sentence whose log-probability it lowers least. For n sentences and k phrases these are n (k + 1) translations.
+ * to the sentence whose log-probability it lowers least. n sentences and k phrases take n (k + 1) translations.
  */
 #ifndef WERKBANK_EVAL_TRANSLATE_PHRASE_PLACES_H
 #define WERKBANK_EVAL_TRANSLATE_PHRASE_PLACES_H
@@ -14,7 +14,8 @@
 
 /*
  * Adds each phrase of line to the phrases of one of these n sentences (n > 1), before their terms. A sentence that has
- * DECODE_MAX_PHRASES loses its last term: *left counts them. ERR_USAGE: too many sentences. sentences[i] borrows phrases[i], which borrow the tokens.
+ * DECODE_MAX_PHRASES loses its last term: *left counts them. sentences[i] borrows phrases[i], which borrow the tokens.
+ * ERR_USAGE: too many sentences.
  */
 int place_forced_phrases(struct engine *g, const struct decode_options *o,
 			 const struct engine_line *line, struct engine_line *sentences,

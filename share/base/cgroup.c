@@ -12,14 +12,14 @@
 
 #define PATH_BYTES 4096
 
-/* The smallest limits so far. */
+/* The smallest limits of the cgroups that were read so far. */
 struct cgroup_limits {
 	double cores;	  /* 0: no limit */
 	double memory;	  /* bytes; INFINITY: no limit */
-	double available; /* the least that is left of a memory limit; INFINITY: no limit */
+	double available; /* bytes left below the tightest memory limit; INFINITY: no limit */
 };
 
-/* A controller: reads the limit of one cgroup, whose folder may be one of another controller. */
+/* A controller, and the function that reads its limit from the folder of a cgroup. The folder may lack its files. */
 struct cgroup_controller {
 	const char *name;
 	void (*read)(const char *folder, struct cgroup_limits *l);
@@ -97,12 +97,10 @@ static double read_inactive_file(const char *folder, const char *name)
 
 static void read_memory_limit(const char *folder, struct cgroup_limits *l)
 {
-	const bool is_first = read_cgroup_number(folder, "memory.limit_in_bytes", &(double){ 0 });
 	double limit, used;
+	const bool is_first = read_cgroup_number(folder, "memory.limit_in_bytes", &limit);
 
-	if (!read_cgroup_number(folder, is_first ? "memory.limit_in_bytes" : "memory.max",
-				&limit) ||
-	    limit < 0)
+	if ((!is_first && !read_cgroup_number(folder, "memory.max", &limit)) || limit < 0)
 		return;
 	l->memory = MIN(l->memory, limit);
 	if (!read_cgroup_number(folder, is_first ? "memory.usage_in_bytes" : "memory.current",

@@ -200,7 +200,7 @@ TEST(cores_two_nodes)
 	check_int(cores_node_count(), 1); /* that this process may still use */
 }
 
-/* total and available after the limits of the fake trees, from 1000 bytes of which 800 are free. */
+/* Apply the memory limits of the fake trees to a host of 1000 bytes, 800 of them free; compare the result. */
 static void check_fake_memory(double total, double available)
 {
 	double all = 1000, free_now = 800;
@@ -232,7 +232,8 @@ TEST(cgroup_memory_version_2)
 	check_fake_memory(600, 10);
 	fake("sys/fs/cgroup/a.slice/memory.current", "800\n");
 	check_fake_memory(600, 0);
-	fake("sys/fs/cgroup/a.slice/b.scope/memory.max", "-1\n"); /* is no limit */
+	fake("sys/fs/cgroup/a.slice/b.scope/memory.max",
+	     "-1\n"); /* a negative number is no limit */
 	check_fake_memory(700, 0);
 	fake("sys/fs/cgroup/a.slice/memory.max", "nan\n");
 	check_fake_memory(1000, 800);

@@ -159,6 +159,17 @@ static void accept_document_line(struct console *c, struct app_context *w)
 		show_document_line(c, w);
 }
 
+const char *document_unsaved(const struct console *c)
+{
+	const struct document *d = c->document;
+	const char *stored = d && d->at < d->n_chosen ? d->chosen[d->at] : NULL;
+
+	if (!d || !c->revision.is_edited ||
+	    (stored && !strcmp(stored, edit_text(&c->revision.edit))))
+		return NULL;
+	return "The edited sentence of the document is not stored: A stores it.";
+}
+
 unsigned document_act(struct console *c, struct app_context *w, enum action action, int question)
 {
 	switch (action) {

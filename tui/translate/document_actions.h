@@ -8,6 +8,9 @@
 /* Carry out an action of documents. question: id of the question for the file. REACT_UNKNOWN: other. */
 unsigned document_act(struct console *c, struct app_context *w, enum action action, int question);
 
+/* What would be lost if the console closed now, as a sentence; NULL: nothing. Static. */
+const char *document_unsaved(const struct console *c);
+
 /* Open the document, or say why not. */
 void document_start(struct console *c, struct app_context *w, const char *in, const char *out);
 

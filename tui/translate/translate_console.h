@@ -279,7 +279,7 @@ bool console_is_outdated(const struct console *c, int side);
 
 /*
  * Append the text before word n: the beginning of words->text that has these words, or the words with
- * blanks between them if the text differs by more than blanks. words: of an answer's member `words`.
+ * blanks between them if the text differs by more than blanks. words: the member `words` of an answer.
  */
 void console_text_before(const struct service_translation *words, size_t n, struct buf *out);
 

@@ -161,14 +161,7 @@ static bool translate_typing(void *state)
 
 static const char *translate_unsaved(const void *state)
 {
-	const struct console *c = &((const struct translate_view *)state)->console;
-	const struct document *d = c->document;
-	const char *stored = d && d->at < d->n_chosen ? d->chosen[d->at] : NULL;
-
-	if (!d || !c->revision.is_edited ||
-	    (stored && !strcmp(stored, edit_text(&c->revision.edit))))
-		return NULL;
-	return "The edited sentence of the document is not stored: A stores it.";
+	return document_unsaved(&((const struct translate_view *)state)->console);
 }
 
 static void translate_start_typing(void *state)
@@ -525,10 +518,22 @@ static unsigned act_move(struct translate_view *v, struct app_context *w, enum a
 	return REACT_REDRAW | REACT_SOON;
 }
 
+/* Ask for a term, a forced or a forbidden phrase. */
+static unsigned ask_constraint(struct app_context *w, enum action action)
+{
+	if (action == ACTION_GLOSSARY)
+		return ask_line(w, ASK_GLOSSARY,
+				"a term: source = target; or a file of lines SOURCE TAB TARGET",
+				NULL);
+	return action == ACTION_FORCE
+		       ? ask_line(w, ASK_FORCE, "words that the translation must contain", NULL)
+		       : ask_line(w, ASK_FORBID, "words that the translation must not contain",
+				  NULL);
+}
+
 static unsigned carry_out(struct translate_view *v, struct app_context *w, enum action action)
 {
 	struct console *c = &v->console;
-	int (*next)(struct console *, double, struct err *);
 	struct err e = { 0 };
 
 	if (action == ACTION_ACCEPT && use_offer(v, w))
@@ -555,13 +560,9 @@ static unsigned carry_out(struct translate_view *v, struct app_context *w, enum 
 		translate_notify_failure(w, console_clear_constraints(c, clock_mono_s(), &e), &e);
 		break;
 	case ACTION_GLOSSARY:
-		return ask_line(w, ASK_GLOSSARY,
-				"a term: source = target; or a file of lines SOURCE TAB TARGET",
-				NULL);
 	case ACTION_FORCE:
-		return ask_line(w, ASK_FORCE, "words that the translation must contain", NULL);
 	case ACTION_FORBID:
-		return ask_line(w, ASK_FORBID, "words that the translation must not contain", NULL);
+		return ask_constraint(w, action);
 	case ACTION_CHECKPOINT:
 		return translate_ask_checkpoint(w, ASK_CHECKPOINT, "checkpoint that translates",
 						NULL);
@@ -594,9 +595,10 @@ static unsigned carry_out(struct translate_view *v, struct app_context *w, enum 
 		console_toggle_extra(c, EXTRA_TERMS);
 		break;
 	case ACTION_MAP_LAYER:
+		translate_notify_failure(w, console_next_layer(c, clock_mono_s(), &e), &e);
+		break;
 	case ACTION_MAP_HEAD:
-		next = action == ACTION_MAP_LAYER ? console_next_layer : console_next_head;
-		translate_notify_failure(w, next(c, clock_mono_s(), &e), &e);
+		translate_notify_failure(w, console_next_head(c, clock_mono_s(), &e), &e);
 		break;
 	case ACTION_RESTART:
 		restart_services(c);
