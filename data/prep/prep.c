@@ -21,6 +21,7 @@
 #include "share/base/flow.h"
 #include "share/base/number_format.h"
 #include "share/base/text.h"
+#include "share/conf/recipe_pairs.h"
 #include "share/workspace/lock_file.h"
 #include "share/workspace/paths.h"
 #include "share/workspace/workspace_names.h"
@@ -204,10 +205,40 @@ static void prep_print_summary(struct prep *p, double seconds)
 			    COUNT_TEXT(prep_pairs_of_set(p, "test")), vocabulary, seconds);
 }
 
+/*
+ * The recipe to train with: that of the preparation, or a path to it. Another one if it is for corpora of another size,
+ * which a line then says.
+ */
+static const char *recipe_for_training(struct prep *p)
+{
+	const char *given = p->c->arguments[0], *suited;
+	const int64_t most = recipe_pairs_limit(given);
+
+	if (!most)
+		return given;
+	suited = recipe_for_pairs(p->numbers.pairs[0]);
+	if (!strcmp(suited, given))
+		return given;
+	if (p->numbers.pairs[0] > most)
+		progress_print_line(&p->progress,
+				    "recipe %s is for at most %s training pairs; recipe %s has a "
+				    "larger model and "
+				    "takes more time",
+				    given, COUNT_TEXT(most), suited);
+	else
+		progress_print_line(&p->progress,
+				    "recipe %s is for more than %s training pairs; recipe %s has a "
+				    "smaller model "
+				    "and takes less time",
+				    given, COUNT_TEXT(recipe_pairs_limit(suited)), suited);
+	return suited;
+}
+
 /* The command that trains on the corpus: the recipe again, and names where they differ from its own. */
 static void prep_print_next(struct prep *p)
 {
 	const struct conf *c = p->c;
+	const char *training;
 	char recipe[256], *program = conf_typed_program(c);
 	struct buf line = { 0 };
 
@@ -215,6 +246,7 @@ static void prep_print_next(struct prep *p)
 		free(program);
 		return;
 	}
+	training = recipe_for_training(p);
 	buf_add_str(&line, "next: ");
 	text_quote_shell(&line, program ? program : "werkbank");
 	free(program);
@@ -224,8 +256,8 @@ static void prep_print_next(struct prep *p)
 		text_quote_shell(&line, c->workspace);
 		buf_add_char(&line, ' ');
 	}
-	text_quote_shell(&line, c->arguments[0]);
-	conf_recipe_name(c->recipe, recipe, sizeof(recipe));
+	text_quote_shell(&line, training);
+	conf_recipe_name(training, recipe, sizeof(recipe));
 	if (strcmp(recipe, c->corpus)) /* paths_check_name(): needs no quotes */
 		buf_printf(&line, " --corpus %s --run %s", c->corpus, c->corpus);
 	if (!buf_check(&line, &(struct err){ 0 }))

@@ -9,6 +9,7 @@
 #include "share/base/util.h"
 #include "share/conf/alias.h"
 #include "share/conf/conf.h"
+#include "share/conf/recipe_pairs.h"
 #include "share/format/json.h"
 #include "share/help/help.h"
 #include "tests/test.h"
@@ -769,4 +770,14 @@ TEST(conf_documents)
 	check_err(conf_man_page("_rank", &b, &e), ERR_USAGE);
 	check_err(conf_man_page("no-such-page", &b, &e), ERR_USAGE);
 	buf_free(&b);
+}
+
+TEST(conf_recipe_for_pairs)
+{
+	check_str(recipe_for_pairs(0), "small");
+	check_str(recipe_for_pairs(200000), "small");
+	check_str(recipe_for_pairs(200001), "medium");
+	check_str(recipe_for_pairs(INT64_MAX), "medium");
+	check(recipe_pairs_limit("small") == 200000);
+	check(!recipe_pairs_limit("multi30k"));
 }

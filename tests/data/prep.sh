@@ -350,6 +350,20 @@ says "no model" 64 'give it with -m FILE.model' "$data" sp-apply "$tmp/en"
 says "no name" 64 'give it with -o PREFIX' "$data" sp-learn "$tmp/en"
 says "codes are no model" 65 'no SentencePiece model' "$data" sp-apply -m "$tmp/codes" "$tmp/en"
 
+# the recipe named for training suits the number of pairs
+sized() { # RECIPE PAIRS OPTIONS...
+	recipe=$1 lines=$2; shift 2
+	head -n "$lines" "$tmp/many.en" >"$tmp/sized.en"
+	head -n "$lines" "$tmp/many.de" >"$tmp/sized.de"
+	"$data" prep "$recipe" -C "$tmp/sized" --corpus sized --train-source "$tmp/sized.en" --train-target "$tmp/sized.de" --dev-source "$tmp/dev.en" \
+		--dev-target "$tmp/dev.de" --test-source "$tmp/test.en" --test-target "$tmp/test.de" --merges 100 --force "$@"
+}
+"$data" demo-corpus --demo-pairs 200300 "$tmp/many.en" "$tmp/many.de" || not_ok "demo-corpus" "it failed"
+says "few pairs: the same recipe" 0 'next: .* small --corpus sized --run sized' sized small 2000
+says "many pairs: said" 0 'recipe small is for at most 200,000 training pairs' sized small 200300
+says "many pairs: a larger recipe" 0 'next: .* medium --corpus sized --run sized' sized small 200300
+says "few pairs for a larger recipe" 0 'next: .* small --corpus sized --run sized' sized medium 2000
+
 # killed in the middle: the corpus is not ready, and the next run completes it
 "$data" prep demo -C "$tmp/killed" --demo-pairs 400000 -q &
 killed_pid=$!

@@ -124,6 +124,10 @@ TEST(steps_name_the_corpus_of_a_general_recipe)
 		      "{\"v\":2,\"recipe\":\"/gone/mine.ini\",\"pairs\":{\"train\":7}}");
 	check(next_steps_recipe(workspace, "mine", command, sizeof(command)));
 	check_str(command, "small");
+	test_put_file("corpora/mine/manifest.json",
+		      "{\"v\":2,\"recipe\":\"/gone/mine.ini\",\"pairs\":{\"train\":400000}}");
+	check(next_steps_recipe(workspace, "mine", command, sizeof(command)));
+	check_str(command, "medium");
 	workspace_index_free(&p);
 }
 

@@ -9,13 +9,12 @@
 #include "share/base/file.h"
 #include "share/base/number_format.h"
 #include "share/conf/conf.h"
+#include "share/conf/recipe_pairs.h"
 #include "share/format/json.h"
 #include "share/workspace/paths.h"
 #include "tui/context/view.h"
 
 #define DEMO "demo" /* recipe of the built-in corpus */
-#define GENERAL                                                                                    \
-	"small" /* recipe for any corpus, with a model; recipe.ini in a corpus folder has none */
 
 void next_steps_run_name(const struct workspace_index *p, const char *base, char out[101])
 {
@@ -63,7 +62,10 @@ bool next_steps_recipe(const char *workspace, const char *corpus, char *out, siz
 	else if (*recipe && file_exists(recipe))
 		snprintf(out, size, "%s", recipe);
 	else
-		snprintf(out, size, "%s", GENERAL);
+		/* recipe.ini in a corpus folder has no model */
+		snprintf(out, size, "%s",
+			 recipe_for_pairs(
+				 json_integer(json_get(json_get(root, "pairs"), "train"), 0)));
 	json_free(root);
 	buf_free(&text);
 	free(path);
