@@ -2,6 +2,10 @@
  * t_amxsim.c - the simulated tile unit (amxsim.h), then the CPU backend on it: every op against its
  * definition, bits that must not depend on threads or on the batch, and 30 steps of training.
  */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
