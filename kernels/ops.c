@@ -56,8 +56,8 @@ void ops_describe(const struct ops *o, const char *requested, int device, char *
 	}
 	ops_cpu_features(&m);
 	if (strcmp(o->name, "cpu") == 0)
-		snprintf(text, size, "the processor (%s)%s%s", m.level, no_gpu ? ", no GPU: " : "",
-			 no_gpu ? no_gpu : "");
+		snprintf(text, size, "the processor (%s%s)%s%s", m.level, m.tiles ? ", AMX" : "",
+			 no_gpu ? ", no GPU: " : "", no_gpu ? no_gpu : "");
 	else
 		snprintf(text, size, "the processor, backend %s", o->name);
 }
