@@ -17,10 +17,12 @@
 #include "tui/term/list_widget.h"
 #include "tui/views/svg_export.h"
 
-#define BAR_COLS   14
-#define LABEL_COLS 12	/* columns of the label of a row */
-#define COOL_C	   25.0 /* temperature of the low end … */
-#define HOT_C	   95.0 /* … and of the high end of the scale */
+#define BAR_COLS    14
+#define FIGURE_COLS 4	 /* columns of a cell with a number, and the widest cell without */
+#define NOTE_COLS   18	 /* columns for a reason to throttle and a name; in fewer, no name */
+#define LABEL_COLS  12	 /* columns of the label of a row */
+#define COOL_C	    25.0 /* temperature of the low end … */
+#define HOT_C	    95.0 /* … and of the high end of the scale */
 
 const struct fleet_host *hosts_chosen(const struct run_history *h, const struct hosts_view_state *s)
 {
@@ -71,7 +73,8 @@ static void draw_gpu_head(const struct list_row *row)
 	for (size_t i = 0; i < ARRAY_LEN(heads); i++)
 		put_piece(row, &at, heads[i].width, STYLE_DIM, heads[i].name);
 	if (at < row->cols - 6)
-		row_text(row, at, row->cols - 1 - at, STYLE_DIM, "throttled by, name");
+		row_text(row, at, row->cols - 1 - at, STYLE_DIM,
+			 row->cols - 1 - at < NOTE_COLS ? "limit" : "throttled by, name");
 }
 
 static void draw_gpu(const struct list_row *row, const struct fleet_gpu *k, double work)
@@ -80,7 +83,7 @@ static void draw_gpu(const struct list_row *row, const struct fleet_gpu *k, doub
 	bool throttled = *k->throttle && strcmp(k->throttle, "none");
 	char text[NUMBER_TEXT_BYTES];
 	double working = isnan(work) ? NAN : work * k->util;
-	int at = 1;
+	int at = 1, note;
 
 	put_piece(row, &at, 3, STYLE_NORMAL, COUNT_TEXT(k->index));
 	if (k->lost) {
@@ -100,9 +103,10 @@ static void draw_gpu(const struct list_row *row, const struct fleet_gpu *k, doub
 	put_piece(row, &at, 5, heat_style(k->temperature_c), text);
 	put_piece(row, &at, 7, STYLE_NORMAL, BYTES_TEXT(k->memory_used));
 	put_piece(row, &at, 8, STYLE_NORMAL, unit_text(text, k->sm_mhz, "MHz"));
+	note = at;
 	if (throttled && at < end - 1)
 		at += row_text(row, at, end - at, STYLE_WARN, k->throttle) + 2;
-	if (at < end - 5)
+	if (end - note >= NOTE_COLS && at < end - 5)
 		row_text(row, at, end - at, STYLE_DIM, k->name);
 }
 
@@ -334,7 +338,7 @@ static void draw_heat_of_all(struct grid *g, struct rect box, const struct run_h
 			     struct hosts_view_state *s, double median)
 {
 	struct rect r = layout_inside(box);
-	int all = (int)h->fleet.n_hosts, widest = 1, cell = 4, across = 1;
+	int all = (int)h->fleet.n_hosts, widest = 1, cell = FIGURE_COLS, across = 1;
 	int *top = &s->top[HOSTS_HEAT];
 
 	for (int i = 0; i < all; i++)
@@ -396,6 +400,17 @@ static bool needs_host_cells(struct rect r, const struct run_history *h)
 	return (int)h->fleet.n_hosts > 4 * r.rows * MAX(r.cols / (LABEL_COLS + 2 + (int)widest), 1);
 }
 
+/* Has the map of all GPUs room for their numbers? */
+static bool has_room_for_figures(struct rect r, const struct run_history *h)
+{
+	size_t widest = 1;
+
+	for (size_t i = 0; i < h->fleet.n_hosts; i++)
+		widest = MAX(widest, h->fleet.hosts[i].n_gpus);
+	return (int)h->fleet.n_hosts <= r.rows &&
+	       LABEL_COLS + 2 + (int)widest * FIGURE_COLS <= r.cols;
+}
+
 void hosts_draw_heat(struct grid *g, struct rect box, const struct run_history *h,
 		     struct hosts_view_state *s)
 {
@@ -405,7 +420,10 @@ void hosts_draw_heat(struct grid *g, struct rect box, const struct run_history *
 	bool power = s->metric == METRIC_POWER;
 	double median;
 
-	s->drawn = s->scale ? s->scale : needs_host_cells(r, h) ? MAP_HOSTS : MAP_GPUS;
+	s->drawn = s->scale			? s->scale
+		   : needs_host_cells(r, h)	? MAP_HOSTS
+		   : has_room_for_figures(r, h) ? MAP_FIGURES
+						: MAP_GPUS;
 	if (s->over_time && k)
 		snprintf(title, sizeof(title), "%s over the run, GPUs of %s",
 			 metric_names[power ? METRIC_POWER : METRIC_WORKING], k->name);
