@@ -7,7 +7,7 @@ Each program runs on a pseudo-terminal; its last screen becomes OUT/PROGRAM-VIEW
 OUT/figures.tsv has for each picture the share of cells that are not empty, and the share of letters and digits whose
 contrast with their background is below 4.5 to 1 (WCAG).
 --only draws the pictures whose names have one of the words. --pairs copies pairs of a screen of the workbench and one of
-another program (dark; 120x40 light too) under random names, for a judge who must not know which is which, and key.tsv.
+another program (dark; 120x40 light too) under random names, for a judge who must not know which is which: OUT/key.tsv says it.
 
 Needs pyte and Pillow, and the font DejaVu Sans Mono (FONTS=FOLDER). Other programs are drawn if they are installed: btop,
 htop, nvtop (or NVTOP=PATH) with the eight made-up GPUs of the tests, and leet, which is a part of the module wandb.
@@ -182,13 +182,14 @@ def take_picture(job, folder, out):
 
 
 def write_pairs(out, pairs):
-    """Copies under random names: N-a.png and N-b.png; key.tsv says which picture each was."""
+    """Copies under random names: N-a.png and N-b.png; key.tsv of the other folder says which picture each was."""
     os.makedirs(pairs, exist_ok=True)
     both = [(f"werkbank-{row[3]}-{cols}x{rows}-{look}", f"{peer}-{cols}x{rows}-{look}")
-            for peer, row in PEERS.items() for cols, rows in SIZES for look in LOOKS if look == "dark" or (cols, look) == (120, "light")]
+            for peer, row in PEERS.items() for cols, rows in SIZES for look in LOOKS
+            if look == "dark" or (cols, look) == (120, "light")]
     both = [pair for pair in both if all(os.path.exists(f"{out}/{name}.png") for name in pair)]
     random.shuffle(both)
-    with open(f"{pairs}/key.tsv", "w", encoding="utf-8") as key:
+    with open(f"{out}/key.tsv", "w", encoding="utf-8") as key:
         for number, pair in enumerate(both, 1):
             for letter, name in zip("ab", random.sample(pair, 2)):
                 shutil.copyfile(f"{out}/{name}.png", f"{pairs}/{number:02}-{letter}.png")

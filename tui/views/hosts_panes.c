@@ -165,17 +165,26 @@ static double metric_of(const struct fleet_gpu *k, double work, enum hosts_metri
 	}
 }
 
-/* The number of a GPU in its cell: degrees, or per cent. */
-static void draw_figure(struct grid *g, int row, int at, const struct fleet_gpu *k, double share,
+/* Write degrees or per cent at the right end of a cell, so that two digits leave its sign visible. */
+static void draw_figure(struct grid *g, struct span cell, const struct fleet_gpu *k, double share,
 			enum hosts_metric metric)
 {
 	double v = metric == METRIC_TEMPERATURE ? k->temperature_c : share * 100;
 	char text[16];
 
-	if (k->lost || !isfinite(v) || !grid_at(g, row, at))
+	if (k->lost || !isfinite(v))
 		return;
-	snprintf(text, sizeof(text), "%3.0f", MIN(MAX(v, -99.0), 999.0));
-	grid_text(g, row, at, 3, (enum style)grid_at(g, row, at)->style, text);
+	snprintf(text, sizeof(text), "%.0f", MIN(MAX(v, -99.0), 999.0));
+	draw_text_right(g, cell.row, cell.col + cell.width - 1, cell.width, cell.style, text);
+}
+
+/* The number of a usual value is legible, although its sign is faint. */
+static enum style figure_style(const struct grid *g, int row, int at, double deviation)
+{
+	const struct cell *c = grid_at(g, row, at);
+
+	return !c || fabs(deviation) < HEAT_SPREAD / HEAT_LEVELS ? STYLE_NORMAL
+								 : (enum style)c->style;
 }
 
 static void draw_heat_row(struct grid *g, struct rect r, const struct run_history *h, int host,
@@ -194,7 +203,10 @@ static void draw_heat_row(struct grid *g, struct rect r, const struct run_histor
 
 		draw_deviation(g, r.row, at, MAX(cell - 1, 1), share - median, k->gpus[n].lost);
 		if (s->drawn == MAP_FIGURES)
-			draw_figure(g, r.row, at, &k->gpus[n], share, s->metric);
+			draw_figure(g,
+				    (struct span){ r.row, at, FIGURE_COLS - 1,
+						   figure_style(g, r.row, at, share - median) },
+				    &k->gpus[n], share, s->metric);
 	}
 }
 
