@@ -165,26 +165,21 @@ static double metric_of(const struct fleet_gpu *k, double work, enum hosts_metri
 	}
 }
 
-/* Write degrees or per cent at the right end of a cell, so that two digits leave its sign visible. */
+/*
+ * Write degrees or per cent into a drawn cell. The sign of an unusual value stays behind two digits:
+ * in front of them it would look like a point or a minus.
+ */
 static void draw_figure(struct grid *g, struct span cell, const struct fleet_gpu *k, double share,
-			enum hosts_metric metric)
+			const struct hosts_view_state *s, double median)
 {
-	double v = metric == METRIC_TEMPERATURE ? k->temperature_c : share * 100;
+	bool usual = fabs(share - median) < HEAT_SPREAD / HEAT_LEVELS;
+	double v = s->metric == METRIC_TEMPERATURE ? k->temperature_c : share * 100;
 	char text[16];
 
 	if (k->lost || !isfinite(v))
 		return;
-	snprintf(text, sizeof(text), "%.0f", MIN(MAX(v, -99.0), 999.0));
-	draw_text_right(g, cell.row, cell.col + cell.width - 1, cell.width, cell.style, text);
-}
-
-/* The number of a usual value is legible, although its sign is faint. */
-static enum style figure_style(const struct grid *g, int row, int at, double deviation)
-{
-	const struct cell *c = grid_at(g, row, at);
-
-	return !c || fabs(deviation) < HEAT_SPREAD / HEAT_LEVELS ? STYLE_NORMAL
-								 : (enum style)c->style;
+	snprintf(text, sizeof(text), usual ? "%2.0f " : "%2.0f", MIN(MAX(v, -99.0), 999.0));
+	grid_text(g, cell.row, cell.col, cell.width, usual ? STYLE_NORMAL : cell.style, text);
 }
 
 static void draw_heat_row(struct grid *g, struct rect r, const struct run_history *h, int host,
@@ -200,13 +195,13 @@ static void draw_heat_row(struct grid *g, struct rect r, const struct run_histor
 	fleet_gpu_work(&h->fleet, host, work);
 	for (size_t n = 0; n < k->n_gpus && at + cell <= r.col + r.cols; n++, at += cell) {
 		double share = metric_of(&k->gpus[n], work[n], s->metric);
+		struct span span = { r.row, at, FIGURE_COLS - 1, STYLE_NORMAL };
 
 		draw_deviation(g, r.row, at, MAX(cell - 1, 1), share - median, k->gpus[n].lost);
+		if (grid_at(g, r.row, at))
+			span.style = (enum style)grid_at(g, r.row, at)->style;
 		if (s->drawn == MAP_FIGURES)
-			draw_figure(g,
-				    (struct span){ r.row, at, FIGURE_COLS - 1,
-						   figure_style(g, r.row, at, share - median) },
-				    &k->gpus[n], share, s->metric);
+			draw_figure(g, span, &k->gpus[n], share, s, median);
 	}
 }
 
