@@ -247,9 +247,10 @@ static void place_wide(struct rect r, const struct fleet *f, size_t gpus, struct
 		boxes[HOSTS_EVENTS] = rows[3];
 	boxes[HOSTS_TABLE] = rows[0];
 	if (rows[1].rows) {
-		layout_cols(rows[1], two, 2, out);
+		layout_cols(rows[1], two, f->n_hosts > 1 ? 2 : 1, out);
 		boxes[HOSTS_GPUS] = out[0];
-		boxes[HOSTS_HEAT] = out[1];
+		if (f->n_hosts > 1) /* the map of a single host would repeat a column of its GPUs */
+			boxes[HOSTS_HEAT] = out[1];
 	}
 	if (rows[2].rows) {
 		layout_cols(rows[2], three, 3, out);
