@@ -7,8 +7,8 @@ EXTRA_DIST += \
 	%D%/marian_forward.py %D%/markup_gold.py %D%/marian_names.py %D%/marian_run.py %D%/mbr_compare.py %D%/prometheus_read.py %D%/protect_compare.py %D%/decode_options.py \
 	%D%/pytorch_curve.py %D%/pytorch_family.py \
 	%D%/pytorch_model.py %D%/pytorch_optim.py %D%/pytorch_train.py \
-	%D%/race.py %D%/readers.py %D%/safetensors_read.py %D%/score.py %D%/score_compare.py %D%/sentences.py %D%/sentencepiece_compare.py %D%/office_documents.py %D%/serve_clients.py %D%/serve_ct2.py %D%/serve_load.py %D%/serve_page.py %D%/sick_corpora.py \
-	%D%/tensorboard_read.py %D%/unicode_tables.py %D%/constraints.py %D%/wmt_size.sh
+	%D%/race.py %D%/readers.py %D%/safetensors_read.py %D%/score.py %D%/screen_pictures.py %D%/score_compare.py %D%/sentences.py %D%/sentencepiece_compare.py %D%/office_documents.py %D%/serve_clients.py %D%/serve_ct2.py %D%/serve_load.py %D%/serve_page.py %D%/sick_corpora.py \
+	%D%/tensorboard_read.py %D%/terminal_picture.py %D%/unicode_tables.py %D%/constraints.py %D%/wmt_size.sh
 
 EXTRA_PROGRAMS += tests/read_back tests/split_sentences tests/optim_steps tests/product_race
 tests_split_sentences_SOURCES = %D%/split_sentences.c
@@ -19,3 +19,8 @@ tests_optim_steps_SOURCES = %D%/optim_steps.c
 tests_optim_steps_LDADD = $(train_libs) $(mpi_libs)
 tests_product_race_SOURCES = %D%/product_race.c tests/bench/roof.c tests/bench/roof.h
 tests_product_race_LDADD = $(train_libs) $(mpi_libs)
+
+# Pictures of the views and of other terminal programs, in the folder pictures/ of the build: screen_pictures.py says what it needs.
+pictures: all tests/fake_eval
+	$${PYTHON:-python3} $(srcdir)/%D%/screen_pictures.py
+.PHONY: pictures

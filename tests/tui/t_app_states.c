@@ -540,7 +540,7 @@ TEST(workbench_heat_of_impossible_shares)
 	if (!open_workbench(&a, 30, 140, TAB_HOSTS))
 		return;
 	play_keys(&a, "<Ctrl-L>mm");
-	screen_shows(&a, "huge        ...");
+	screen_shows(&a, "huge        999");
 	screen_shows(&a, "none        ???");
 	app_close(&a);
 }

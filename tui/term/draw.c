@@ -52,19 +52,19 @@ void draw_box(struct grid *g, struct rect r, const char *title, bool focused)
 	grid_put(g, r.row, at, style, ' ');
 }
 
-void draw_hidden_rows(struct grid *g, struct rect box, int above, int below)
+int draw_hidden_rows(struct grid *g, struct rect box, int above, int below)
 {
 	char text[60];
 
 	if (box.rows < 2 || (above <= 0 && below <= 0))
-		return;
+		return 0;
 	if (above > 0 && below > 0)
 		snprintf(text, sizeof(text), " %d above, %d below ", above, below);
 	else
 		snprintf(text, sizeof(text), " %d more %s ", MAX(above, below),
 			 above > 0 ? "above" : "below");
-	draw_text_right(g, box.row + box.rows - 1, box.col + box.cols - 3, box.cols - 6, STYLE_DIM,
-			text);
+	return draw_text_right(g, box.row + box.rows - 1, box.col + box.cols - 3, box.cols - 6,
+			       STYLE_DIM, text);
 }
 
 int draw_text_from(struct grid *g, struct span at, const char *text, int skip)

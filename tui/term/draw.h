@@ -15,9 +15,9 @@ void draw_box(struct grid *g, struct rect r, const char *title, bool focused);
 
 /*
  * Say in the lower border of a box how many rows its scroll position hides: "3 above, 2 below".
- * Nothing is drawn if none are hidden (counts <= 0).
+ * Nothing is drawn if none are hidden (counts <= 0). Returns the columns used.
  */
-void draw_hidden_rows(struct grid *g, struct rect box, int above, int below);
+int draw_hidden_rows(struct grid *g, struct rect box, int above, int below);
 
 /*
  * Text in at most width columns; an ellipsis replaces the end of longer text. Returns the columns

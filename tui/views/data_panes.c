@@ -10,8 +10,9 @@
 #include "tui/run/run_look.h"
 #include "tui/term/draw.h"
 
-#define BAR	   24
-#define NARROW_BAR 10
+#define BAR	    24
+#define NARROW_BAR  10
+#define STAGE_SHIFT 8 /* columns between what a stage does and its numbers */
 
 size_t data_rows(const struct corpus_details *b, const struct data_view_state *s)
 {
@@ -123,20 +124,23 @@ static void draw_archive(const struct list_row *row, const struct prep_progress 
 	row_text(row, at.text, 0, STYLE_DIM, *a->words ? a->words : text);
 }
 
-static void done_text(char *out, size_t size, const struct data_stage *s)
+/* Returns how many columns further left the text begins than that of other stages, so that numbers stay below each other. */
+static int done_text(char *out, size_t size, const struct data_stage *s)
 {
 	double rate = s->seconds > 0 && s->in >= 0 ? (double)s->in / s->seconds : NAN;
+	char pairs[2 * NUMBER_TEXT_BYTES + 4];
+	int width;
 
-	if (s->is_reused)
+	if (s->is_reused) {
 		snprintf(out, size, "reused from an earlier preparation, %s s",
 			 FIXED_TEXT(s->seconds, 1));
-	else if (s->in == s->out)
-		snprintf(out, size, "%10s pairs %6s s %6s/s %8s", COUNT_TEXT(s->in),
-			 FIXED_TEXT(s->seconds, 1), VALUE_TEXT(rate),
-			 BYTES_TEXT(s->bytes >= 0 ? (double)s->bytes : NAN));
-	else
-		snprintf(out, size, "%s of %s pairs  %s s  %s/s", COUNT_TEXT(s->out),
-			 COUNT_TEXT(s->in), FIXED_TEXT(s->seconds, 1), VALUE_TEXT(rate));
+		return 0;
+	}
+	width = snprintf(pairs, sizeof(pairs), "%s%s%s", s->in == s->out ? "" : COUNT_TEXT(s->out),
+			 s->in == s->out ? "" : " of ", COUNT_TEXT(s->in));
+	snprintf(out, size, "%10s pairs %6s s %6s/s %8s", pairs, FIXED_TEXT(s->seconds, 1),
+		 VALUE_TEXT(rate), BYTES_TEXT(s->bytes >= 0 ? (double)s->bytes : NAN));
+	return MAX(width - 10, 0);
 }
 
 static void draw_stage(const struct list_row *row, const struct corpus_details *b,
@@ -152,6 +156,7 @@ static void draw_stage(const struct list_row *row, const struct corpus_details *
 	const struct prep_progress *p = &b->corpus.progress;
 	struct stage_columns at = stage_columns(row->cols);
 	char text[240] = "";
+	int shift = 0;
 
 	row_sign(row, 2, looks[s->state].style, looks[s->state].sign);
 	row_text(row, 4, 7, looks[s->state].style, s->name);
@@ -167,10 +172,10 @@ static void draw_stage(const struct list_row *row, const struct corpus_details *
 		return;
 	}
 	if (s->state == STAGE_DONE && isfinite(s->seconds))
-		done_text(text, sizeof(text), s);
+		shift = MIN(done_text(text, sizeof(text), s), STAGE_SHIFT);
 	else if (s->state == STAGE_ENDED)
 		snprintf(text, sizeof(text), "stopped here; prep again resumes with this stage");
-	row_text(row, 34, 0, s->state == STAGE_ENDED ? STYLE_WARN : STYLE_NORMAL, text);
+	row_text(row, 34 - shift, 0, s->state == STAGE_ENDED ? STYLE_WARN : STYLE_NORMAL, text);
 }
 
 /* ---- statistics ---- */

@@ -17,10 +17,12 @@
 #include "tui/term/list_widget.h"
 #include "tui/views/svg_export.h"
 
-#define BAR_COLS   14
-#define LABEL_COLS 12	/* columns of the label of a row */
-#define COOL_C	   25.0 /* temperature of the low end … */
-#define HOT_C	   95.0 /* … and of the high end of the scale */
+#define BAR_COLS    14
+#define FIGURE_COLS 4	 /* columns of a cell with a number, and the widest cell without */
+#define NOTE_COLS   18	 /* columns for a reason to throttle and a name; in fewer, no name */
+#define LABEL_COLS  12	 /* columns of the label of a row */
+#define COOL_C	    25.0 /* temperature of the low end … */
+#define HOT_C	    95.0 /* … and of the high end of the scale */
 
 const struct fleet_host *hosts_chosen(const struct run_history *h, const struct hosts_view_state *s)
 {
@@ -71,7 +73,8 @@ static void draw_gpu_head(const struct list_row *row)
 	for (size_t i = 0; i < ARRAY_LEN(heads); i++)
 		put_piece(row, &at, heads[i].width, STYLE_DIM, heads[i].name);
 	if (at < row->cols - 6)
-		row_text(row, at, row->cols - 1 - at, STYLE_DIM, "throttled by, name");
+		row_text(row, at, row->cols - 1 - at, STYLE_DIM,
+			 row->cols - 1 - at < NOTE_COLS ? "limit" : "throttled by, name");
 }
 
 static void draw_gpu(const struct list_row *row, const struct fleet_gpu *k, double work)
@@ -80,7 +83,7 @@ static void draw_gpu(const struct list_row *row, const struct fleet_gpu *k, doub
 	bool throttled = *k->throttle && strcmp(k->throttle, "none");
 	char text[NUMBER_TEXT_BYTES];
 	double working = isnan(work) ? NAN : work * k->util;
-	int at = 1;
+	int at = 1, note;
 
 	put_piece(row, &at, 3, STYLE_NORMAL, COUNT_TEXT(k->index));
 	if (k->lost) {
@@ -100,9 +103,10 @@ static void draw_gpu(const struct list_row *row, const struct fleet_gpu *k, doub
 	put_piece(row, &at, 5, heat_style(k->temperature_c), text);
 	put_piece(row, &at, 7, STYLE_NORMAL, BYTES_TEXT(k->memory_used));
 	put_piece(row, &at, 8, STYLE_NORMAL, unit_text(text, k->sm_mhz, "MHz"));
+	note = at;
 	if (throttled && at < end - 1)
 		at += row_text(row, at, end - at, STYLE_WARN, k->throttle) + 2;
-	if (at < end - 5)
+	if (end - note >= NOTE_COLS && at < end - 5)
 		row_text(row, at, end - at, STYLE_DIM, k->name);
 }
 
@@ -161,17 +165,21 @@ static double metric_of(const struct fleet_gpu *k, double work, enum hosts_metri
 	}
 }
 
-/* The number of a GPU in its cell: degrees, or per cent. */
-static void draw_figure(struct grid *g, int row, int at, const struct fleet_gpu *k, double share,
-			enum hosts_metric metric)
+/*
+ * Write degrees or per cent into a drawn cell. The sign of an unusual value stays behind two digits:
+ * in front of them it would look like a point or a minus.
+ */
+static void draw_figure(struct grid *g, struct span cell, const struct fleet_gpu *k, double share,
+			const struct hosts_view_state *s, double median)
 {
-	double v = metric == METRIC_TEMPERATURE ? k->temperature_c : share * 100;
+	bool usual = fabs(share - median) < HEAT_SPREAD / HEAT_LEVELS;
+	double v = s->metric == METRIC_TEMPERATURE ? k->temperature_c : share * 100;
 	char text[16];
 
-	if (k->lost || !isfinite(v) || !grid_at(g, row, at))
+	if (k->lost || !isfinite(v))
 		return;
-	snprintf(text, sizeof(text), "%3.0f", MIN(MAX(v, -99.0), 999.0));
-	grid_text(g, row, at, 3, (enum style)grid_at(g, row, at)->style, text);
+	snprintf(text, sizeof(text), usual ? "%2.0f " : "%2.0f", MIN(MAX(v, -99.0), 999.0));
+	grid_text(g, cell.row, cell.col, cell.width, usual ? STYLE_NORMAL : cell.style, text);
 }
 
 static void draw_heat_row(struct grid *g, struct rect r, const struct run_history *h, int host,
@@ -187,10 +195,13 @@ static void draw_heat_row(struct grid *g, struct rect r, const struct run_histor
 	fleet_gpu_work(&h->fleet, host, work);
 	for (size_t n = 0; n < k->n_gpus && at + cell <= r.col + r.cols; n++, at += cell) {
 		double share = metric_of(&k->gpus[n], work[n], s->metric);
+		struct span span = { r.row, at, FIGURE_COLS - 1, STYLE_NORMAL };
 
 		draw_deviation(g, r.row, at, MAX(cell - 1, 1), share - median, k->gpus[n].lost);
+		if (grid_at(g, r.row, at))
+			span.style = (enum style)grid_at(g, r.row, at)->style;
 		if (s->drawn == MAP_FIGURES)
-			draw_figure(g, r.row, at, &k->gpus[n], share, s->metric);
+			draw_figure(g, span, &k->gpus[n], share, s, median);
 	}
 }
 
@@ -334,7 +345,7 @@ static void draw_heat_of_all(struct grid *g, struct rect box, const struct run_h
 			     struct hosts_view_state *s, double median)
 {
 	struct rect r = layout_inside(box);
-	int all = (int)h->fleet.n_hosts, widest = 1, cell = 4, across = 1;
+	int all = (int)h->fleet.n_hosts, widest = 1, cell = FIGURE_COLS, across = 1;
 	int *top = &s->top[HOSTS_HEAT];
 
 	for (int i = 0; i < all; i++)
@@ -396,6 +407,17 @@ static bool needs_host_cells(struct rect r, const struct run_history *h)
 	return (int)h->fleet.n_hosts > 4 * r.rows * MAX(r.cols / (LABEL_COLS + 2 + (int)widest), 1);
 }
 
+/* Has the map of all GPUs room for their numbers? */
+static bool has_room_for_figures(struct rect r, const struct run_history *h)
+{
+	size_t widest = 1;
+
+	for (size_t i = 0; i < h->fleet.n_hosts; i++)
+		widest = MAX(widest, h->fleet.hosts[i].n_gpus);
+	return (int)h->fleet.n_hosts <= r.rows &&
+	       LABEL_COLS + 2 + (int)widest * FIGURE_COLS <= r.cols;
+}
+
 void hosts_draw_heat(struct grid *g, struct rect box, const struct run_history *h,
 		     struct hosts_view_state *s)
 {
@@ -405,7 +427,10 @@ void hosts_draw_heat(struct grid *g, struct rect box, const struct run_history *
 	bool power = s->metric == METRIC_POWER;
 	double median;
 
-	s->drawn = s->scale ? s->scale : needs_host_cells(r, h) ? MAP_HOSTS : MAP_GPUS;
+	s->drawn = s->scale			? s->scale
+		   : needs_host_cells(r, h)	? MAP_HOSTS
+		   : has_room_for_figures(r, h) ? MAP_FIGURES
+						: MAP_GPUS;
 	if (s->over_time && k)
 		snprintf(title, sizeof(title), "%s over the run, GPUs of %s",
 			 metric_names[power ? METRIC_POWER : METRIC_WORKING], k->name);

@@ -269,9 +269,9 @@ void hosts_settle_choice(const struct fleet *f, struct hosts_view_state *s)
 		s->chosen = hosts_of_row(f, s, 0);
 }
 
-/* Say why the chosen host is odd, else how the rows are ordered, in the lower border. */
+/* Say why the chosen host is odd, else how the rows are ordered: in the lower border, left of taken columns. */
 static void draw_order(struct grid *g, struct rect box, const struct fleet *f,
-		       const struct hosts_view_state *s)
+		       const struct hosts_view_state *s, int taken)
 {
 	const struct fleet_host *k = &f->hosts[s->chosen];
 	char text[FLEET_NAME + 220];
@@ -286,7 +286,7 @@ static void draw_order(struct grid *g, struct rect box, const struct fleet *f,
 		snprintf(text, sizeof(text), " by name: no host differs from the others ");
 	else
 		return;
-	draw_text(g, box.row + box.rows - 1, box.col + 2, box.cols - 4, STYLE_DIM, text);
+	draw_text(g, box.row + box.rows - 1, box.col + 2, box.cols - 4 - taken, STYLE_DIM, text);
 }
 
 static int count_late_hosts(const struct fleet *f)
@@ -343,8 +343,7 @@ void hosts_draw_table(struct grid *g, struct rect box, const struct run_history 
 					       format_count(left_out, f->left_out) };
 	pieces[n++] = (struct legend){ 0, STYLE_BRIGHT, "hosts", format_count(count, all) };
 	draw_legend(g, box, "hosts", pieces, n);
-	draw_order(g, box, f, s);
-	draw_hidden_rows(g, box, *top, all - rows - *top);
+	draw_order(g, box, f, s, draw_hidden_rows(g, box, *top, all - rows - *top));
 	if (s->focus == HOSTS_TABLE)
 		s->page = rows;
 }
@@ -460,7 +459,7 @@ void hosts_draw_ranks(struct grid *g, struct rect box, const struct run_history 
 	struct legend pieces[TIME_SPLIT_PARTS];
 	struct fleet_time_split split;
 	struct list_row row = list_row_at(g, r, r.row);
-	int all = 0, skip;
+	int all = 0, skip, pitch;
 
 	snprintf(title, sizeof(title), "ranks%s%s", host ? " of " : "", host ? host->name : "");
 	draw_box(g, box, title, s->focus == HOSTS_RANKS);
@@ -470,12 +469,13 @@ void hosts_draw_ranks(struct grid *g, struct rect box, const struct run_history 
 		draw_centred(g, r, STYLE_DIM, "no rank has reported yet");
 		return;
 	}
+	pitch = 2 * all - 1 <= r.rows ? 2 : 1; /* bars apart are easier to compare */
 	skip = s->top[HOSTS_RANKS] = MAX(MIN(s->top[HOSTS_RANKS], all - r.rows), 0);
 	for (int i = host->first_rank; i >= 0 && row.row < r.row + r.rows; i = f->ranks[i].next) {
 		if (skip-- > 0)
 			continue;
 		draw_rank(&row, f, i);
-		row.row++;
+		row.row += pitch;
 	}
 	draw_hidden_rows(g, box, s->top[HOSTS_RANKS], all - r.rows - s->top[HOSTS_RANKS]);
 	split = fleet_host_time_split(f, s->chosen);

@@ -29,7 +29,7 @@
 
 #define BUDGET_S 0.02
 /* The size from which the chosen run is shown below the table, and corpora and jobs beside it. */
-#define COCKPIT_ROWS 38 /* of the view; two more are the frame */
+#define COCKPIT_ROWS 36 /* of the view; two more are the frame, two a hint */
 #define COCKPIT_COLS 120
 #define SIDE_COLS    180 /* from here a column at the side has room */
 #define HOST_EVERY   2.0 /* seconds between reads of the host's load */

@@ -199,8 +199,11 @@ static void place_narrow(struct rect r, const struct fleet *f, size_t gpus, stru
 {
 	int hosts = (int)MIN(f->n_hosts, 400) + 3, gpu_rows = (int)gpus + 3;
 	const struct layout_part parts[] = {
-		{ MIN(hosts, 8), MAX(hosts, 6), 3, 0 },
-		{ gpus ? 5 : 0, gpu_rows, 3, 2 },
+		{ MIN(hosts, 8), hosts, 3, 0 },
+		{ !gpus		    ? 0
+		  : f->n_hosts == 1 ? MIN(gpu_rows, 9)
+				    : 5,
+		  gpu_rows, 3, 2 },
 		{ f->n_ranks ? 4 : 0, 12, 1, 4 },
 		{ 6, 0, 3, 1 },
 		{ gpus && f->n_hosts > 1 ? 5 : 0, (int)MIN(f->n_hosts, 400) + 2, 1, 5 },
@@ -228,8 +231,8 @@ static void place_wide(struct rect r, const struct fleet *f, size_t gpus, struct
 {
 	int hosts = (int)MIN(f->n_hosts, 400) + 3;
 	const struct layout_part parts[] = {
-		{ MIN(hosts, 6), MAX(hosts, 6), 3, 0 },
-		{ gpus ? 6 : 0, (int)MAX(gpus + 3, MIN(f->n_hosts + 2, 34)), 3, 2 },
+		{ MIN(hosts, 6), hosts, 8, 0 },
+		{ gpus ? 6 : 0, (int)MAX(gpus + 3, MIN(f->n_hosts + 2, 34)), 8, 2 },
 		{ 8, 0, 3, 1 },
 		{ f->n_events ? 5 : 0, 12, 1, 3 },
 	};
@@ -244,9 +247,10 @@ static void place_wide(struct rect r, const struct fleet *f, size_t gpus, struct
 		boxes[HOSTS_EVENTS] = rows[3];
 	boxes[HOSTS_TABLE] = rows[0];
 	if (rows[1].rows) {
-		layout_cols(rows[1], two, 2, out);
+		layout_cols(rows[1], two, f->n_hosts > 1 ? 2 : 1, out);
 		boxes[HOSTS_GPUS] = out[0];
-		boxes[HOSTS_HEAT] = out[1];
+		if (f->n_hosts > 1) /* the map of a single host would repeat a column of its GPUs */
+			boxes[HOSTS_HEAT] = out[1];
 	}
 	if (rows[2].rows) {
 		layout_cols(rows[2], three, 3, out);
