@@ -340,6 +340,39 @@ TEST(workbench_form_shows_the_recipes_values)
 	app_close(&a);
 }
 
+/* The last row names only keys that have an effect in the form, or in the pane. */
+TEST(workbench_hints_have_an_effect)
+{
+	struct app a;
+
+	if (!open_workbench(&a, 30, 160, TAB_HOME))
+		return;
+	screen_shows(&a, "u undo");
+	play_keys(&a, "T");
+	screen_shows(&a, "L launch");
+	screen_lacks(&a, "u undo");
+	screen_lacks(&a, ": commands");
+	test_put_file("corpora/tiny/progress.json", "{}");
+	play_keys(&a, "<Esc>2");
+	screen_shows(&a, "c corpus");
+	screen_lacks(&a, "/ search");
+	play_keys(&a, "<Shift-Tab><Esc><Shift-Tab>"); /* to the vocabulary */
+	screen_shows(&a, "/ search");
+	app_close(&a);
+}
+
+/* A filter chooses the row that has the text in its name, before one that has it in its help. */
+TEST(workbench_form_filter_prefers_names)
+{
+	struct app a;
+
+	if (!open_workbench(&a, 30, 160, TAB_HOME))
+		return;
+	play_keys(&a, "T/vocabular<Enter>");
+	screen_shows(&a, "> vocabularies ");
+	app_close(&a);
+}
+
 /* ---- limits of a run ---- */
 
 TEST(workbench_names_the_limit_of_the_progress)

@@ -107,6 +107,17 @@ static void come_to_rest(struct shown_view *s)
 			break;
 }
 
+/* News come while another tab is in front; then the user comes back. */
+static void hide_and_return(struct shown_view *s, unsigned news)
+{
+	s->w.front = false;
+	s->w.news = news;
+	view_update(s->view, s->state, &s->w);
+	s->w.front = true;
+	s->w.news = 0;
+	come_to_rest(s);
+}
+
 static void every_size_of(const struct view *v, const enum action *actions, const char *typed)
 {
 	struct shown_view s;
@@ -349,12 +360,7 @@ TEST(compare_shows_what_came_while_hidden)
 	check(!view_shows(&s, "7.654"));
 	append_run_file("first", "journal.jsonl", record);
 	check_int(history_update(s.w.history, s.w.now, 1, &e), HISTORY_CHANGED);
-	s.w.front = false;
-	s.w.news = NEWS_HISTORY;
-	view_update(s.view, s.state, &s.w);
-	s.w.front = true;
-	s.w.news = 0;
-	come_to_rest(&s);
+	hide_and_return(&s, NEWS_HISTORY);
 	check(view_shows(&s, "7.654"));
 	close_view(&s);
 }
@@ -391,12 +397,7 @@ TEST(home_suggests_after_a_job_that_ended_while_hidden)
 		jobs_update(s.w.jobs, s.w.now);
 		usleep(10000);
 	}
-	s.w.front = false;
-	s.w.news = NEWS_JOBS;
-	view_update(s.view, s.state, &s.w);
-	s.w.front = true;
-	s.w.news = 0;
-	come_to_rest(&s);
+	hide_and_return(&s, NEWS_JOBS);
 	check(view_shows(&s, "Prepare the built-in corpus"));
 	close_view(&s);
 }

@@ -9,6 +9,7 @@
 #include "share/base/text.h"
 #include "share/base/util.h"
 #include "tui/context/jobs.h"
+#include "tui/overlay/overlays.h"
 #include "tui/run/run_look.h"
 #include "tui/term/draw.h"
 #include "tui/translate/translate_view.h"
@@ -198,6 +199,16 @@ static bool is_offered(const struct app_context *w, enum action action)
 	       (!w->readonly && h && h->state == RUN_RUNNING && !h->is_gone);
 }
 
+/* Does an action of the workbench have an effect in the view? Changes of a tab alone are undone, and a form stays open. */
+static bool has_effect(const struct view *v, enum action action)
+{
+	bool is_tab = false;
+
+	for (int i = 0; i < TAB_COUNT; i++)
+		is_tab |= view_tabs[i] == v;
+	return is_tab || (action != ACTION_UNDO && (action != ACTION_PALETTE || v != &view_wizard));
+}
+
 /* Draw "key label" if it fits before column right; false: no room. */
 static bool draw_hint(struct grid *g, struct span *at, const struct app_context *w,
 		      enum action action, bool no_text)
@@ -317,9 +328,10 @@ void frame_draw_foot(struct grid *g, struct rect r, const struct app_context *w,
 			return;
 	for (const enum action *a = v->hints; a && *a; a++)
 		if (!is_in_border(pane, n_shown, *a) && is_offered(w, *a) &&
-		    !draw_hint(g, &at, w, *a, typing))
+		    view_has_toggle(v, pane, *a) && !draw_hint(g, &at, w, *a, typing))
 			return;
 	for (const enum action *a = last; *a; a++)
-		if (!is_listed_action(v->hints, *a) && !draw_hint(g, &at, w, *a, typing))
+		if (!is_listed_action(v->hints, *a) && has_effect(v, *a) &&
+		    !draw_hint(g, &at, w, *a, typing))
 			return;
 }

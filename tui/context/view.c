@@ -42,6 +42,23 @@ const struct view_pane *view_pane_in_front(const struct view *v, const void *sta
 	return &v->panes[focused_pane(v, state)];
 }
 
+static bool is_toggle_of(const struct view_toggle *t, enum action action, int pane)
+{
+	return t->action == action && (!t->pane || t->pane == pane);
+}
+
+bool view_has_toggle(const struct view *v, const struct view_pane *pane, enum action action)
+{
+	bool is_elsewhere = false;
+
+	for (size_t i = 0; i < v->n_toggles; i++) {
+		if (is_toggle_of(&v->toggles[i], action, pane ? (int)(pane - v->panes) : 0))
+			return true;
+		is_elsewhere |= v->toggles[i].action == action;
+	}
+	return !is_elsewhere;
+}
+
 /* Choose the next value of a toggle, or ask for the text of a filter. */
 static unsigned change_toggle(const struct view *v, void *state, struct app_context *w, size_t i)
 {
@@ -74,8 +91,7 @@ static unsigned act_by_tables(const struct view *v, void *state, struct app_cont
 		return REACT_REDRAW;
 	}
 	for (size_t i = 0; i < v->n_toggles && action != ACTION_NONE; i++)
-		if (v->toggles[i].action == action &&
-		    (!v->toggles[i].pane || v->toggles[i].pane == pane))
+		if (is_toggle_of(&v->toggles[i], action, pane))
 			return change_toggle(v, state, w, i);
 	return REACT_UNKNOWN;
 }

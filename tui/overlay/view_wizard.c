@@ -104,17 +104,18 @@ static void move_form_row(struct form *f, int n)
 	f->chosen = at;
 }
 
+/* Choose the first row whose name matches, else the first one whose help does. */
 static void choose_first_row(void *state, struct app_context *w)
 {
 	struct form *f = state;
 
 	(void)w;
-	for (f->chosen = 0; f->chosen + 1 < f->z->n && !form_filter_matches(f, f->chosen);
-	     f->chosen++)
-		;
-	if (!form_filter_matches(f, f->chosen))
-		f->chosen = 0;
 	f->top = 0;
+	for (f->chosen = 0; f->chosen < f->z->n; f->chosen++)
+		if (text_filter_matches(&f->filter, f->z->rows[f->chosen].label))
+			return;
+	for (f->chosen = 0; f->chosen + 1 < f->z->n && !form_filter_matches(f, f->chosen);)
+		f->chosen++;
 }
 
 /* ---- changing ---- */
