@@ -15,6 +15,7 @@
 #include "tui/run/run_history.h"
 #include "tui/run/status.h"
 #include "tui/term/keys.h"
+#include "tui/term/list_widget.h"
 #include "tui/term/theme.h"
 
 static struct err e;
@@ -370,6 +371,54 @@ TEST(workbench_form_filter_prefers_names)
 		return;
 	play_keys(&a, "T/vocabular<Enter>");
 	screen_shows(&a, "> vocabularies ");
+	app_close(&a);
+}
+
+/* ---- the mouse in lists ---- */
+
+/* The list of the first pane in front. */
+static const struct list_widget *view_list_of(const struct app *a)
+{
+	return (const void *)((const char *)a->tabs[a->front].state + view_tabs[a->front]->lists);
+}
+
+static void click_on(struct app *a, int row)
+{
+	const struct mouse m = { .kind = MOUSE_PRESS, .row = row, .col = 9, .button = 1 };
+
+	app_draw(a);
+	app_mouse(a, &m);
+	app_draw(a);
+}
+
+/* A click chooses a row, a second one opens it; headings and empty rows are no rows, and the wheel moves. */
+TEST(workbench_lists_by_mouse)
+{
+	const struct mouse wheel = { .kind = MOUSE_WHEEL_DOWN, .row = 4, .col = 9 };
+	struct app a;
+
+	copy_recorded_run("r");
+	if (!open_workbench(&a, 30, 100, TAB_LOG))
+		return;
+	play_keys(&a, "<Home>");
+	click_on(&a, 4);
+	check_int((int)view_list_of(&a)->at, 2);
+	check(!a.requests->prompt.open);
+	click_on(&a, 4);
+	check_int((int)a.requests->prompt.kind, QUESTION_TEXT);
+	play_keys(&a, "<Esc>");
+	app_mouse(&a, &wheel);
+	app_draw(&a);
+	check_int((int)view_list_of(&a)->at, 5);
+	click_on(&a, 29); /* the last row of the screen */
+	check_int((int)view_list_of(&a)->at, 5);
+	play_keys(&a, "9");
+	click_on(&a, 2); /* a heading */
+	check_int((int)view_list_of(&a)->at, 1);
+	click_on(&a, 4);
+	check_int((int)view_list_of(&a)->at, 2);
+	play_keys(&a, "<Home>");
+	check_int((int)view_list_of(&a)->at, 1);
 	app_close(&a);
 }
 

@@ -61,15 +61,9 @@ static bool show_view(struct shown_view *s, const struct view *v)
 
 static void close_view(struct shown_view *s)
 {
-	if (s->view->close)
-		s->view->close(s->state);
+	view_close(s->view, s->state);
 	free(s->state);
 	context_close(&s->w);
-}
-
-static unsigned act_in_view(struct shown_view *s, enum action action)
-{
-	return view_act(s->view, s->state, &s->w, action);
 }
 
 /* The number of cells that are not empty; the grid's clip forbids cells outside body. */
@@ -92,12 +86,19 @@ static void draw_at(struct shown_view *s, int rows, int cols)
 	if (grid_resize(&g, rows + 2, cols + 4, &e))
 		return;
 	g.clip = (struct grid_part){ body.row, body.col, rows, cols };
-	s->view->draw(s->state, &g, body, &s->w);
+	view_draw(s->view, s->state, &g, body, &s->w);
 	used = cells_used(&g);
 	if (rows >= 5 && cols >= 12 && used < 6)
 		test_fail(__FILE__, __LINE__, "%s at %d x %d draws %d cells", s->view->name, rows,
 			  cols, used);
 	grid_free(&g);
+}
+
+/* Act on what is drawn. */
+static unsigned act_in_view(struct shown_view *s, enum action action)
+{
+	draw_at(s, 40, 120);
+	return view_act(s->view, s->state, &s->w, action);
 }
 
 static void come_to_rest(struct shown_view *s)
@@ -187,7 +188,7 @@ static void letters_of_style(struct shown_view *s, enum style style, char found[
 	size_t n = 0;
 
 	check_int(grid_resize(&g, 20, 70, &e), 0);
-	s->view->draw(s->state, &g, (struct rect){ 0, 0, 20, 70 }, &s->w);
+	view_draw(s->view, s->state, &g, (struct rect){ 0, 0, 20, 70 }, &s->w);
 	for (int i = 0; i < g.rows * g.cols && n < 79; i++)
 		if (g.cells[i].style == style && g.cells[i].ch != ' ')
 			found[n++] = (char)g.cells[i].ch;
@@ -334,7 +335,7 @@ static bool view_shows_at(struct shown_view *s, int rows, int cols, const char *
 	bool found;
 
 	check_int(grid_resize(&g, rows, cols, &e), 0);
-	s->view->draw(s->state, &g, (struct rect){ 0, 0, rows, cols }, &s->w);
+	view_draw(s->view, s->state, &g, (struct rect){ 0, 0, rows, cols }, &s->w);
 	found = grid_shows(&g, words);
 	grid_free(&g);
 	return found;

@@ -128,13 +128,28 @@ struct view {
 	const struct view_pane *panes;
 	int n_panes;
 	size_t focus;
+	/*
+	 * Lists of panes that list_rows() draws. Their keys and mouse need no act() and mouse(): the offset of an array of struct
+	 * list_widget, one for each of the first n_lists panes. A click on the chosen row is the action list_open.
+	 */
+	size_t lists;
+	int n_lists;
+	enum action list_open;
+	/* Optional: whether a row can be chosen; false: a heading. */
+	bool (*list_can_choose)(const void *state, size_t row);
+	/* Optional: the user has chosen a row, instead of the row `before`. */
+	void (*list_moved)(void *state, struct app_context *w, int pane, size_t before);
 	/* Actions shown in the last row, but for those in the border of the pane, the most useful first; ends with ACTION_NONE. */
 	const enum action *hints;
 };
 
-/* The optional functions of a view, before which it begins with a run. */
+/* The functions of a view, and what its tables say. A view begins with a run before it is opened or updated. */
 int view_open(const struct view *v, void *state, struct app_context *w, struct err *e);
 unsigned view_update(const struct view *v, void *state, struct app_context *w);
+void view_draw(const struct view *v, void *state, struct grid *g, struct rect body,
+	       const struct app_context *w);
+/* Release what the state owns, its filters too. */
+void view_close(const struct view *v, void *state);
 
 /* Carry out an action in a view: its own, or what its toggles and panes say. Returns reaction bits. */
 unsigned view_act(const struct view *v, void *state, struct app_context *w, enum action action);

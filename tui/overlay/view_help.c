@@ -193,13 +193,6 @@ static void show_first_line(void *state, struct app_context *w)
 	h->top = 0;
 }
 
-static void help_close(void *state)
-{
-	struct help *h = state;
-
-	text_filter_clear(&h->filter);
-}
-
 static const struct view_toggle help_filter = VIEW_FILTER(
 	struct help, filter, ACTION_FIND, 0, "keys whose help contains", show_first_line);
 
@@ -209,7 +202,6 @@ const struct view view_help = {
 	.state_size = sizeof(struct help),
 	.act = help_act,
 	.draw = help_draw,
-	.close = help_close,
 	.toggles = &help_filter,
 	.n_toggles = 1,
 	.hints = VIEW_ACTIONS(ACTION_BACK, ACTION_FIND, ACTION_DOWN, ACTION_UP),

@@ -20,6 +20,25 @@ bool list_move_of(enum action action, int page, int *by)
 	return *by != 0;
 }
 
+enum action list_field_action(int key)
+{
+	switch (key) {
+	case KEY_NAME_DOWN:
+	case 'N' & 0x1F:
+		return ACTION_DOWN;
+	case KEY_NAME_UP:
+	case KEY_NAME_BACKTAB:
+	case 'P' & 0x1F:
+		return ACTION_UP;
+	case KEY_NAME_PAGE_DOWN:
+		return ACTION_PAGE_DOWN;
+	case KEY_NAME_PAGE_UP:
+		return ACTION_PAGE_UP;
+	default:
+		return ACTION_NONE;
+	}
+}
+
 bool list_widget_act(struct list_widget *l, enum action action, size_t n)
 {
 	int by;
@@ -63,6 +82,8 @@ size_t list_widget_top(struct list_widget *l, size_t n, int rows)
 struct list_row list_rows(struct grid *g, struct rect r, struct list_widget *l, size_t n,
 			  bool focused)
 {
+	l->drawn = r;
+	l->n = n;
 	return (struct list_row){ .g = g,
 				  .row = r.row - 1,
 				  .col = r.col,
@@ -72,6 +93,16 @@ struct list_row list_rows(struct grid *g, struct rect r, struct list_widget *l, 
 				  .n = n,
 				  .end = r.row + r.rows,
 				  .focused = focused };
+}
+
+struct list_row list_box(struct grid *g, struct rect box, const char *title, struct list_widget *l,
+			 size_t n, bool focused)
+{
+	struct list_row row = list_rows(g, layout_inside(box), l, n, focused);
+
+	draw_box(g, box, title, focused);
+	list_widget_draw_place(g, box, l);
+	return row;
 }
 
 bool list_row_next(struct list_row *r)
@@ -140,14 +171,14 @@ void list_widget_draw_chosen(struct grid *g, struct rect r, int row, bool focuse
 		grid_put(g, row, r.col, style, focused ? '>' : 0x00B7);
 }
 
-void list_widget_draw_place(struct grid *g, struct rect box, const struct list_widget *l, size_t n)
+void list_widget_draw_place(struct grid *g, struct rect box, const struct list_widget *l)
 {
 	char text[2 * NUMBER_TEXT_BYTES + 8];
 
-	if (n <= (size_t)MAX(l->page, 0) || box.rows < 2)
+	if (l->n <= (size_t)MAX(l->page, 0) || box.rows < 2)
 		return;
 	snprintf(text, sizeof(text), " %s of %s ", COUNT_TEXT((int64_t)l->at + 1),
-		 COUNT_TEXT((int64_t)n));
+		 COUNT_TEXT((int64_t)l->n));
 	draw_text_right(g, box.row + box.rows - 1, box.col + box.cols - 3, box.cols - 6, STYLE_DIM,
 			text);
 }

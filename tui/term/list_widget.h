@@ -20,9 +20,11 @@
 #include "tui/term/layout.h"
 
 struct list_widget {
-	size_t at;  /* index of the chosen row */
-	size_t top; /* index of the first visible row */
-	int page;   /* visible rows at the last draw */
+	size_t at;	   /* index of the chosen row */
+	size_t top;	   /* index of the first visible row */
+	int page;	   /* visible rows at the last draw */
+	struct rect drawn; /* where list_rows() drew it last, ... */
+	size_t n;	   /* ... and how many rows it has: for keys and the mouse */
 };
 
 /*
@@ -31,6 +33,9 @@ struct list_widget {
  */
 #define LIST_ALL (1 << 20)
 bool list_move_of(enum action action, int page, int *by);
+
+/* The action of lists that a key stands for below a text field, whose letters and Home and End it leaves alone. */
+enum action list_field_action(int key);
 
 /* Move the chosen row of n rows by an action; false: not an action of lists. */
 bool list_widget_act(struct list_widget *l, enum action action, size_t n);
@@ -60,6 +65,9 @@ struct list_row {
 /* Begin to draw the n entries of a list into r; list_row_next() goes to the first visible one. */
 struct list_row list_rows(struct grid *g, struct rect r, struct list_widget *l, size_t n,
 			  bool focused);
+/* Begin to draw a list that fills a box: the box with its title, too. */
+struct list_row list_box(struct grid *g, struct rect box, const char *title, struct list_widget *l,
+			 size_t n, bool focused);
 /* Go to the next row, and mark it if it is the chosen one and the list has the focus. false: no more. */
 bool list_row_next(struct list_row *r);
 /* Make the row the chosen one, as lists of questions and forms draw it: with a triangle at its left. */
@@ -81,7 +89,7 @@ void row_pair(const struct list_row *r, int col, enum style style, const char *s
 /* Draw the background of the chosen row, with a sign at its left. */
 void list_widget_draw_chosen(struct grid *g, struct rect r, int row, bool focused);
 
-/* Write "3 of 120" into the lower border of a box if some rows are hidden. */
-void list_widget_draw_place(struct grid *g, struct rect box, const struct list_widget *l, size_t n);
+/* Write "3 of 120" into the lower border of a box if some rows of the list are hidden, as list_box() does. */
+void list_widget_draw_place(struct grid *g, struct rect box, const struct list_widget *l);
 
 #endif

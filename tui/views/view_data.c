@@ -43,8 +43,6 @@ static void data_close(void *state)
 	corpus_details_close(&d->details);
 	free(d->view_state.pieces);
 	free(d->view_state.repeat_rows);
-	text_filter_clear(&d->view_state.dropped_filter);
-	text_filter_clear(&d->view_state.piece_filter);
 	edit_close(&d->view_state.line);
 	line_pieces_free(&d->view_state.line_pieces);
 	bpe_trace_free(&d->view_state.trace);
@@ -350,8 +348,6 @@ static unsigned data_act(void *state, struct app_context *w, enum action action)
 	struct data_view *d = state;
 	struct data_view_state *s = &d->view_state;
 
-	if (list_widget_act(&s->lists[s->front], action, data_rows(&d->details, s)))
-		return REACT_REDRAW;
 	switch (action) {
 	case ACTION_NEXT_PANE:
 		return focus_data_pane(d, 1);
@@ -543,6 +539,8 @@ const struct view view_data = {
 	.panes = data_view_panes,
 	.n_panes = DATA_PANES,
 	.focus = offsetof(struct data_view, view_state.front),
+	.lists = offsetof(struct data_view, view_state.lists),
+	.n_lists = DATA_PANES,
 	.hints = VIEW_ACTIONS(ACTION_NEXT_PANE, ACTION_DATA_CORPUS, ACTION_FIND, ACTION_DATA_TYPE,
 			      ACTION_DATA_SIDE, ACTION_COPY),
 	.toggles = data_toggles,

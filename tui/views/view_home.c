@@ -56,7 +56,6 @@ struct home {
 	struct service_metrics service; /* of the newest server that runs as a job, */
 	int service_job;		/* 0: there is none */
 	int job_shown;			/* job that an open question is about */
-	struct rect boxes[HOME_PANES];	/* as drawn last, for the mouse */
 };
 
 static void home_close(void *state)
@@ -66,7 +65,6 @@ static void home_close(void *state)
 	home_preview_close(&h->preview);
 	service_metrics_close(&h->service);
 	workspace_index_free(&h->ws_index);
-	text_filter_clear(&h->filter);
 	free(h->corpora);
 	free(h->runs);
 }
@@ -385,11 +383,6 @@ static unsigned home_act(void *state, struct app_context *w, enum action action)
 {
 	struct home *h = state;
 
-	if (list_widget_act(&h->lists[h->focus], action, rows_of(h, h->focus, w))) {
-		h->moved |= h->focus == HOME_NEXT;
-		h->run_moved |= h->focus == HOME_RUNS;
-		return REACT_REDRAW | REACT_AGAIN;
-	}
 	switch (action) {
 	case ACTION_HOME_OPEN:
 		return open_chosen(h, w);
@@ -423,44 +416,14 @@ static unsigned home_answer(void *state, struct app_context *w, int question, co
 	return REACT_REDRAW;
 }
 
-/* The rows of a pane's list: the table of runs has the names of its columns above it. */
-static struct rect home_list_rect(const struct home *h, enum home_pane pane)
-{
-	struct rect in = layout_inside(h->boxes[pane]);
-	int heads = pane == HOME_RUNS && in.rows > (h->n_runs > 1 ? 2 : 1);
-
-	in.row += heads;
-	in.rows -= heads;
-	return in;
-}
-
-/* A click chooses a row; a click on the chosen row acts like Enter; the wheel moves. */
-static unsigned home_mouse(void *state, struct app_context *w, const struct mouse *m)
+static void home_moved(void *state, struct app_context *w, int pane, size_t before)
 {
 	struct home *h = state;
 
-	for (int i = 0; i < HOME_PANES; i++) {
-		struct rect in = home_list_rect(h, (enum home_pane)i);
-		struct list_widget *l = &h->lists[i];
-		size_t n = rows_of(h, (enum home_pane)i, w);
-		size_t row = l->top + (size_t)(m->row - in.row);
-
-		if (!layout_has_cell(in, m->row, m->col))
-			continue;
-		if (mouse_wheel_action(m))
-			list_widget_act(l, mouse_wheel_action(m), n);
-		else if (m->kind != MOUSE_PRESS || m->button != 1 || row >= n)
-			return REACT_NOTHING;
-		else if (h->focus == (enum home_pane)i && l->at == row)
-			return open_chosen(h, w);
-		else
-			l->at = row;
-		h->focus = (enum home_pane)i;
-		h->moved |= i == HOME_NEXT;
-		h->run_moved |= i == HOME_RUNS;
-		return REACT_REDRAW;
-	}
-	return REACT_NOTHING;
+	(void)w;
+	(void)before;
+	h->moved |= pane == HOME_NEXT;
+	h->run_moved |= pane == HOME_RUNS;
 }
 
 /* ---- drawing ---- */
@@ -519,22 +482,25 @@ static void draw_home_pane(struct home *h, struct grid *g, enum home_pane pane, 
 						      "none yet", "none yet",
 						      "no job was started here" };
 	size_t n = rows_of(h, pane, w);
+	struct rect in = layout_inside(box);
 	struct list_row row;
-	struct rect in;
 	char title[40];
+	int heads;
 	const char *trouble = pane == HOME_CORPORA ? h->ws_index.corpora_trouble.text
 			      : pane == HOME_RUNS  ? h->ws_index.runs_trouble.text
 						   : "";
 
-	h->boxes[pane] = box;
-	in = home_list_rect(h, pane);
 	if (box.rows < 3 || in.cols < 1)
 		return;
+	/* the table of runs has the names of its columns above it */
+	heads = pane == HOME_RUNS && in.rows > (h->n_runs > 1 ? 2 : 1);
+	in.row += heads;
+	in.rows -= heads;
 	snprintf(title, sizeof(title), "%s%s%s", titles[pane],
 		 pane == HOME_RUNS && h->order ? " by " : "",
 		 pane == HOME_RUNS && h->order ? home_order_name(h->order) : "");
 	draw_box(g, box, title, h->focus == pane);
-	if (pane == HOME_RUNS && in.row > box.row + 1 && n)
+	if (heads && n)
 		home_draw_heads(g, (struct rect){ box.row + 1, in.col, 1, in.cols }, h->order);
 	row = list_rows(g, in, &h->lists[pane], n, h->focus == pane);
 	while (list_row_next(&row)) {
@@ -551,7 +517,7 @@ static void draw_home_pane(struct home *h, struct grid *g, enum home_pane pane, 
 	else if (!n)
 		draw_text(g, in.row, in.col + 2, in.cols - 2, STYLE_DIM,
 			  *h->filter.text && pane != HOME_JOBS ? "no name matches" : nothing[pane]);
-	list_widget_draw_place(g, box, &h->lists[pane], n);
+	list_widget_draw_place(g, box, &h->lists[pane]);
 }
 
 static void draw_home_head(const struct home *h, struct grid *g, struct rect r,
@@ -693,11 +659,14 @@ const struct view view_home = {
 	.act = home_act,
 	.draw = home_draw,
 	.close = home_close,
-	.mouse = home_mouse,
 	.answer = home_answer,
 	.panes = home_panes,
 	.n_panes = HOME_PANES,
 	.focus = offsetof(struct home, focus),
+	.lists = offsetof(struct home, lists),
+	.n_lists = HOME_PANES,
+	.list_moved = home_moved,
+	.list_open = ACTION_HOME_OPEN,
 	.hints = VIEW_ACTIONS(ACTION_HOME_OPEN, ACTION_DOWN, ACTION_NEXT_PANE, ACTION_HOME_PREPARE,
 			      ACTION_HOME_TRAIN, ACTION_EVALUATE, ACTION_SAVE, ACTION_STOP,
 			      ACTION_ORDER, ACTION_COPY, ACTION_FIND),
