@@ -16,8 +16,6 @@
 #include "tui/context/jobs.h"
 #include "tui/context/next_steps.h"
 #include "tui/context/run_requests.h"
-#include "tui/context/wizard.h"
-#include "tui/run/recipes.h"
 #include "tui/run/service_metrics.h"
 #include "tui/term/draw.h"
 #include "tui/term/list_widget.h"
@@ -232,40 +230,6 @@ static const struct indexed_corpus *form_corpus(const struct home *h)
 		       : next_steps_corpus(&h->ws_index);
 }
 
-static void open_form(const struct home *h, struct app_context *w, const char *command)
-{
-	const bool trains = !strcmp(command, "train");
-	const struct indexed_corpus *corpus = trains ? form_corpus(h) : NULL;
-	struct recipes r = { 0 };
-	char run[101], recipe[NEXT_STEP_BYTES] = "demo";
-	struct wizard_value values[] = { { "run", run },
-					 { "steps", NULL },
-					 { "max_minutes", NULL },
-					 { "detach", "yes" },
-					 { "corpus", corpus ? corpus->name : NULL } };
-	bool needs_corpus =
-		corpus && next_steps_recipe(w->workspace, corpus->name, recipe, sizeof(recipe));
-
-	if (corpus && corpus->state != CORPUS_READY) {
-		context_notify(w, STYLE_BAD, "the corpus %s is %s; prepare it before training",
-			       corpus->name, corpus_state_name(corpus->state));
-		return;
-	}
-	recipes_find(&r);
-	next_steps_run_name(&h->ws_index, corpus ? corpus->name : "demo", run);
-	context_open_wizard(w, &(struct wizard_form){
-				       .title = trains ? "train a model" : "prepare a corpus",
-				       .command = command,
-				       .argument = recipe,
-				       .argument_label = "recipe",
-				       .argument_choices = (const char *const *)r.names,
-				       .n_choices = r.n,
-				       .values = values,
-				       .n_values = trains ? ARRAY_LEN(values) - !needs_corpus : 0,
-				       .show_tab = -1 });
-	recipes_free(&r);
-}
-
 static unsigned open_run_tab(struct app_context *w, const char *run, int tab)
 {
 	struct err e = { 0 };
@@ -293,7 +257,7 @@ static unsigned run_suggested_step(struct home *h, struct app_context *w)
 	if (s->kind == NEXT_STEP_FORM && !strcmp(s->argv[0], "tune"))
 		home_open_tuning(&h->ws_index, w);
 	else if (s->kind == NEXT_STEP_FORM)
-		open_form(h, w, s->argv[0]);
+		home_open_form(&h->ws_index, w, s->argv[0], form_corpus(h));
 	else
 		context_run_in_workspace(w, s->title, s->argv);
 	return REACT_REDRAW;
@@ -388,7 +352,8 @@ static unsigned home_act(void *state, struct app_context *w, enum action action)
 		return open_chosen(h, w);
 	case ACTION_HOME_PREPARE:
 	case ACTION_HOME_TRAIN:
-		open_form(h, w, action == ACTION_HOME_TRAIN ? "train" : "prep");
+		home_open_form(&h->ws_index, w, action == ACTION_HOME_TRAIN ? "train" : "prep",
+			       form_corpus(h));
 		return REACT_REDRAW;
 	case ACTION_EVALUATE:
 	case ACTION_SAVE:
