@@ -94,18 +94,18 @@ static void draw_at(struct shown_view *s, int rows, int cols)
 	grid_free(&g);
 }
 
-/* Act on what is drawn. */
 static unsigned act_in_view(struct shown_view *s, enum action action)
 {
-	draw_at(s, 40, 120);
 	return view_act(s->view, s->state, &s->w, action);
 }
 
+/* Update until nothing changes, and draw, as keys and the mouse mean the rows that are drawn. */
 static void come_to_rest(struct shown_view *s)
 {
 	for (int i = 0; i < 50; i++, s->w.news = 0)
 		if (!(view_update(s->view, s->state, &s->w) & REACT_AGAIN))
 			break;
+	draw_at(s, 40, 120);
 }
 
 /* News come while another tab is in front; then the user comes back. */

@@ -352,7 +352,7 @@ static void draw_choices(struct prompt *p, struct grid *g, struct rect box, stru
 			row_choose(&row);
 		row_text(&row, 2, 0, STYLE_NORMAL, filtered_choice(p, row.i));
 	}
-	draw_hidden_rows(g, box, (int)p->list.top, (int)(n - p->list.top) - r.rows);
+	list_widget_draw_hidden(g, box, &p->list);
 }
 
 /* Keys, or why the typed text is no filter. */

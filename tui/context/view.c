@@ -140,11 +140,9 @@ static unsigned act_on_list(const struct view *v, void *state, struct app_contex
 	size_t before;
 	int by;
 
-	if (!l || !list_move_of(action, l->page, &by))
+	if (!l || !l->n || !list_move_of(action, l->page, &by)) /* n 0: empty, or not drawn yet */
 		return REACT_UNKNOWN;
 	before = l->at;
-	if (!l->n) /* empty, or not drawn yet */
-		return REACT_REDRAW;
 	list_widget_act(l, action, l->n);
 	skip_headings(v, state, l, by < 0 ? -1 : 1);
 	if (v->list_moved)
@@ -154,13 +152,14 @@ static unsigned act_on_list(const struct view *v, void *state, struct app_contex
 
 unsigned view_act(const struct view *v, void *state, struct app_context *w, enum action action)
 {
-	unsigned reaction;
+	unsigned reaction = REACT_UNKNOWN;
 
 	if (lacks_run(v, w))
 		return REACT_UNKNOWN;
-	reaction = act_on_list(v, state, w, action);
-	if (reaction & REACT_UNKNOWN && v->act)
+	if (v->act)
 		reaction = v->act(state, w, action);
+	if (reaction & REACT_UNKNOWN)
+		reaction = act_on_list(v, state, w, action);
 	return reaction & REACT_UNKNOWN ? act_by_tables(v, state, w, action) : reaction;
 }
 
@@ -220,6 +219,6 @@ unsigned view_mouse(const struct view *v, void *state, struct app_context *w, co
 		reaction = v->mouse(state, w, m);
 	for (int i = 0; i < v->n_lists && reaction & REACT_UNKNOWN; i++)
 		if (layout_has_cell(list_of(v, state, i)->drawn, m->row, m->col))
-			return mouse_on_list(v, state, w, i, m);
+			return (reaction & REACT_REDRAW) | mouse_on_list(v, state, w, i, m);
 	return reaction;
 }

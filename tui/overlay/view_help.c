@@ -14,8 +14,7 @@
 #define KEYS_BYTES 64
 
 struct help {
-	int top;		   /* first visible line */
-	int page;		   /* visible lines at the last draw */
+	struct list_widget list;   /* of lines */
 	struct text_filter filter; /* of the help and names of actions */
 };
 
@@ -154,35 +153,27 @@ static void help_draw(void *state, struct grid *g, struct rect body, const struc
 	struct rect r = layout_inside(body);
 	struct help_line lines[MAX_LINES];
 	char title[TEXT_FILTER_BYTES + 20];
+	struct list_row row;
 	int n = lines_for(h, w, lines);
 
-	h->page = MAX(r.rows, 1);
-	h->top = MAX(MIN(h->top, n - r.rows), 0);
 	snprintf(title, sizeof(title), *h->filter.text ? "keys with \"%s\"" : "keys",
 		 h->filter.text);
 	draw_box(g, body, title, false);
 	if (!n)
 		draw_text(g, r.row + MIN(1, r.rows - 1), r.col + 2, r.cols - 2, STYLE_DIM,
 			  "no key matches");
-	for (int i = 0; i < r.rows && h->top + i < n; i++)
-		draw_help_line(g, r, r.row + i, &lines[h->top + i], w);
-	draw_hidden_rows(g, body, h->top, n - r.rows - h->top);
+	row = list_text(g, body, r, &h->list, (size_t)n);
+	while (list_row_next(&row))
+		draw_help_line(g, r, row.row, &lines[row.i], w);
 }
 
 static unsigned help_act(void *state, struct app_context *w, enum action action)
 {
-	struct help *h = state;
-
+	(void)state;
 	(void)w;
-	switch (action) {
-	case ACTION_HELP:
-	case ACTION_BACK:
-	case ACTION_QUIT:
-		return REACT_BACK;
-	default:
-		return list_widget_scroll(&h->top, h->page, MAX_LINES, action) ? REACT_REDRAW
-									       : REACT_UNKNOWN;
-	}
+	return action == ACTION_HELP || action == ACTION_BACK || action == ACTION_QUIT
+		       ? REACT_BACK
+		       : REACT_UNKNOWN;
 }
 
 static void show_first_line(void *state, struct app_context *w)
@@ -190,7 +181,7 @@ static void show_first_line(void *state, struct app_context *w)
 	struct help *h = state;
 
 	(void)w;
-	h->top = 0;
+	h->list.top = 0;
 }
 
 static const struct view_toggle help_filter = VIEW_FILTER(
@@ -202,6 +193,8 @@ const struct view view_help = {
 	.state_size = sizeof(struct help),
 	.act = help_act,
 	.draw = help_draw,
+	.lists = offsetof(struct help, list),
+	.n_lists = 1,
 	.toggles = &help_filter,
 	.n_toggles = 1,
 	.hints = VIEW_ACTIONS(ACTION_BACK, ACTION_FIND, ACTION_DOWN, ACTION_UP),

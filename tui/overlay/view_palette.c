@@ -275,7 +275,7 @@ static void draw_palette_rows(struct palette_view *v, struct grid *g, struct rec
 			row_choose(&row);
 		draw_palette_row(&row, &p->rows[row.i]);
 	}
-	draw_hidden_rows(g, v->box, (int)v->list.top, (int)p->n_rows - (int)v->list.top - r.rows);
+	list_widget_draw_hidden(g, v->box, &v->list);
 }
 
 /* Without room for a box: the line, and the rows below it. */

@@ -335,8 +335,7 @@ static void draw_list(struct form *f, struct grid *g, struct rect r)
 		else
 			row_text(&row, 0, 0, STYLE_TITLE, f->z->rows[SIZE_MAX - i].option.section);
 	}
-	draw_hidden_rows(g, (struct rect){ r.row - 1, r.col, r.rows + 2, r.cols }, (int)f->list.top,
-			 (int)(f->n_lines - f->list.top) - r.rows);
+	list_widget_draw_hidden(g, (struct rect){ r.row - 1, r.col, r.rows + 2, r.cols }, &f->list);
 }
 
 static void form_draw(void *state, struct grid *g, struct rect body, const struct app_context *w)

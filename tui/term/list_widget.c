@@ -41,25 +41,17 @@ enum action list_field_action(int key)
 
 bool list_widget_act(struct list_widget *l, enum action action, size_t n)
 {
+	const size_t seen = l->is_text ? (size_t)MAX(l->page, 1) : 1;
+	size_t *to = l->is_text ? &l->top : &l->at;
 	int by;
 
 	if (!list_move_of(action, l->page, &by))
 		return false;
 	if (by < 0)
-		l->at -= by == -LIST_ALL ? l->at : MIN((size_t)-by, l->at);
+		*to -= by == -LIST_ALL ? *to : MIN((size_t)-by, *to);
 	else
-		l->at = by == LIST_ALL ? n : l->at + (size_t)by;
-	l->at = MIN(l->at, n ? n - 1 : 0);
-	return true;
-}
-
-bool list_widget_scroll(int *top, int page, int n, enum action action)
-{
-	struct list_widget l = { .at = (size_t)*top, .page = page };
-
-	if (!list_widget_act(&l, action, (size_t)MAX(n, 0)))
-		return false;
-	*top = (int)l.at;
+		*to = by == LIST_ALL ? n : *to + (size_t)by;
+	*to = MIN(*to, n - MIN(n, seen));
 	return true;
 }
 
@@ -68,7 +60,7 @@ size_t list_widget_top(struct list_widget *l, size_t n, int rows)
 	size_t seen = (size_t)MAX(rows, 1);
 
 	l->page = rows;
-	l->at = MIN(l->at, n ? n - 1 : 0);
+	l->at = MIN(l->is_text ? l->top : l->at, n ? n - 1 : 0);
 	if (l->at < l->top)
 		l->top = l->at;
 	if (l->at >= l->top + seen)
@@ -102,6 +94,17 @@ struct list_row list_box(struct grid *g, struct rect box, const char *title, str
 
 	draw_box(g, box, title, focused);
 	list_widget_draw_place(g, box, l);
+	return row;
+}
+
+struct list_row list_text(struct grid *g, struct rect box, struct rect r, struct list_widget *l,
+			  size_t n)
+{
+	struct list_row row;
+
+	l->is_text = true;
+	row = list_rows(g, r, l, n, false);
+	list_widget_draw_hidden(g, box, l);
 	return row;
 }
 
@@ -181,4 +184,9 @@ void list_widget_draw_place(struct grid *g, struct rect box, const struct list_w
 		 COUNT_TEXT((int64_t)l->n));
 	draw_text_right(g, box.row + box.rows - 1, box.col + box.cols - 3, box.cols - 6, STYLE_DIM,
 			text);
+}
+
+void list_widget_draw_hidden(struct grid *g, struct rect box, const struct list_widget *l)
+{
+	draw_hidden_rows(g, box, (int)l->top, (int)(l->n - l->top) - l->page);
 }

@@ -25,6 +25,7 @@ struct list_widget {
 	int page;	   /* visible rows at the last draw */
 	struct rect drawn; /* where list_rows() drew it last, ... */
 	size_t n;	   /* ... and how many rows it has: for keys and the mouse */
+	bool is_text; /* it has no chosen row: it scrolls, and keeps its last page on the screen */
 };
 
 /*
@@ -41,12 +42,6 @@ enum action list_field_action(int key);
 bool list_widget_act(struct list_widget *l, enum action action, size_t n);
 /* Clamp at to n rows, scroll it into the visible rows, and return the first visible row. */
 size_t list_widget_top(struct list_widget *l, size_t n, int rows);
-
-/*
- * Scroll text without a chosen row: *top is its first visible line of n. Drawing keeps the last page on
- * the screen. false: not an action of lists.
- */
-bool list_widget_scroll(int *top, int page, int n, enum action action);
 
 /* A row of a list while it is drawn, or another row with texts in columns. */
 struct list_row {
@@ -68,6 +63,9 @@ struct list_row list_rows(struct grid *g, struct rect r, struct list_widget *l, 
 /* Begin to draw a list that fills a box: the box with its title, too. */
 struct list_row list_box(struct grid *g, struct rect box, const char *title, struct list_widget *l,
 			 size_t n, bool focused);
+/* Begin to draw n lines of text into r, and say in the lower border of a box how many of them are hidden. */
+struct list_row list_text(struct grid *g, struct rect box, struct rect r, struct list_widget *l,
+			  size_t n);
 /* Go to the next row, and mark it if it is the chosen one and the list has the focus. false: no more. */
 bool list_row_next(struct list_row *r);
 /* Make the row the chosen one, as lists of questions and forms draw it: with a triangle at its left. */
@@ -88,6 +86,9 @@ void row_pair(const struct list_row *r, int col, enum style style, const char *s
 
 /* Draw the background of the chosen row, with a sign at its left. */
 void list_widget_draw_chosen(struct grid *g, struct rect r, int row, bool focused);
+
+/* Say in the lower border of a box how many rows of the list are hidden: "3 above, 2 below". */
+void list_widget_draw_hidden(struct grid *g, struct rect box, const struct list_widget *l);
 
 /* Write "3 of 120" into the lower border of a box if some rows of the list are hidden, as list_box() does. */
 void list_widget_draw_place(struct grid *g, struct rect box, const struct list_widget *l);

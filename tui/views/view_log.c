@@ -287,7 +287,7 @@ static void log_draw(void *state, struct grid *g, struct rect body, const struct
 		row.selected = at.is_at;
 		log_draw_row(g, (struct rect){ at.row, r.col, 1, r.cols }, &row);
 	}
-	draw_hidden_rows(g, body, (int)v->list.top, (int)(all - v->list.top) - r.rows);
+	list_widget_draw_hidden(g, body, &v->list);
 }
 
 static const struct view_pane log_pane =

@@ -392,8 +392,8 @@ static void settings_draw(void *state, struct grid *g, struct rect body,
 		draw_settings_line(&row, s, w);
 	/* the blank row between options and help stands for a lower border */
 	if (help) {
-		draw_hidden_rows(g, (struct rect){ body.row, body.col, rows + 2, body.cols },
-				 (int)s->list.top, s->n - rows - (int)s->list.top);
+		list_widget_draw_hidden(g, (struct rect){ body.row, body.col, rows + 2, body.cols },
+					&s->list);
 		draw_help(s, g, (struct rect){ body.row + body.rows - 2, body.col, 2, body.cols });
 	}
 }
