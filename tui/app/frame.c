@@ -276,22 +276,6 @@ size_t frame_draw_border_hints(struct grid *g, const struct app_context *w,
 	return n;
 }
 
-static bool is_in_border(const struct view_pane *pane, size_t n, enum action action)
-{
-	while (n > 0)
-		if (pane->actions[--n] == action)
-			return true;
-	return false;
-}
-
-static bool is_listed_action(const enum action *list, enum action action)
-{
-	for (; list && *list; list++)
-		if (*list == action)
-			return true;
-	return false;
-}
-
 void frame_draw_foot(struct grid *g, struct rect r, const struct app_context *w,
 		     const struct view *v, const struct view_pane *pane, size_t n_shown,
 		     bool typing)
@@ -327,11 +311,12 @@ void frame_draw_foot(struct grid *g, struct rect r, const struct app_context *w,
 		if (!draw_hint(g, &at, w, *a, typing || (*a == ACTION_QUIT && v->start_typing)))
 			return;
 	for (const enum action *a = v->hints; a && *a; a++)
-		if (!is_in_border(pane, n_shown, *a) && is_offered(w, *a) &&
-		    view_has_toggle(v, pane, *a) && !draw_hint(g, &at, w, *a, typing))
+		if (!view_lists_action(pane ? pane->actions : NULL, n_shown, *a) &&
+		    is_offered(w, *a) && view_has_toggle(v, pane, *a) &&
+		    !draw_hint(g, &at, w, *a, typing))
 			return;
 	for (const enum action *a = last; *a; a++)
-		if (!is_listed_action(v->hints, *a) && has_effect(v, *a) &&
+		if (!view_lists_action(v->hints, SIZE_MAX, *a) && has_effect(v, *a) &&
 		    !draw_hint(g, &at, w, *a, typing))
 			return;
 }

@@ -126,31 +126,16 @@ static enum prompt_state key_yes_no(struct prompt *p, int key)
 
 static enum prompt_state key_text(struct prompt *p, int key)
 {
-	switch (key) {
-	case 'j':
-	case KEY_NAME_DOWN:
-		p->top++;
-		break;
-	case 'k':
-	case KEY_NAME_UP:
-		p->top = MAX(p->top - 1, 0);
-		break;
-	case ' ':
-	case KEY_NAME_PAGE_DOWN:
-		p->top += BOX_ROWS - 6;
-		break;
-	case KEY_NAME_PAGE_UP:
-		p->top = MAX(p->top - BOX_ROWS + 6, 0);
-		break;
-	case 'C':
-	case 'c':
+	const enum action move = key == 'j'   ? ACTION_DOWN
+				 : key == 'k' ? ACTION_UP
+				 : key == ' ' ? ACTION_PAGE_DOWN
+					      : list_field_action(key);
+
+	if (key == 'C' || key == 'c')
 		return PROMPT_COPY;
-	case 'q':
-	case '\r':
+	if (key == 'q' || key == '\r')
 		return answer_prompt(p, NULL);
-	default:
-		break;
-	}
+	list_widget_act(&p->list, move, p->list.n);
 	return PROMPT_OPEN;
 }
 
@@ -382,9 +367,8 @@ static void draw_question_text(struct prompt *p, struct grid *g, const struct pr
 {
 	int lines = draw_prompt_text(g, (struct rect){ 0, 0, 0, at->body.cols }, 0, p->text);
 
-	p->top = MAX(MIN(p->top, lines - at->body.rows), 0);
-	draw_prompt_text(g, at->body, p->top, p->text);
-	draw_hidden_rows(g, at->box, p->top, lines - at->body.rows - p->top);
+	list_text(g, at->box, at->body, &p->list, (size_t)lines);
+	draw_prompt_text(g, at->body, (int)p->list.top, p->text);
 }
 
 void prompt_draw(struct prompt *p, struct grid *g)

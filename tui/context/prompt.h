@@ -62,8 +62,7 @@ struct prompt {
 	struct edit line;	   /* typed text: the line, or the filter of the choices */
 	struct text_filter filter; /* the latest valid filter */
 	bool previews_themes, completes_paths;
-	struct list_widget list; /* of the choices that match the filter */
-	int top;		 /* TEXT: first visible line */
+	struct list_widget list; /* CHOICE: those that match the filter; TEXT: its lines */
 	bool clicked;		 /* YES_NO: yes was clicked, which does not answer */
 	char trouble[120]; /* SEARCH, FILTER, CHOICE: why the line is no filter; "": it is one */
 	char typed[TEXT_FILTER_BYTES]; /* FILTER: the text that was passed on last */

@@ -66,6 +66,14 @@ const struct view_pane *view_pane_in_front(const struct view *v, const void *sta
 	return &v->panes[focused_pane(v, state)];
 }
 
+bool view_lists_action(const enum action *list, size_t n, enum action action)
+{
+	for (; list && *list && n > 0; list++, n--)
+		if (*list == action)
+			return true;
+	return false;
+}
+
 static bool is_toggle_of(const struct view_toggle *t, enum action action, int pane)
 {
 	return t->action == action && (!t->pane || t->pane == pane);

@@ -159,6 +159,8 @@ unsigned view_answer(const struct view *v, void *state, struct app_context *w, i
 /* Give a view an event of the mouse; REACT_UNKNOWN: it has no use for it. */
 unsigned view_mouse(const struct view *v, void *state, struct app_context *w,
 		    const struct mouse *m);
+/* Whether an action is among the first n of a list of actions (NULL: none). */
+bool view_lists_action(const enum action *list, size_t n, enum action action);
 /* Whether the key of a toggle or filter has an effect in a pane (NULL: the view has none); true for other actions. */
 bool view_has_toggle(const struct view *v, const struct view_pane *pane, enum action action);
 /* The pane with the keys; NULL: the view has none. Static. */

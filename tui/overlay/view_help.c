@@ -62,15 +62,6 @@ static bool describe_reachable_keys(const struct app_context *w, enum action act
 	return n > 0;
 }
 
-/* Is the action listed already, as one of the focused pane? */
-static bool is_action_of_pane(const struct app_context *w, enum action action)
-{
-	for (const enum action *a = w->pane ? w->pane->actions : NULL; a && *a; a++)
-		if (*a == action)
-			return true;
-	return false;
-}
-
 /* Where lines are added, and under which heading. */
 struct help_writer {
 	struct help_line *lines;
@@ -104,13 +95,15 @@ static void add_pane(struct help_writer *to)
 		add_help_action(to, pane->name, first, *a);
 }
 
+/* The actions of a group, but for those of the pane. */
 static void add_group(struct help_writer *to, const char *group)
 {
+	const enum action *of_pane = to->w->pane ? to->w->pane->actions : NULL;
 	int first = to->n;
 
 	for (int a = 1; a < ACTION_COUNT; a++)
 		if (!strcmp(action_infos[a].group, group) &&
-		    !is_action_of_pane(to->w, (enum action)a))
+		    !view_lists_action(of_pane, SIZE_MAX, (enum action)a))
 			add_help_action(to, group, first, (enum action)a);
 }
 

@@ -146,11 +146,7 @@ static void ask_choice(struct form *f, struct app_context *w, const char *title)
 		snprintf(texts[n], sizeof(texts[n]), "%.*s", (int)length, c);
 		names[n] = texts[n];
 	}
-	context_ask(w, &(struct question){ .kind = QUESTION_CHOICE,
-					   .id = ASK_VALUE,
-					   .title = title,
-					   .choices = names,
-					   .n_choices = n });
+	context_ask_choice(w, ASK_VALUE, title, names, n);
 }
 
 static int set_form_value(struct form *f, const struct app_context *w, const char *value,
@@ -178,11 +174,8 @@ static void change_form_value(struct form *f, struct app_context *w)
 	} else if (r->option.name && r->option.kind == CONF_ENUM) {
 		ask_choice(f, w, r->label);
 	} else if (!r->option.name && f->z->n_choices) {
-		context_ask(w, &(struct question){ .kind = QUESTION_CHOICE,
-						   .id = ASK_VALUE,
-						   .title = r->label,
-						   .choices = (const char *const *)f->z->choices,
-						   .n_choices = f->z->n_choices });
+		context_ask_choice(w, ASK_VALUE, r->label, (const char *const *)f->z->choices,
+				   f->z->n_choices);
 	} else {
 		context_ask_text(w, QUESTION_LINE, ASK_VALUE, r->label, buf_text(&now));
 	}

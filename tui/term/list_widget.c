@@ -74,6 +74,8 @@ size_t list_widget_top(struct list_widget *l, size_t n, int rows)
 struct list_row list_rows(struct grid *g, struct rect r, struct list_widget *l, size_t n,
 			  bool focused)
 {
+	if (l->follows && (l->is_text ? l->top + (size_t)MAX(l->page, 0) : l->at + 1) >= l->n)
+		l->at = l->top = n;
 	l->drawn = r;
 	l->n = n;
 	return (struct list_row){ .g = g,

@@ -26,6 +26,7 @@ struct list_widget {
 	struct rect drawn; /* where list_rows() drew it last, ... */
 	size_t n;	   /* ... and how many rows it has: for keys and the mouse */
 	bool is_text; /* it has no chosen row: it scrolls, and keeps its last page on the screen */
+	bool follows; /* at the end of the list, it stays there when rows are added */
 };
 
 /*

@@ -265,11 +265,7 @@ static void ask_corpus(const struct data_view *d, struct app_context *w)
 	for (size_t i = 0; i < d->ws_index.n_corpora && n < ARRAY_LEN(names); i++)
 		names[n++] = d->ws_index.corpora[i].name;
 	if (n)
-		context_ask(w, &(struct question){ .kind = QUESTION_CHOICE,
-						   .id = ASK_CORPUS,
-						   .title = "which corpus?",
-						   .choices = names,
-						   .n_choices = n });
+		context_ask_choice(w, ASK_CORPUS, "which corpus?", names, n);
 }
 
 /* Type the value of the chosen limit, or a sentence to split. */

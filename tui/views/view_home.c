@@ -324,10 +324,7 @@ static unsigned stop_chosen(struct home *h, struct app_context *w)
 	if (job->state != JOB_RUNNING || w->readonly)
 		return REACT_NOTHING;
 	h->job_shown = job->id;
-	context_ask(w, &(struct question){ .kind = QUESTION_YES_NO,
-					   .id = ASK_STOP_JOB,
-					   .title = "end this job?",
-					   .text = job->command });
+	context_ask_text(w, QUESTION_YES_NO, ASK_STOP_JOB, "end this job?", job->command);
 	return REACT_REDRAW;
 }
 

@@ -32,7 +32,6 @@ struct log_view {
 	unsigned filter; /* index into filters[] */
 	struct text_filter find, only;
 	bool clock;		 /* UTC clock instead of time since the start */
-	bool follow;		 /* the last line stays chosen when lines arrive */
 	struct list_widget list; /* of matching lines */
 	int left;		 /* columns scrolled out at the left */
 };
@@ -46,7 +45,7 @@ static void clear_log_filters(struct log_view *v)
 static void log_begin(void *state)
 {
 	clear_log_filters(state);
-	*(struct log_view *)state = (struct log_view){ .follow = true };
+	*(struct log_view *)state = (struct log_view){ .list.follows = true };
 }
 
 /* ---- matching lines ---- */
@@ -98,7 +97,6 @@ static void find_next(struct log_view *v, struct app_context *w, int way)
 		at = way > 0 ? (at + 1) % all : (at ? at : all) - 1;
 		if (log_line_matches(&v->find, filtered_log_line(v, w->history, at))) {
 			v->list.at = at;
-			v->follow = at + 1 == all;
 			return;
 		}
 	}
@@ -106,16 +104,6 @@ static void find_next(struct log_view *v, struct app_context *w, int way)
 }
 
 /* ---- keys ---- */
-
-static void log_moved(void *state, struct app_context *w, int pane, size_t before)
-{
-	struct log_view *v = state;
-
-	(void)w;
-	(void)pane;
-	(void)before;
-	v->follow = v->list.at + 1 >= v->list.n;
-}
 
 /* Append a line as text: time, step, kind, text. */
 static void append_log_line(struct buf *out, const struct history_line *l, char between)
@@ -266,8 +254,6 @@ static void log_draw(void *state, struct grid *g, struct rect body, const struct
 		return;
 	}
 	all = count_log_lines(v, h);
-	if (v->follow)
-		v->list.at = MAX(all, 1) - 1;
 	draw_box(g, body, "log", true);
 	draw_log_head(g, body, v, h, all);
 	if (!all)
@@ -313,7 +299,6 @@ const struct view view_log = {
 	.n_panes = 1,
 	.lists = offsetof(struct log_view, list),
 	.n_lists = 1,
-	.list_moved = log_moved,
 	.list_open = ACTION_LOG_OPEN,
 	.hints = VIEW_ACTIONS(ACTION_FIND, ACTION_LOG_KINDS, ACTION_LOG_ONLY, ACTION_LOG_CLOCK,
 			      ACTION_LOG_OPEN, ACTION_EXPORT),

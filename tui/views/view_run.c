@@ -102,24 +102,9 @@ static void run_restored(void *state, struct app_context *w)
 
 /* ---- keys ---- */
 
-static void scroll_down(struct run_view_state *s, int lines)
-{
-	if (s->focus == PANE_SAMPLES)
-		s->top = MAX(s->top + lines, 0);
-	else if (s->focus == PANE_LOG)
-		s->up = MAX(s->up - lines, 0);
-}
-
 static void scroll_right(struct run_view_state *s, int direction)
 {
 	s->left[s->focus] = MIN(MAX(s->left[s->focus] + direction * LEFT_STRIDE, 0), 4096);
-}
-
-static void scroll_to_end(struct run_view_state *s, bool end)
-{
-	s->top = end ? 1 << 20 : 0;
-	s->up = end ? 0 : 1 << 20;
-	s->plots.cursor = NAN;
 }
 
 /* Actions of text panes, and moves between panes. */
@@ -127,14 +112,10 @@ static unsigned act_on_run_pane(struct run_view *v, const struct app_context *w,
 {
 	struct run_view_state *s = &v->view_state;
 	bool text = s->focus >= PANE_SAMPLES;
-	int by;
 
-	if (list_move_of(action, s->page, &by)) {
-		if (abs(by) == LIST_ALL)
-			scroll_to_end(s, by > 0);
-		else
-			scroll_down(s, by);
-		return REACT_REDRAW;
+	if (action == ACTION_HOME || action == ACTION_END) {
+		s->plots.cursor = NAN;
+		return text ? REACT_UNKNOWN : REACT_REDRAW;
 	}
 	switch (action) {
 	case ACTION_LEFT:
@@ -257,10 +238,8 @@ static unsigned run_mouse(void *state, struct app_context *w, const struct mouse
 		for (int i = 0; i < PANE_COUNT; i++)
 			if (layout_has_cell(s->boxes[i], m->row, m->col)) {
 				s->focus = (enum run_pane)i;
-				reaction = reaction & REACT_UNKNOWN ? REACT_REDRAW : reaction;
+				reaction |= REACT_REDRAW;
 			}
-	if (mouse_wheel_action(m))
-		scroll_down(s, m->kind == MOUSE_WHEEL_UP ? -3 : 3);
 	return reaction;
 }
 
@@ -418,6 +397,8 @@ const struct view view_run = {
 	.panes = run_panes,
 	.n_panes = PANE_COUNT,
 	.focus = offsetof(struct run_view, view_state.focus),
+	.lists = offsetof(struct run_view, view_state.lists),
+	.n_lists = PANE_COUNT,
 	.hints = VIEW_ACTIONS(ACTION_NEXT_PANE, ACTION_ZOOM, ACTION_SAVE, ACTION_EVALUATE,
 			      ACTION_STOP, ACTION_RUN_LAYOUT, ACTION_PLOT_IN, ACTION_PLOT_SMOOTHER,
 			      ACTION_EXPORT, ACTION_CHOOSE_RUN),
