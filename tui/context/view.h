@@ -60,7 +60,7 @@ struct view_toggle {
 
 /* A pane of a view, as its border and the help present it. */
 struct view_pane {
-	const char *name;
+	const char *name; /* the title of its box, unless the box says more */
 	const enum action
 		*actions; /* those that matter most there, in order; ends with ACTION_NONE */
 };
@@ -110,7 +110,7 @@ struct view {
 	void (*start_typing)(void *state);
 	/* Take a text of context_send_text(), instead of start_typing(). Borrowed. */
 	void (*receive)(void *state, struct app_context *w, const char *text);
-	/* Row and column are screen coordinates, like those of body. */
+	/* Row and column are screen coordinates, like those of body. REACT_UNKNOWN: the list there gets the event. */
 	unsigned (*mouse)(void *state, struct app_context *w, const struct mouse *m);
 	/* The answer to a question of the view by context_ask(); text NULL: cancelled. Borrowed. */
 	unsigned (*answer)(void *state, struct app_context *w, int question, const char *text);

@@ -86,13 +86,13 @@ static void add_help_action(struct help_writer *to, const char *group, int first
 }
 
 /* The keys of the pane with the focus, in its own order. */
-static void add_pane(struct help_writer *to)
+static void add_pane(struct help_writer *to, const char *heading)
 {
 	const struct view_pane *pane = to->w->pane;
 	int first = to->n;
 
 	for (const enum action *a = pane ? pane->actions : NULL; a && *a; a++)
-		add_help_action(to, pane->name, first, *a);
+		add_help_action(to, heading, first, *a);
 }
 
 /* The actions of a group, but for those of the pane. */
@@ -107,13 +107,16 @@ static void add_group(struct help_writer *to, const char *group)
 			add_help_action(to, group, first, (enum action)a);
 }
 
-/* The focused pane's keys first, then the view's, then the common ones. Returns the number of lines. */
-static int lines_for(const struct help *h, const struct app_context *w,
+/*
+ * The focused pane's keys first, with a heading, then the view's, then the common ones. Returns the number of
+ * lines.
+ */
+static int lines_for(const struct help *h, const struct app_context *w, const char *heading,
 		     struct help_line lines[MAX_LINES])
 {
 	struct help_writer to = { .lines = lines, .filter = &h->filter, .w = w };
 
-	add_pane(&to);
+	add_pane(&to, heading);
 	if (w->view)
 		add_group(&to, w->view);
 	add_group(&to, "Panes");
@@ -145,10 +148,13 @@ static void help_draw(void *state, struct grid *g, struct rect body, const struc
 	struct help *h = state;
 	struct rect r = layout_inside(body);
 	struct help_line lines[MAX_LINES];
-	char title[TEXT_FILTER_BYTES + 20];
+	char title[TEXT_FILTER_BYTES + 20], heading[60];
 	struct list_row row;
-	int n = lines_for(h, w, lines);
+	int n;
 
+	snprintf(heading, sizeof(heading), "%s: %s", w->pane ? w->view : "",
+		 w->pane ? w->pane->name : "");
+	n = lines_for(h, w, heading, lines);
 	snprintf(title, sizeof(title), *h->filter.text ? "keys with \"%s\"" : "keys",
 		 h->filter.text);
 	draw_box(g, body, title, false);

@@ -398,9 +398,8 @@ static void compare_draw(void *state, struct grid *g, struct rect body, const st
 }
 
 static const struct view_pane compare_panes[COMPARE_PANES] = {
-	[COMPARE_LIST] =
-		VIEW_PANE("compare: runs", ACTION_COMPARE_TOGGLE, ACTION_FIND, ACTION_EXPORT),
-	[COMPARE_DIFFER] = VIEW_PANE("compare: options", ACTION_RIGHT, ACTION_EXPORT),
+	[COMPARE_LIST] = VIEW_PANE("runs", ACTION_COMPARE_TOGGLE, ACTION_FIND, ACTION_EXPORT),
+	[COMPARE_DIFFER] = VIEW_PANE("options", ACTION_RIGHT, ACTION_EXPORT),
 };
 
 static const struct view_toggle compare_toggles[] = {

@@ -426,6 +426,41 @@ static unsigned data_answer(void *state, struct app_context *w, int question, co
 
 /* ---- drawing ---- */
 
+static const struct view_pane data_view_panes[DATA_PANES] = {
+	[DATA_STAGES] = VIEW_PANE("stages", ACTION_DATA_CORPUS, ACTION_NEXT_PANE),
+	[DATA_PAIRS] = VIEW_PANE("pairs", ACTION_DATA_SIDE, ACTION_ZOOM, ACTION_LEFT, ACTION_RIGHT,
+				 ACTION_NEXT_PANE),
+	[DATA_RULES] =
+		VIEW_PANE("limits", ACTION_DATA_TYPE, ACTION_DATA_RESET, ACTION_COPY, ACTION_LEFT,
+			  ACTION_RIGHT, ACTION_UP, ACTION_DOWN, ACTION_NEXT_PANE),
+	[DATA_DROPPED] = VIEW_PANE("dropped", ACTION_FIND, ACTION_COPY, ACTION_ZOOM, ACTION_LEFT,
+				   ACTION_RIGHT, ACTION_UP, ACTION_DOWN, ACTION_NEXT_PANE),
+	[DATA_REPEATS] = VIEW_PANE("repeats", ACTION_UP, ACTION_DOWN, ACTION_NEXT_PANE),
+	[DATA_VOCABULARY] = VIEW_PANE("vocabulary", ACTION_FIND, ACTION_COPY, ACTION_NEXT_PANE),
+	[DATA_SPLIT] = VIEW_PANE("split", ACTION_DATA_TYPE, ACTION_DATA_SIDE, ACTION_COPY,
+				 ACTION_LEFT, ACTION_RIGHT, ACTION_NEXT_PANE),
+};
+
+/* The panes as tabs: one of them is shown. */
+static void draw_pane_bar(struct grid *g, struct rect r, const struct data_view_state *s)
+{
+	int col = r.col + 2;
+
+	if (r.rows < 1)
+		return;
+	for (int i = 0; i < DATA_PANES; i++) {
+		bool front = (int)s->front == i;
+
+		if (front)
+			grid_put(g, r.row, col - 1, STYLE_FOCUS, '[');
+		col += draw_text(g, r.row, col, r.col + r.cols - col,
+				 front ? STYLE_FOCUS : STYLE_DIM, data_view_panes[i].name);
+		if (front)
+			grid_put(g, r.row, col, STYLE_FOCUS, ']');
+		col += 3;
+	}
+}
+
 static void data_draw(void *state, struct grid *g, struct rect body, const struct app_context *w)
 {
 	static void (*const draw[DATA_PANES])(struct grid *, struct rect,
@@ -450,7 +485,7 @@ static void data_draw(void *state, struct grid *g, struct rect body, const struc
 		return;
 	}
 	data_draw_head(g, head, &d->details);
-	data_draw_bar(g, bar, &d->view_state);
+	draw_pane_bar(g, bar, &d->view_state);
 	if (pane.rows < 1)
 		return;
 	if (d->view_state.front == DATA_STAGES)
@@ -458,23 +493,6 @@ static void data_draw(void *state, struct grid *g, struct rect body, const struc
 	else
 		draw[d->view_state.front](g, pane, &d->details, &d->view_state);
 }
-
-static const struct view_pane data_view_panes[DATA_PANES] = {
-	[DATA_STAGES] = VIEW_PANE("data: stages", ACTION_DATA_CORPUS, ACTION_NEXT_PANE),
-	[DATA_PAIRS] = VIEW_PANE("data: pairs", ACTION_DATA_SIDE, ACTION_ZOOM, ACTION_LEFT,
-				 ACTION_RIGHT, ACTION_NEXT_PANE),
-	[DATA_RULES] =
-		VIEW_PANE("data: limits", ACTION_DATA_TYPE, ACTION_DATA_RESET, ACTION_COPY,
-			  ACTION_LEFT, ACTION_RIGHT, ACTION_UP, ACTION_DOWN, ACTION_NEXT_PANE),
-	[DATA_DROPPED] =
-		VIEW_PANE("data: dropped", ACTION_FIND, ACTION_COPY, ACTION_ZOOM, ACTION_LEFT,
-			  ACTION_RIGHT, ACTION_UP, ACTION_DOWN, ACTION_NEXT_PANE),
-	[DATA_REPEATS] = VIEW_PANE("data: repeats", ACTION_UP, ACTION_DOWN, ACTION_NEXT_PANE),
-	[DATA_VOCABULARY] =
-		VIEW_PANE("data: vocabulary", ACTION_FIND, ACTION_COPY, ACTION_NEXT_PANE),
-	[DATA_SPLIT] = VIEW_PANE("data: split", ACTION_DATA_TYPE, ACTION_DATA_SIDE, ACTION_COPY,
-				 ACTION_LEFT, ACTION_RIGHT, ACTION_NEXT_PANE),
-};
 
 static void use_side(void *state, struct app_context *w)
 {

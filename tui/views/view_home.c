@@ -436,13 +436,21 @@ static void draw_first_minute(const struct home *h, struct grid *g, struct rect 
 	}
 }
 
+static const struct view_pane home_panes[HOME_PANES] = {
+	[HOME_NEXT] = VIEW_PANE("next", ACTION_HOME_OPEN, ACTION_COPY, ACTION_HOME_PREPARE,
+				ACTION_HOME_TRAIN),
+	[HOME_CORPORA] = VIEW_PANE("corpora", ACTION_HOME_OPEN, ACTION_HOME_TRAIN,
+				   ACTION_HOME_PREPARE, ACTION_FIND),
+	[HOME_RUNS] = VIEW_PANE("runs", ACTION_HOME_OPEN, ACTION_ORDER, ACTION_FIND, ACTION_SAVE,
+				ACTION_EVALUATE, ACTION_STOP),
+	[HOME_JOBS] = VIEW_PANE("jobs", ACTION_HOME_OPEN, ACTION_STOP),
+};
+
 static void draw_home_pane(struct home *h, struct grid *g, enum home_pane pane, struct rect box,
 			   const struct app_context *w)
 {
-	static const char *const titles[] = { "next", "corpora", "runs", "jobs" },
-				 *const nothing[] = { "the workspace is on another host",
-						      "none yet", "none yet",
-						      "no job was started here" };
+	static const char *const nothing[] = { "the workspace is on another host", "none yet",
+					       "none yet", "no job was started here" };
 	size_t n = rows_of(h, pane, w);
 	struct rect in = layout_inside(box);
 	struct list_row row;
@@ -458,7 +466,7 @@ static void draw_home_pane(struct home *h, struct grid *g, enum home_pane pane, 
 	heads = pane == HOME_RUNS && in.rows > (h->n_runs > 1 ? 2 : 1);
 	in.row += heads;
 	in.rows -= heads;
-	snprintf(title, sizeof(title), "%s%s%s", titles[pane],
+	snprintf(title, sizeof(title), "%s%s%s", home_panes[pane].name,
 		 pane == HOME_RUNS && h->order ? " by " : "",
 		 pane == HOME_RUNS && h->order ? home_order_name(h->order) : "");
 	draw_box(g, box, title, h->focus == pane);
@@ -588,16 +596,6 @@ static int home_open(void *state, struct app_context *w, struct err *e)
 			h->order = (enum home_order)i;
 	return 0;
 }
-
-static const struct view_pane home_panes[HOME_PANES] = {
-	[HOME_NEXT] = VIEW_PANE("home: next", ACTION_HOME_OPEN, ACTION_COPY, ACTION_HOME_PREPARE,
-				ACTION_HOME_TRAIN),
-	[HOME_CORPORA] = VIEW_PANE("home: corpora", ACTION_HOME_OPEN, ACTION_HOME_TRAIN,
-				   ACTION_HOME_PREPARE, ACTION_FIND),
-	[HOME_RUNS] = VIEW_PANE("home: runs", ACTION_HOME_OPEN, ACTION_ORDER, ACTION_FIND,
-				ACTION_SAVE, ACTION_EVALUATE, ACTION_STOP),
-	[HOME_JOBS] = VIEW_PANE("home: jobs", ACTION_HOME_OPEN, ACTION_STOP),
-};
 
 static void home_restored(void *state, struct app_context *w)
 {

@@ -320,14 +320,14 @@ static const enum action curve_actions[] = { ACTION_PLOT_IN, ACTION_PLOT_LOG_Y, 
 static const enum action row_actions[] = { ACTION_DOWN, ACTION_UP, ACTION_NONE };
 
 static const struct view_pane hosts_panes[HOSTS_PANES] = {
-	[HOSTS_TABLE] = VIEW_PANE("hosts: table", ACTION_ORDER, ACTION_EXPORT, ACTION_COPY),
-	[HOSTS_HEAT] = VIEW_PANE("hosts: map", ACTION_HOSTS_METRIC, ACTION_HOSTS_TIME,
-				 ACTION_PLOT_IN, ACTION_PLOT_OUT),
-	[HOSTS_NET] = { "hosts: curves", curve_actions },
-	[HOSTS_WORK] = { "hosts: curves", curve_actions },
-	[HOSTS_GPUS] = { "hosts: rows", row_actions },
-	[HOSTS_RANKS] = { "hosts: rows", row_actions },
-	[HOSTS_EVENTS] = { "hosts: rows", row_actions },
+	[HOSTS_TABLE] = VIEW_PANE("table", ACTION_ORDER, ACTION_EXPORT, ACTION_COPY),
+	[HOSTS_HEAT] = VIEW_PANE("map", ACTION_HOSTS_METRIC, ACTION_HOSTS_TIME, ACTION_PLOT_IN,
+				 ACTION_PLOT_OUT),
+	[HOSTS_NET] = { "curves", curve_actions },
+	[HOSTS_WORK] = { "curves", curve_actions },
+	[HOSTS_GPUS] = { "rows", row_actions },
+	[HOSTS_RANKS] = { "rows", row_actions },
+	[HOSTS_EVENTS] = { "rows", row_actions },
 };
 
 /* Until the user moves, the first row of the order stays chosen. */

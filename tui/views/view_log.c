@@ -277,7 +277,7 @@ static void log_draw(void *state, struct grid *g, struct rect body, const struct
 }
 
 static const struct view_pane log_pane =
-	VIEW_PANE("log: lines", ACTION_FIND, ACTION_LOG_KINDS, ACTION_LOG_ONLY, ACTION_LOG_STEP,
+	VIEW_PANE("lines", ACTION_FIND, ACTION_LOG_KINDS, ACTION_LOG_ONLY, ACTION_LOG_STEP,
 		  ACTION_LOG_CLOCK, ACTION_EXPORT);
 
 static const struct view_toggle log_toggles[] = {

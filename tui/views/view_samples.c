@@ -502,11 +502,11 @@ static void samples_draw(void *state, struct grid *g, struct rect body, const st
 }
 
 static const struct view_pane samples_panes[] = {
-	[SAMPLES_SENTENCES] = VIEW_PANE("samples: sentences", ACTION_ORDER, ACTION_FIND,
+	[SAMPLES_SENTENCES] = VIEW_PANE("sentences", ACTION_ORDER, ACTION_FIND,
 					ACTION_SAMPLES_TRANSLATE, ACTION_COPY),
-	[SAMPLES_VERSIONS_PANE] = VIEW_PANE("samples: translations", ACTION_SAMPLES_AGAINST,
-					    ACTION_SAMPLES_MAP, ACTION_COPY),
-	[SAMPLES_MAP] = VIEW_PANE("samples: attention", ACTION_SAMPLES_MAP),
+	[SAMPLES_VERSIONS_PANE] =
+		VIEW_PANE("translations", ACTION_SAMPLES_AGAINST, ACTION_SAMPLES_MAP, ACTION_COPY),
+	[SAMPLES_MAP] = VIEW_PANE("attention", ACTION_SAMPLES_MAP),
 };
 
 static void samples_restored(void *state, struct app_context *w)
