@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "share/base/util.h"
 #include "tui/app/frame.h"
 #include "tui/context/jobs.h"
 #include "tui/context/run_requests.h"

@@ -4,7 +4,6 @@
 #include <assert.h>
 
 #include "data/text/text_filter.h"
-#include "share/base/util.h"
 #include "tui/term/list_widget.h"
 
 #define ASK_FILTER                                                                                 \

@@ -1,7 +1,6 @@
 /* data_trial.c - trying other limits of the cleaning rules in the data view; see data_panes.h. */
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "share/base/number_format.h"
 #include "share/base/util.h"

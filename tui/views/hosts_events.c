@@ -1,8 +1,4 @@
 /* hosts_events.c - events of hosts on a time line, and as a list; see hosts_panes.h. */
-#include <assert.h>
-#include <math.h>
-#include <stdio.h>
-
 #include "share/base/number_format.h"
 #include "share/base/util.h"
 #include "tui/run/fleet_events.h"

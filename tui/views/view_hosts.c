@@ -4,7 +4,6 @@
  * All data comes from the journal (run_history.h), so finished runs have it too.
  */
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "share/base/util.h"

@@ -1,7 +1,6 @@
 /* view_log.c - the tab "log": filter, search, read, copy and export the log of a run. */
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "data/text/text_filter.h"
 #include "share/base/number_format.h"

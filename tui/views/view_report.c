@@ -2,9 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "share/base/util.h"
 #include "tui/context/jobs.h"
-#include "tui/run/run_history.h"
 #include "tui/term/draw.h"
 #include "tui/term/list_widget.h"
 #include "tui/views/views.h"

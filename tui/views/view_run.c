@@ -5,7 +5,6 @@
  */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "share/base/util.h"
@@ -13,7 +12,6 @@
 #include "tui/run/run_history.h"
 #include "tui/term/draw.h"
 #include "tui/term/layout.h"
-#include "tui/term/list_widget.h"
 #include "tui/views/csv_export.h"
 #include "tui/views/run_layouts.h"
 #include "tui/views/run_panes.h"
