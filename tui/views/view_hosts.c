@@ -37,13 +37,15 @@ static void move_on_map(const struct fleet *f, struct hosts_view_state *s, int b
 
 static void hosts_moved(void *state, struct app_context *w, int pane, size_t before)
 {
+	const struct fleet *f = &w->history->fleet;
 	struct hosts_view_state *s = state;
 
 	(void)before;
-	if (pane != HOSTS_TABLE)
+	/* another run may have been chosen since the table was drawn */
+	if (pane != HOSTS_TABLE || s->lists[pane].at >= f->n_hosts)
 		return;
 	s->has_moved = true;
-	s->chosen = hosts_of_row(&w->history->fleet, s, (int)s->lists[pane].at);
+	s->chosen = hosts_of_row(f, s, (int)s->lists[pane].at);
 }
 
 static void copy_table(struct app_context *w, const struct fleet *f)
