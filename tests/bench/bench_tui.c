@@ -240,12 +240,11 @@ static void measure_draw(const struct bench *b, struct run_history *h)
 		start = cpu_s();
 		for (int k = 0; k < 50; k++) {
 			grid_clear(&g);
-			v->draw(state, &g, body, &w);
+			view_draw(v, state, &g, body, &w);
 		}
 		snprintf(name, sizeof(name), "draw the view %s, CPU", v->name);
 		report(b, name, (cpu_s() - start) / 50 * 1000, "ms");
-		if (v->close)
-			v->close(state);
+		view_close(v, state);
 		free(state);
 	}
 	w.history = NULL;

@@ -54,18 +54,17 @@ static void draw_views(struct app_context *w)
 
 		property(state && !view_open(v, state, w, &e));
 		grid_clear(&g);
-		v->draw(state, &g, (struct rect){ 1, 0, ROWS - 2, COLS }, w);
+		view_draw(v, state, &g, (struct rect){ 1, 0, ROWS - 2, COLS }, w);
 		view_act(v, state, w, ACTION_LEFT);
 		view_act(v, state, w, ACTION_PLOT_IN);
 		view_act(v, state, w, ACTION_PLOT_LOG_X);
 		view_act(v, state, w, ACTION_ZOOM);
-		v->draw(state, &g, (struct rect){ 1, 0, ROWS - 2, COLS }, w);
+		view_draw(v, state, &g, (struct rect){ 1, 0, ROWS - 2, COLS }, w);
 		for (int k = 0; k < ROWS * COLS; k++)
 			property(g.cells[k].ch >= 0x20 && g.cells[k].ch < 0x7F);
 		for (int k = 0; k < COLS; k++)
 			property(g.cells[k].ch == ' ' && g.cells[(ROWS - 1) * COLS + k].ch == ' ');
-		if (v->close)
-			v->close(state);
+		view_close(v, state);
 		free(state);
 	}
 	grid_free(&g);

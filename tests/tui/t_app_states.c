@@ -15,6 +15,7 @@
 #include "tui/run/run_history.h"
 #include "tui/run/status.h"
 #include "tui/term/keys.h"
+#include "tui/term/list_widget.h"
 #include "tui/term/theme.h"
 
 static struct err e;
@@ -337,6 +338,87 @@ TEST(workbench_form_shows_the_recipes_values)
 	screen_shows(&a, "1000          demo.ini:");
 	play_keys(&a, "/<Ctrl-U>min-words<Enter>");
 	screen_shows(&a, "min-words               1             default");
+	app_close(&a);
+}
+
+/* The last row names only keys that have an effect in the form, or in the pane. */
+TEST(workbench_hints_have_an_effect)
+{
+	struct app a;
+
+	if (!open_workbench(&a, 30, 160, TAB_HOME))
+		return;
+	screen_shows(&a, "u undo");
+	play_keys(&a, "T");
+	screen_shows(&a, "L launch");
+	screen_lacks(&a, "u undo");
+	screen_lacks(&a, ": commands");
+	test_put_file("corpora/tiny/progress.json", "{}");
+	play_keys(&a, "<Esc>2");
+	screen_shows(&a, "c corpus");
+	screen_lacks(&a, "/ search");
+	play_keys(&a, "<Shift-Tab><Esc><Shift-Tab>"); /* to the vocabulary */
+	screen_shows(&a, "/ search");
+	app_close(&a);
+}
+
+/* A filter chooses the row that has the text in its name, before one that has it in its help. */
+TEST(workbench_form_filter_prefers_names)
+{
+	struct app a;
+
+	if (!open_workbench(&a, 30, 160, TAB_HOME))
+		return;
+	play_keys(&a, "T/vocabular<Enter>");
+	screen_shows(&a, "> vocabularies ");
+	app_close(&a);
+}
+
+/* ---- the mouse in lists ---- */
+
+/* The list of the first pane in front. */
+static const struct list_widget *view_list_of(const struct app *a)
+{
+	return (const void *)((const char *)a->tabs[a->front].state + view_tabs[a->front]->lists);
+}
+
+static void click_on(struct app *a, int row)
+{
+	const struct mouse m = { .kind = MOUSE_PRESS, .row = row, .col = 9, .button = 1 };
+
+	app_draw(a);
+	app_mouse(a, &m);
+	app_draw(a);
+}
+
+/* A click chooses a row, a second one opens it; headings and empty rows are no rows, and the wheel moves. */
+TEST(workbench_lists_by_mouse)
+{
+	const struct mouse wheel = { .kind = MOUSE_WHEEL_DOWN, .row = 4, .col = 9 };
+	struct app a;
+
+	copy_recorded_run("r");
+	if (!open_workbench(&a, 30, 100, TAB_LOG))
+		return;
+	play_keys(&a, "<Home>");
+	click_on(&a, 4);
+	check_int((int)view_list_of(&a)->at, 2);
+	check(!a.requests->prompt.open);
+	click_on(&a, 4);
+	check_int((int)a.requests->prompt.kind, QUESTION_TEXT);
+	play_keys(&a, "<Esc>");
+	app_mouse(&a, &wheel);
+	app_draw(&a);
+	check_int((int)view_list_of(&a)->at, 5);
+	click_on(&a, 29); /* the last row of the screen */
+	check_int((int)view_list_of(&a)->at, 5);
+	play_keys(&a, "9");
+	click_on(&a, 2); /* a heading */
+	check_int((int)view_list_of(&a)->at, 1);
+	click_on(&a, 4);
+	check_int((int)view_list_of(&a)->at, 2);
+	play_keys(&a, "<Home>");
+	check_int((int)view_list_of(&a)->at, 1);
 	app_close(&a);
 }
 

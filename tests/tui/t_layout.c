@@ -4,6 +4,9 @@
 #include "share/base/util.h"
 #include "tui/term/layout.h"
 #include "tui/term/layout_borders.h"
+#include "tui/term/list_widget.h"
+
+static struct err e;
 
 static bool inside(struct rect r, int rows, int cols)
 {
@@ -221,4 +224,60 @@ TEST(layout_borders_forget_the_oldest)
 	check_int(out[1].rows, 13);
 	place_three(&b, LAYOUT_MOVED + 2, out);
 	check_int(out[1].rows, 11);
+}
+
+/* ---- lists ---- */
+
+/* Draw a list of n rows into five of the grid. */
+static void draw_list_of(struct list_widget *l, size_t n, bool is_text)
+{
+	struct grid g = { .charset = GRID_ASCII };
+	struct rect box = { 0, 0, 7, 20 };
+
+	check_int(grid_resize(&g, 7, 20, &e), 0);
+	if (is_text)
+		list_text(&g, box, layout_inside(box), l, n);
+	else
+		list_box(&g, box, "rows", l, n, true);
+	grid_free(&g);
+}
+
+/* A list that follows stays at its end while rows are added, until the user goes up. */
+TEST(list_widget_follows_its_end)
+{
+	for (int is_text = 0; is_text < 2; is_text++) {
+		struct list_widget l = { .follows = true };
+
+		draw_list_of(&l, 20, is_text);
+		check_int(l.top, 15);
+		draw_list_of(&l, 22, is_text);
+		check_int(l.top, 17);
+		check(is_text || l.at == 21);
+		check(list_widget_act(&l, ACTION_PAGE_UP, 22));
+		draw_list_of(&l, 25, is_text);
+		check_int(l.top, is_text ? 12 : 16);
+		check(list_widget_act(&l, ACTION_END, 25));
+		draw_list_of(&l, 30, is_text);
+		check_int(l.top, 25);
+		check(!list_widget_act(&l, ACTION_LEFT, 30));
+	}
+}
+
+/* Text without a chosen row keeps its last page on the screen. */
+TEST(list_widget_scrolls_text)
+{
+	struct list_widget l = { 0 };
+
+	draw_list_of(&l, 12, true);
+	check_int(l.top, 0);
+	list_widget_act(&l, ACTION_DOWN, 12);
+	check_int(l.top, 1);
+	list_widget_act(&l, ACTION_END, 12);
+	check_int(l.top, 7);
+	draw_list_of(&l, 6, true);
+	check_int(l.top, 1);
+	list_widget_act(&l, ACTION_HOME, 6);
+	check_int(l.top, 0);
+	draw_list_of(&l, 3, true);
+	check_int(l.top, 0);
 }

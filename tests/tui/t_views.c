@@ -61,15 +61,9 @@ static bool show_view(struct shown_view *s, const struct view *v)
 
 static void close_view(struct shown_view *s)
 {
-	if (s->view->close)
-		s->view->close(s->state);
+	view_close(s->view, s->state);
 	free(s->state);
 	context_close(&s->w);
-}
-
-static unsigned act_in_view(struct shown_view *s, enum action action)
-{
-	return view_act(s->view, s->state, &s->w, action);
 }
 
 /* The number of cells that are not empty; the grid's clip forbids cells outside body. */
@@ -92,7 +86,7 @@ static void draw_at(struct shown_view *s, int rows, int cols)
 	if (grid_resize(&g, rows + 2, cols + 4, &e))
 		return;
 	g.clip = (struct grid_part){ body.row, body.col, rows, cols };
-	s->view->draw(s->state, &g, body, &s->w);
+	view_draw(s->view, s->state, &g, body, &s->w);
 	used = cells_used(&g);
 	if (rows >= 5 && cols >= 12 && used < 6)
 		test_fail(__FILE__, __LINE__, "%s at %d x %d draws %d cells", s->view->name, rows,
@@ -100,11 +94,29 @@ static void draw_at(struct shown_view *s, int rows, int cols)
 	grid_free(&g);
 }
 
+static unsigned act_in_view(struct shown_view *s, enum action action)
+{
+	return view_act(s->view, s->state, &s->w, action);
+}
+
+/* Update until nothing changes, and draw, as keys and the mouse mean the rows that are drawn. */
 static void come_to_rest(struct shown_view *s)
 {
 	for (int i = 0; i < 50; i++, s->w.news = 0)
 		if (!(view_update(s->view, s->state, &s->w) & REACT_AGAIN))
 			break;
+	draw_at(s, 40, 120);
+}
+
+/* News come while another tab is in front; then the user comes back. */
+static void hide_and_return(struct shown_view *s, unsigned news)
+{
+	s->w.front = false;
+	s->w.news = news;
+	view_update(s->view, s->state, &s->w);
+	s->w.front = true;
+	s->w.news = 0;
+	come_to_rest(s);
 }
 
 static void every_size_of(const struct view *v, const enum action *actions, const char *typed)
@@ -176,7 +188,7 @@ static void letters_of_style(struct shown_view *s, enum style style, char found[
 	size_t n = 0;
 
 	check_int(grid_resize(&g, 20, 70, &e), 0);
-	s->view->draw(s->state, &g, (struct rect){ 0, 0, 20, 70 }, &s->w);
+	view_draw(s->view, s->state, &g, (struct rect){ 0, 0, 20, 70 }, &s->w);
 	for (int i = 0; i < g.rows * g.cols && n < 79; i++)
 		if (g.cells[i].style == style && g.cells[i].ch != ' ')
 			found[n++] = (char)g.cells[i].ch;
@@ -323,7 +335,7 @@ static bool view_shows_at(struct shown_view *s, int rows, int cols, const char *
 	bool found;
 
 	check_int(grid_resize(&g, rows, cols, &e), 0);
-	s->view->draw(s->state, &g, (struct rect){ 0, 0, rows, cols }, &s->w);
+	view_draw(s->view, s->state, &g, (struct rect){ 0, 0, rows, cols }, &s->w);
 	found = grid_shows(&g, words);
 	grid_free(&g);
 	return found;
@@ -349,12 +361,7 @@ TEST(compare_shows_what_came_while_hidden)
 	check(!view_shows(&s, "7.654"));
 	append_run_file("first", "journal.jsonl", record);
 	check_int(history_update(s.w.history, s.w.now, 1, &e), HISTORY_CHANGED);
-	s.w.front = false;
-	s.w.news = NEWS_HISTORY;
-	view_update(s.view, s.state, &s.w);
-	s.w.front = true;
-	s.w.news = 0;
-	come_to_rest(&s);
+	hide_and_return(&s, NEWS_HISTORY);
 	check(view_shows(&s, "7.654"));
 	close_view(&s);
 }
@@ -391,12 +398,7 @@ TEST(home_suggests_after_a_job_that_ended_while_hidden)
 		jobs_update(s.w.jobs, s.w.now);
 		usleep(10000);
 	}
-	s.w.front = false;
-	s.w.news = NEWS_JOBS;
-	view_update(s.view, s.state, &s.w);
-	s.w.front = true;
-	s.w.news = 0;
-	come_to_rest(&s);
+	hide_and_return(&s, NEWS_JOBS);
 	check(view_shows(&s, "Prepare the built-in corpus"));
 	close_view(&s);
 }

@@ -377,7 +377,7 @@ static void draw_at(const struct view *v, void *state, struct app_context *w, st
 	for (int row = 0; row < g->rows; row++)
 		for (int col = 0; col < g->cols; col = next_margin_col(g, row, col))
 			g->cells[row * g->cols + col].ch = SENTINEL;
-	v->draw(state, g, body, w);
+	view_draw(v, state, g, body, w);
 	/* on smaller screens the clip rectangle does the work */
 	if (body.rows >= 8 && body.cols >= 30 && (c = spilled(g)) && n_spilled++ < 5)
 		test_fail(__FILE__, __LINE__, "%s at %d x %d draws outside, at %d, %d", v->name,
@@ -407,8 +407,7 @@ static void draw_every_size(const struct view *v, struct app_context *w)
 			if (!grid_resize(&g, rows + 2 * MARGIN_ROWS, cols + 2 * MARGIN_COLS, &e))
 				draw_at(v, state, w, &g);
 	grid_free(&g);
-	if (v->close)
-		v->close(state);
+	view_close(v, state);
 	free(state);
 }
 

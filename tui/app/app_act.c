@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "share/base/util.h"
 #include "tui/app/frame.h"
 #include "tui/context/jobs.h"
 #include "tui/context/run_requests.h"
@@ -122,10 +121,7 @@ static unsigned ask_leave(struct app *a)
 	snprintf(text, sizeof(text), "%s%s%s", unsaved ? unsaved : "", unsaved && n ? " " : "",
 		 n ? "Detached trainings go on." : "");
 	app_set_caller(a, CALLER_APP);
-	context_ask(&a->context, &(struct question){ .kind = QUESTION_YES_NO,
-						     .id = ASK_LEAVE,
-						     .title = title,
-						     .text = text });
+	context_ask_text(&a->context, QUESTION_YES_NO, ASK_LEAVE, title, text);
 	return REACT_REDRAW;
 }
 
@@ -137,11 +133,7 @@ static unsigned ask_which_run(struct app *a)
 
 	app_set_caller(a, CALLER_APP);
 	if (names && n)
-		context_ask(&a->context, &(struct question){ .kind = QUESTION_CHOICE,
-							     .id = ASK_RUN,
-							     .title = "run",
-							     .choices = (const char *const *)names,
-							     .n_choices = n });
+		context_ask_choice(&a->context, ASK_RUN, "run", (const char *const *)names, n);
 	else
 		context_notify(&a->context, STYLE_WARN, "%s",
 			       names ? "there is no run yet" : e.text);

@@ -48,14 +48,14 @@ void app_draw(struct app *a)
 	set_grid_clip(&a->grid, frame.body); /* no view can draw over the frame */
 	layout_follow_borders(&a->borders, a->front);
 	if (a->overlay && !a->overlay->is_box)
-		a->overlay->draw(a->overlay_state, &a->grid, frame.body, w);
+		view_draw(a->overlay, a->overlay_state, &a->grid, frame.body, w);
 	else if (t->state)
-		view_tabs[a->front]->draw(t->state, &a->grid, frame.body, w);
+		view_draw(view_tabs[a->front], t->state, &a->grid, frame.body, w);
 	else
 		draw_note(&a->grid, frame.body, STYLE_BAD, t->trouble.text);
 	layout_follow_borders(NULL, 0);
 	if (a->overlay && a->overlay->is_box)
-		a->overlay->draw(a->overlay_state, &a->grid, frame.body, w);
+		view_draw(a->overlay, a->overlay_state, &a->grid, frame.body, w);
 	set_grid_clip(&a->grid, (struct rect){ 0 });
 	if (frame.tabs.rows)
 		frame_draw_tabs(&a->grid, frame.tabs, w, a->front);

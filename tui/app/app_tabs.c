@@ -25,8 +25,7 @@ void app_view_end(const struct view *v, void *state)
 	assert(v || !state);
 	if (!state)
 		return;
-	if (v->close)
-		v->close(state);
+	view_close(v, state);
 	free(state);
 }
 

@@ -9,6 +9,7 @@
 #include "share/base/text.h"
 #include "share/base/util.h"
 #include "tui/context/jobs.h"
+#include "tui/overlay/overlays.h"
 #include "tui/run/run_look.h"
 #include "tui/term/draw.h"
 #include "tui/translate/translate_view.h"
@@ -198,6 +199,16 @@ static bool is_offered(const struct app_context *w, enum action action)
 	       (!w->readonly && h && h->state == RUN_RUNNING && !h->is_gone);
 }
 
+/* Does an action of the workbench have an effect in the view? Changes of a tab alone are undone, and a form stays open. */
+static bool has_effect(const struct view *v, enum action action)
+{
+	bool is_tab = false;
+
+	for (int i = 0; i < TAB_COUNT; i++)
+		is_tab |= view_tabs[i] == v;
+	return is_tab || (action != ACTION_UNDO && (action != ACTION_PALETTE || v != &view_wizard));
+}
+
 /* Draw "key label" if it fits before column right; false: no room. */
 static bool draw_hint(struct grid *g, struct span *at, const struct app_context *w,
 		      enum action action, bool no_text)
@@ -265,22 +276,6 @@ size_t frame_draw_border_hints(struct grid *g, const struct app_context *w,
 	return n;
 }
 
-static bool is_in_border(const struct view_pane *pane, size_t n, enum action action)
-{
-	while (n > 0)
-		if (pane->actions[--n] == action)
-			return true;
-	return false;
-}
-
-static bool is_listed_action(const enum action *list, enum action action)
-{
-	for (; list && *list; list++)
-		if (*list == action)
-			return true;
-	return false;
-}
-
 void frame_draw_foot(struct grid *g, struct rect r, const struct app_context *w,
 		     const struct view *v, const struct view_pane *pane, size_t n_shown,
 		     bool typing)
@@ -316,10 +311,12 @@ void frame_draw_foot(struct grid *g, struct rect r, const struct app_context *w,
 		if (!draw_hint(g, &at, w, *a, typing || (*a == ACTION_QUIT && v->start_typing)))
 			return;
 	for (const enum action *a = v->hints; a && *a; a++)
-		if (!is_in_border(pane, n_shown, *a) && is_offered(w, *a) &&
+		if (!view_lists_action(pane ? pane->actions : NULL, n_shown, *a) &&
+		    is_offered(w, *a) && view_has_toggle(v, pane, *a) &&
 		    !draw_hint(g, &at, w, *a, typing))
 			return;
 	for (const enum action *a = last; *a; a++)
-		if (!is_listed_action(v->hints, *a) && !draw_hint(g, &at, w, *a, typing))
+		if (!view_lists_action(v->hints, SIZE_MAX, *a) && has_effect(v, *a) &&
+		    !draw_hint(g, &at, w, *a, typing))
 			return;
 }

@@ -128,6 +128,16 @@ void context_ask_text(struct app_context *w, enum question_kind kind, int id, co
 	context_ask(w, &(struct question){ .kind = kind, .id = id, .title = title, .text = text });
 }
 
+void context_ask_choice(struct app_context *w, int id, const char *title,
+			const char *const *choices, size_t n)
+{
+	context_ask(w, &(struct question){ .kind = QUESTION_CHOICE,
+					   .id = id,
+					   .title = title,
+					   .choices = choices,
+					   .n_choices = n });
+}
+
 void context_ask(struct app_context *w, const struct question *q)
 {
 	struct view_requests *requests = w->requests;

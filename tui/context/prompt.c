@@ -1,7 +1,6 @@
 /* prompt.c - keys, mouse and drawing of a question; see prompt.h. */
 #include "tui/context/prompt.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +10,6 @@
 #include "tui/context/path_completion.h"
 #include "tui/term/draw.h"
 #include "tui/term/layout.h"
-#include "tui/term/list_widget.h"
 
 #define BOX_COLS  76
 #define BOX_ROWS  22
@@ -56,7 +54,7 @@ int prompt_ask(struct prompt *p, const struct question *q, struct err *e)
 		if (!(p->choices[i] = mem_strdup(q->choices[i], e)))
 			goto fail;
 		if (q->chosen && !strcmp(q->choices[i], q->chosen))
-			p->chosen = i;
+			p->list.at = i;
 	}
 	p->previews_themes = q->previews_themes;
 	p->completes_paths = q->completes_paths;
@@ -92,7 +90,7 @@ static size_t count_filtered(const struct prompt *p)
 
 const char *prompt_choice(const struct prompt *p)
 {
-	return p->kind == QUESTION_CHOICE ? filtered_choice(p, p->chosen) : NULL;
+	return p->kind == QUESTION_CHOICE ? filtered_choice(p, p->list.at) : NULL;
 }
 
 /* The typed text has changed: filter by it, or remember why that is impossible. */
@@ -101,7 +99,7 @@ static void update_filter(struct prompt *p)
 	struct err e = { 0 };
 
 	*p->trouble = 0;
-	p->chosen = 0;
+	p->list.at = 0;
 	if ((p->kind == QUESTION_CHOICE || is_bar(p)) &&
 	    text_filter_set(&p->filter, edit_text(&p->line), &e))
 		snprintf(p->trouble, sizeof(p->trouble), "%.119s", e.text);
@@ -128,62 +126,29 @@ static enum prompt_state key_yes_no(struct prompt *p, int key)
 
 static enum prompt_state key_text(struct prompt *p, int key)
 {
-	switch (key) {
-	case 'j':
-	case KEY_NAME_DOWN:
-		p->top++;
-		break;
-	case 'k':
-	case KEY_NAME_UP:
-		p->top = MAX(p->top - 1, 0);
-		break;
-	case ' ':
-	case KEY_NAME_PAGE_DOWN:
-		p->top += BOX_ROWS - 6;
-		break;
-	case KEY_NAME_PAGE_UP:
-		p->top = MAX(p->top - BOX_ROWS + 6, 0);
-		break;
-	case 'C':
-	case 'c':
+	const enum action move = key == 'j'   ? ACTION_DOWN
+				 : key == 'k' ? ACTION_UP
+				 : key == ' ' ? ACTION_PAGE_DOWN
+					      : list_field_action(key);
+
+	if (key == 'C' || key == 'c')
 		return PROMPT_COPY;
-	case 'q':
-	case '\r':
+	if (key == 'q' || key == '\r')
 		return answer_prompt(p, NULL);
-	default:
-		break;
-	}
+	list_widget_act(&p->list, move, p->list.n);
 	return PROMPT_OPEN;
 }
 
 static enum prompt_state key_choice(struct prompt *p, int key)
 {
-	size_t n = count_filtered(p);
+	const enum action move = key == '\t' ? ACTION_DOWN : list_field_action(key);
 
-	switch (key) {
-	case '\r':
-		assert(!n || p->chosen < n);
-		return n ? answer_prompt(p, filtered_choice(p, p->chosen)) : PROMPT_OPEN;
-	case '\t':
-	case 'N' & 0x1F:
-	case KEY_NAME_DOWN:
-		p->chosen += p->chosen + 1 < n;
-		break;
-	case 'P' & 0x1F:
-	case KEY_NAME_BACKTAB:
-	case KEY_NAME_UP:
-		p->chosen -= p->chosen > 0;
-		break;
-	case KEY_NAME_PAGE_DOWN:
-		p->chosen = n ? MIN(p->chosen + 10, n - 1) : 0;
-		break;
-	case KEY_NAME_PAGE_UP:
-		p->chosen -= MIN(p->chosen, (size_t)10);
-		break;
-	default:
-		if (edit_key(&p->line, key) == EDIT_CHANGED)
-			update_filter(p);
-	}
+	if (key == '\r')
+		return prompt_choice(p) ? answer_prompt(p, prompt_choice(p)) : PROMPT_OPEN;
+	if (move)
+		list_widget_act(&p->list, move, count_filtered(p));
+	else if (edit_key(&p->line, key) == EDIT_CHANGED)
+		update_filter(p);
 	return PROMPT_OPEN;
 }
 
@@ -353,14 +318,6 @@ static void place_prompt(const struct prompt *p, struct grid *g, struct prompt_l
 		at->list = (struct rect){ r.row + 1, r.col, r.rows - 2, r.cols };
 }
 
-/* The first visible choice. */
-static size_t top_choice(const struct prompt *p, struct rect list)
-{
-	size_t rows = (size_t)MAX(list.rows, 1);
-
-	return p->chosen >= rows ? p->chosen - rows + 1 : 0;
-}
-
 /* ---- drawing the question ---- */
 
 static void draw_prompt_line(struct prompt *p, struct grid *g, struct span at)
@@ -368,20 +325,19 @@ static void draw_prompt_line(struct prompt *p, struct grid *g, struct span at)
 	edit_draw(&p->line, g, (struct rect){ at.row, at.col, 1, at.width }, at.style, true);
 }
 
-static void draw_choices(const struct prompt *p, struct grid *g, struct rect box, struct rect r)
+static void draw_choices(struct prompt *p, struct grid *g, struct rect box, struct rect r)
 {
-	size_t n = count_filtered(p), rows = (size_t)MAX(r.rows, 1), top = top_choice(p, r);
+	const size_t n = count_filtered(p);
+	struct list_row row = list_rows(g, r, &p->list, n, false);
 
 	if (!n)
 		draw_text(g, r.row, r.col, r.cols, STYLE_DIM, "no match");
-	for (size_t i = 0; i < rows && top + i < n; i++) {
-		struct list_row row = list_row_at(g, r, r.row + (int)i);
-
-		if (top + i == p->chosen)
+	while (list_row_next(&row)) {
+		if (row.is_at)
 			row_choose(&row);
-		row_text(&row, 2, 0, STYLE_NORMAL, filtered_choice(p, top + i));
+		row_text(&row, 2, 0, STYLE_NORMAL, filtered_choice(p, row.i));
 	}
-	draw_hidden_rows(g, box, (int)top, (int)(n - MIN(n, top + rows)));
+	list_widget_draw_hidden(g, box, &p->list);
 }
 
 /* Keys, or why the typed text is no filter. */
@@ -400,9 +356,9 @@ static void draw_small(struct prompt *p, struct grid *g, const struct prompt_lay
 		  *p->trouble && !has_foot ? p->trouble : p->title);
 	if (at->line.width)
 		draw_prompt_line(p, g, at->line);
-	if (at->list.rows && filtered_choice(p, p->chosen))
+	if (at->list.rows && filtered_choice(p, p->list.at))
 		draw_text(g, at->list.row, at->list.col, at->list.cols, STYLE_SELECTED,
-			  filtered_choice(p, p->chosen));
+			  filtered_choice(p, p->list.at));
 	if (has_foot)
 		draw_prompt_foot(p, g, at);
 }
@@ -411,9 +367,8 @@ static void draw_question_text(struct prompt *p, struct grid *g, const struct pr
 {
 	int lines = draw_prompt_text(g, (struct rect){ 0, 0, 0, at->body.cols }, 0, p->text);
 
-	p->top = MAX(MIN(p->top, lines - at->body.rows), 0);
-	draw_prompt_text(g, at->body, p->top, p->text);
-	draw_hidden_rows(g, at->box, p->top, lines - at->body.rows - p->top);
+	list_text(g, at->box, at->body, &p->list, (size_t)lines);
+	draw_prompt_text(g, at->body, (int)p->list.top, p->text);
 }
 
 void prompt_draw(struct prompt *p, struct grid *g)
@@ -467,10 +422,10 @@ static enum prompt_state press_prompt(struct prompt *p, const struct grid *g,
 		return PROMPT_OPEN;
 	}
 	if (layout_has_cell(at->list, m->row, m->col)) {
-		choice = top_choice(p, at->list) + (size_t)(m->row - at->list.row);
+		choice = list_widget_top(&p->list, n, at->list.rows) +
+			 (size_t)(m->row - at->list.row);
 		if (choice >= n)
 			return PROMPT_OPEN;
-		p->chosen = choice;
 		return answer_prompt(p, filtered_choice(p, choice));
 	}
 	if (m->row != at->foot.row || !at->foot.width)

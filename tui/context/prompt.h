@@ -20,6 +20,7 @@
 #include "tui/term/edit.h"
 #include "tui/term/grid.h"
 #include "tui/term/keys.h"
+#include "tui/term/list_widget.h"
 
 enum question_kind {
 	QUESTION_LINE,	 /* a line of text; the answer is the line */
@@ -61,9 +62,8 @@ struct prompt {
 	struct edit line;	   /* typed text: the line, or the filter of the choices */
 	struct text_filter filter; /* the latest valid filter */
 	bool previews_themes, completes_paths;
-	size_t chosen;	   /* index among the choices that match the filter */
-	int top;	   /* TEXT: first visible line */
-	bool clicked;	   /* YES_NO: yes was clicked, which does not answer */
+	struct list_widget list; /* CHOICE: those that match the filter; TEXT: its lines */
+	bool clicked;		 /* YES_NO: yes was clicked, which does not answer */
 	char trouble[120]; /* SEARCH, FILTER, CHOICE: why the line is no filter; "": it is one */
 	char typed[TEXT_FILTER_BYTES]; /* FILTER: the text that was passed on last */
 	char *answer;		       /* owned; NULL: cancelled */

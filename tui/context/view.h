@@ -60,7 +60,7 @@ struct view_toggle {
 
 /* A pane of a view, as its border and the help present it. */
 struct view_pane {
-	const char *name;
+	const char *name; /* the title of its box, unless the box says more */
 	const enum action
 		*actions; /* those that matter most there, in order; ends with ACTION_NONE */
 };
@@ -110,7 +110,7 @@ struct view {
 	void (*start_typing)(void *state);
 	/* Take a text of context_send_text(), instead of start_typing(). Borrowed. */
 	void (*receive)(void *state, struct app_context *w, const char *text);
-	/* Row and column are screen coordinates, like those of body. */
+	/* Row and column are screen coordinates, like those of body. REACT_UNKNOWN: the list there gets the event. */
 	unsigned (*mouse)(void *state, struct app_context *w, const struct mouse *m);
 	/* The answer to a question of the view by context_ask(); text NULL: cancelled. Borrowed. */
 	unsigned (*answer)(void *state, struct app_context *w, int question, const char *text);
@@ -128,13 +128,28 @@ struct view {
 	const struct view_pane *panes;
 	int n_panes;
 	size_t focus;
+	/*
+	 * Lists of panes that list_rows() draws. Their keys and mouse need no act() and mouse(): the offset of an array of struct
+	 * list_widget, one for each of the first n_lists panes. A click on the chosen row is the action list_open.
+	 */
+	size_t lists;
+	int n_lists;
+	enum action list_open;
+	/* Optional: whether a row can be chosen; false: a heading. */
+	bool (*list_can_choose)(const void *state, size_t row);
+	/* Optional: the user has chosen a row, instead of the row `before`. */
+	void (*list_moved)(void *state, struct app_context *w, int pane, size_t before);
 	/* Actions shown in the last row, but for those in the border of the pane, the most useful first; ends with ACTION_NONE. */
 	const enum action *hints;
 };
 
-/* The optional functions of a view, before which it begins with a run. */
+/* The functions of a view, and what its tables say. A view begins with a run before it is opened or updated. */
 int view_open(const struct view *v, void *state, struct app_context *w, struct err *e);
 unsigned view_update(const struct view *v, void *state, struct app_context *w);
+void view_draw(const struct view *v, void *state, struct grid *g, struct rect body,
+	       const struct app_context *w);
+/* Release what the state owns, its filters too. */
+void view_close(const struct view *v, void *state);
 
 /* Carry out an action in a view: its own, or what its toggles and panes say. Returns reaction bits. */
 unsigned view_act(const struct view *v, void *state, struct app_context *w, enum action action);
@@ -144,6 +159,10 @@ unsigned view_answer(const struct view *v, void *state, struct app_context *w, i
 /* Give a view an event of the mouse; REACT_UNKNOWN: it has no use for it. */
 unsigned view_mouse(const struct view *v, void *state, struct app_context *w,
 		    const struct mouse *m);
+/* Whether an action is among the first n of a list of actions (NULL: none). */
+bool view_lists_action(const enum action *list, size_t n, enum action action);
+/* Whether the key of a toggle or filter has an effect in a pane (NULL: the view has none); true for other actions. */
+bool view_has_toggle(const struct view *v, const struct view_pane *pane, enum action action);
 /* The pane with the keys; NULL: the view has none. Static. */
 const struct view_pane *view_pane_in_front(const struct view *v, const void *state);
 

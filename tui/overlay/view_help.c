@@ -14,8 +14,7 @@
 #define KEYS_BYTES 64
 
 struct help {
-	int top;		   /* first visible line */
-	int page;		   /* visible lines at the last draw */
+	struct list_widget list;   /* of lines */
 	struct text_filter filter; /* of the help and names of actions */
 };
 
@@ -63,15 +62,6 @@ static bool describe_reachable_keys(const struct app_context *w, enum action act
 	return n > 0;
 }
 
-/* Is the action listed already, as one of the focused pane? */
-static bool is_action_of_pane(const struct app_context *w, enum action action)
-{
-	for (const enum action *a = w->pane ? w->pane->actions : NULL; a && *a; a++)
-		if (*a == action)
-			return true;
-	return false;
-}
-
 /* Where lines are added, and under which heading. */
 struct help_writer {
 	struct help_line *lines;
@@ -96,32 +86,37 @@ static void add_help_action(struct help_writer *to, const char *group, int first
 }
 
 /* The keys of the pane with the focus, in its own order. */
-static void add_pane(struct help_writer *to)
+static void add_pane(struct help_writer *to, const char *heading)
 {
 	const struct view_pane *pane = to->w->pane;
 	int first = to->n;
 
 	for (const enum action *a = pane ? pane->actions : NULL; a && *a; a++)
-		add_help_action(to, pane->name, first, *a);
+		add_help_action(to, heading, first, *a);
 }
 
+/* The actions of a group, but for those of the pane. */
 static void add_group(struct help_writer *to, const char *group)
 {
+	const enum action *of_pane = to->w->pane ? to->w->pane->actions : NULL;
 	int first = to->n;
 
 	for (int a = 1; a < ACTION_COUNT; a++)
 		if (!strcmp(action_infos[a].group, group) &&
-		    !is_action_of_pane(to->w, (enum action)a))
+		    !view_lists_action(of_pane, SIZE_MAX, (enum action)a))
 			add_help_action(to, group, first, (enum action)a);
 }
 
-/* The focused pane's keys first, then the view's, then the common ones. Returns the number of lines. */
-static int lines_for(const struct help *h, const struct app_context *w,
+/*
+ * The focused pane's keys first, with a heading, then the view's, then the common ones. Returns the number of
+ * lines.
+ */
+static int lines_for(const struct help *h, const struct app_context *w, const char *heading,
 		     struct help_line lines[MAX_LINES])
 {
 	struct help_writer to = { .lines = lines, .filter = &h->filter, .w = w };
 
-	add_pane(&to);
+	add_pane(&to, heading);
 	if (w->view)
 		add_group(&to, w->view);
 	add_group(&to, "Panes");
@@ -153,36 +148,31 @@ static void help_draw(void *state, struct grid *g, struct rect body, const struc
 	struct help *h = state;
 	struct rect r = layout_inside(body);
 	struct help_line lines[MAX_LINES];
-	char title[TEXT_FILTER_BYTES + 20];
-	int n = lines_for(h, w, lines);
+	char title[TEXT_FILTER_BYTES + 20], heading[60];
+	struct list_row row;
+	int n;
 
-	h->page = MAX(r.rows, 1);
-	h->top = MAX(MIN(h->top, n - r.rows), 0);
+	snprintf(heading, sizeof(heading), "%s: %s", w->pane ? w->view : "",
+		 w->pane ? w->pane->name : "");
+	n = lines_for(h, w, heading, lines);
 	snprintf(title, sizeof(title), *h->filter.text ? "keys with \"%s\"" : "keys",
 		 h->filter.text);
 	draw_box(g, body, title, false);
 	if (!n)
 		draw_text(g, r.row + MIN(1, r.rows - 1), r.col + 2, r.cols - 2, STYLE_DIM,
 			  "no key matches");
-	for (int i = 0; i < r.rows && h->top + i < n; i++)
-		draw_help_line(g, r, r.row + i, &lines[h->top + i], w);
-	draw_hidden_rows(g, body, h->top, n - r.rows - h->top);
+	row = list_text(g, body, r, &h->list, (size_t)n);
+	while (list_row_next(&row))
+		draw_help_line(g, r, row.row, &lines[row.i], w);
 }
 
 static unsigned help_act(void *state, struct app_context *w, enum action action)
 {
-	struct help *h = state;
-
+	(void)state;
 	(void)w;
-	switch (action) {
-	case ACTION_HELP:
-	case ACTION_BACK:
-	case ACTION_QUIT:
-		return REACT_BACK;
-	default:
-		return list_widget_scroll(&h->top, h->page, MAX_LINES, action) ? REACT_REDRAW
-									       : REACT_UNKNOWN;
-	}
+	return action == ACTION_HELP || action == ACTION_BACK || action == ACTION_QUIT
+		       ? REACT_BACK
+		       : REACT_UNKNOWN;
 }
 
 static void show_first_line(void *state, struct app_context *w)
@@ -190,14 +180,7 @@ static void show_first_line(void *state, struct app_context *w)
 	struct help *h = state;
 
 	(void)w;
-	h->top = 0;
-}
-
-static void help_close(void *state)
-{
-	struct help *h = state;
-
-	text_filter_clear(&h->filter);
+	h->list.top = 0;
 }
 
 static const struct view_toggle help_filter = VIEW_FILTER(
@@ -209,7 +192,8 @@ const struct view view_help = {
 	.state_size = sizeof(struct help),
 	.act = help_act,
 	.draw = help_draw,
-	.close = help_close,
+	.lists = offsetof(struct help, list),
+	.n_lists = 1,
 	.toggles = &help_filter,
 	.n_toggles = 1,
 	.hints = VIEW_ACTIONS(ACTION_BACK, ACTION_FIND, ACTION_DOWN, ACTION_UP),

@@ -19,7 +19,7 @@ struct palette_view {
 	struct list_widget list;
 	bool moved; /* in a command line: the user chose a row, so Enter inserts it */
 	char trouble[160];
-	struct rect box, rows; /* as drawn last, for the mouse */
+	struct rect box; /* as drawn last, for the mouse */
 };
 
 static int palette_view_open(void *state, struct app_context *w, struct err *e)
@@ -167,19 +167,9 @@ static unsigned palette_key(void *state, struct app_context *w, int key)
 		return accept_row(v, w);
 	case '\t':
 		return insert_row(v, w);
-	case KEY_NAME_DOWN:
-	case 'N' & 0x1F:
-		return move_palette_row(v, ACTION_DOWN);
-	case KEY_NAME_UP:
-	case KEY_NAME_BACKTAB:
-	case 'P' & 0x1F:
-		return move_palette_row(v, ACTION_UP);
-	case KEY_NAME_PAGE_DOWN:
-		return move_palette_row(v, ACTION_PAGE_DOWN);
-	case KEY_NAME_PAGE_UP:
-		return move_palette_row(v, ACTION_PAGE_UP);
 	default:
-		break;
+		if (list_field_action(key))
+			return move_palette_row(v, list_field_action(key));
 	}
 	switch (edit_key(&v->palette.line, key)) {
 	case EDIT_CHANGED:
@@ -205,7 +195,7 @@ static unsigned palette_paste(void *state, struct app_context *w, const char *te
 static unsigned palette_mouse(void *state, struct app_context *w, const struct mouse *m)
 {
 	struct palette_view *v = state;
-	size_t row = v->list.top + (size_t)(m->row - v->rows.row);
+	size_t row = v->list.top + (size_t)(m->row - v->list.drawn.row);
 
 	if (mouse_wheel_action(m))
 		return move_palette_row(v, mouse_wheel_action(m));
@@ -213,8 +203,7 @@ static unsigned palette_mouse(void *state, struct app_context *w, const struct m
 		return REACT_NOTHING;
 	if (!layout_has_cell(v->box, m->row, m->col))
 		return REACT_REDRAW | REACT_BACK;
-	if (m->row < v->rows.row || m->row >= v->rows.row + v->rows.rows ||
-	    row >= v->palette.n_rows)
+	if (!layout_has_cell(v->list.drawn, m->row, m->col) || row >= v->palette.n_rows)
 		return REACT_NOTHING;
 	if (row == v->list.at && (v->moved || !v->palette.command.name))
 		return accept_row(v, w);
@@ -273,21 +262,20 @@ static void palette_title(const struct palette *p, char *out, size_t size)
 		snprintf(out, size, "commands");
 }
 
-static void draw_palette_rows(struct palette_view *v, struct grid *g)
+static void draw_palette_rows(struct palette_view *v, struct grid *g, struct rect r)
 {
 	const struct palette *p = &v->palette;
-	struct list_row row = list_rows(g, v->rows, &v->list, p->n_rows, false);
+	struct list_row row = list_rows(g, r, &v->list, p->n_rows, false);
 
 	if (!p->n_rows)
-		draw_text(g, v->rows.row, v->rows.col + 2, v->rows.cols - 2, STYLE_DIM,
+		draw_text(g, r.row, r.col + 2, r.cols - 2, STYLE_DIM,
 			  p->command.name ? p->command.help : "nothing fits");
 	while (list_row_next(&row)) {
 		if (row.is_at && (v->moved || !p->command.name))
 			row_choose(&row);
 		draw_palette_row(&row, &p->rows[row.i]);
 	}
-	draw_hidden_rows(g, v->box, (int)v->list.top,
-			 (int)p->n_rows - (int)v->list.top - v->rows.rows);
+	list_widget_draw_hidden(g, v->box, &v->list);
 }
 
 /* Without room for a box: the line, and the rows below it. */
@@ -298,9 +286,10 @@ static void draw_small_palette(struct palette_view *v, struct grid *g, struct re
 	grid_put(g, body.row, body.col, STYLE_DIM, ':');
 	edit_draw(&v->palette.line, g, (struct rect){ body.row, body.col + 1, 1, body.cols - 1 },
 		  STYLE_BRIGHT, true);
-	v->rows = (struct rect){ body.row + 1, body.col, body.rows - 1, body.cols };
-	if (v->rows.rows > 0)
-		draw_palette_rows(v, g);
+	v->list.drawn = (struct rect){ 0 };
+	if (body.rows > 1)
+		draw_palette_rows(
+			v, g, (struct rect){ body.row + 1, body.col, body.rows - 1, body.cols });
 }
 
 static void palette_draw(void *state, struct grid *g, struct rect body, const struct app_context *w)
@@ -326,8 +315,7 @@ static void palette_draw(void *state, struct grid *g, struct rect body, const st
 		  STYLE_BRIGHT, true);
 	draw_text(g, in.row + in.rows - 1, in.col + 1, in.cols - 2,
 		  *v->trouble ? STYLE_BAD : STYLE_DIM, *v->trouble ? v->trouble : palette_hints(v));
-	v->rows = (struct rect){ in.row + 1, in.col + 1, in.rows - 2, in.cols - 2 };
-	draw_palette_rows(v, g);
+	draw_palette_rows(v, g, (struct rect){ in.row + 1, in.col + 1, in.rows - 2, in.cols - 2 });
 }
 
 const struct view view_palette = {

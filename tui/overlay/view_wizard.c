@@ -23,14 +23,81 @@ enum { ASK_VALUE, ASK_NUMBER };
 
 struct form {
 	struct wizard *z; /* owned */
-	size_t *lines;	  /* owned: room for the lines of the list, two for each row of z */
-	size_t chosen;	  /* index of the chosen row of z */
-	size_t top;	  /* first visible line */
-	int page;
+	size_t *lines;	  /* owned: of the list: a row of z, or SIZE_MAX - row for its section */
+	size_t n_lines;
+	struct list_widget list; /* of lines */
 	struct text_filter filter;
 	struct form_forecast forecast; /* of z with its present values */
-	struct rect list;	       /* position of the list at the last draw, for the mouse */
 };
+
+/* ---- rows ---- */
+
+static bool form_filter_matches(const struct form *f, size_t i)
+{
+	const struct wizard_row *r = &f->z->rows[i];
+
+	return text_filter_matches(&f->filter, r->label) ||
+	       (r->option.help && text_filter_matches(&f->filter, r->option.help));
+}
+
+/* Write the lines of the list: matching rows, with a heading before each new section. */
+static void list_form_lines(struct form *f)
+{
+	const char *section = "";
+
+	f->n_lines = 0;
+	for (size_t i = 0; i < f->z->n; i++) {
+		const char *own = i < f->z->n_first ? "" : f->z->rows[i].option.section;
+
+		if (!form_filter_matches(f, i))
+			continue;
+		if (strcmp(own, section))
+			f->lines[f->n_lines++] = SIZE_MAX - i;
+		section = own;
+		f->lines[f->n_lines++] = i;
+	}
+	assert(f->n_lines <= 2 * f->z->n); /* the room of lines */
+}
+
+static bool is_form_row(const void *state, size_t line)
+{
+	const struct form *f = state;
+
+	return f->lines[line] < f->z->n;
+}
+
+/* Choose the first row whose name matches, else the first one whose help does. */
+static void use_form_filter(void *state, struct app_context *w)
+{
+	struct form *f = state;
+	size_t *at = &f->list.at;
+
+	(void)w;
+	list_form_lines(f);
+	f->list.top = 0;
+	for (*at = 0; *at < f->n_lines; ++*at)
+		if (is_form_row(f, *at) &&
+		    text_filter_matches(&f->filter, f->z->rows[f->lines[*at]].label))
+			return;
+	*at = f->n_lines && !is_form_row(f, 0);
+}
+
+/* The chosen row of the form; the first one while the filter hides all. */
+static size_t chosen_row(const struct form *f)
+{
+	return f->n_lines ? f->lines[MIN(f->list.at, f->n_lines - 1)] : 0;
+}
+
+/* No row can be changed while the filter hides all. */
+static bool hides_all_rows(const struct form *f, struct app_context *w)
+{
+	if (f->n_lines)
+		return false;
+	context_notify(w, STYLE_WARN, "no option matches: / changes what is searched for");
+	return true;
+}
+
+/* ---- the form ---- */
 
 static int form_open(void *state, struct app_context *w, struct err *e)
 {
@@ -41,6 +108,7 @@ static int form_open(void *state, struct app_context *w, struct err *e)
 	if (!f->z)
 		return err_set(e, ERR_INTERNAL, "there is no form to show");
 	if ((f->lines = mem_alloc(2 * f->z->n + 1, sizeof(*f->lines), e))) {
+		use_form_filter(f, w);
 		form_forecast_start(&f->forecast, f->z, w);
 		return 0;
 	}
@@ -55,7 +123,6 @@ static void form_close(void *state)
 	form_forecast_close(&f->forecast);
 	wizard_free(f->z);
 	free(f->lines);
-	text_filter_clear(&f->filter);
 }
 
 static unsigned form_update(void *state, struct app_context *w)
@@ -65,63 +132,11 @@ static unsigned form_update(void *state, struct app_context *w)
 	return form_forecast_update(&f->forecast, f->z, w);
 }
 
-/* ---- rows ---- */
-
-static bool form_filter_matches(const struct form *f, size_t i)
-{
-	const struct wizard_row *r = &f->z->rows[i];
-
-	return text_filter_matches(&f->filter, r->label) ||
-	       (r->option.help && text_filter_matches(&f->filter, r->option.help));
-}
-
-/* No row can be changed while the filter hides all. */
-static bool hides_chosen_row(const struct form *f, struct app_context *w)
-{
-	if (form_filter_matches(f, f->chosen))
-		return false;
-	context_notify(w, STYLE_WARN, "no option matches: / changes what is searched for");
-	return true;
-}
-
-/* Move the chosen row by n matching rows (n < 0: up), as far as possible. */
-static void move_form_row(struct form *f, int n)
-{
-	int step = n < 0 ? -1 : 1;
-	size_t at = f->chosen;
-
-	while (n) {
-		size_t next = at;
-
-		do
-			next += (size_t)step;
-		while (next < f->z->n && !form_filter_matches(f, next));
-		if (next >= f->z->n)
-			break;
-		at = next;
-		n -= step;
-	}
-	f->chosen = at;
-}
-
-static void choose_first_row(void *state, struct app_context *w)
-{
-	struct form *f = state;
-
-	(void)w;
-	for (f->chosen = 0; f->chosen + 1 < f->z->n && !form_filter_matches(f, f->chosen);
-	     f->chosen++)
-		;
-	if (!form_filter_matches(f, f->chosen))
-		f->chosen = 0;
-	f->top = 0;
-}
-
 /* ---- changing ---- */
 
 static void ask_choice(struct form *f, struct app_context *w, const char *title)
 {
-	const struct conf_row *o = &f->z->rows[f->chosen].option;
+	const struct conf_row *o = &f->z->rows[chosen_row(f)].option;
 	const char *names[40];
 	char texts[40][48];
 	size_t n = 0, length;
@@ -131,17 +146,13 @@ static void ask_choice(struct form *f, struct app_context *w, const char *title)
 		snprintf(texts[n], sizeof(texts[n]), "%.*s", (int)length, c);
 		names[n] = texts[n];
 	}
-	context_ask(w, &(struct question){ .kind = QUESTION_CHOICE,
-					   .id = ASK_VALUE,
-					   .title = title,
-					   .choices = names,
-					   .n_choices = n });
+	context_ask_choice(w, ASK_VALUE, title, names, n);
 }
 
 static int set_form_value(struct form *f, const struct app_context *w, const char *value,
 			  struct err *e)
 {
-	int rc = wizard_set(f->z, f->chosen, value, e);
+	int rc = wizard_set(f->z, chosen_row(f), value, e);
 
 	if (!rc)
 		form_forecast_start(&f->forecast, f->z, w);
@@ -150,24 +161,21 @@ static int set_form_value(struct form *f, const struct app_context *w, const cha
 
 static void change_form_value(struct form *f, struct app_context *w)
 {
-	struct wizard_row *r = &f->z->rows[f->chosen];
+	struct wizard_row *r = &f->z->rows[chosen_row(f)];
 	struct buf now = { 0 };
 	struct err e = { 0 };
 
 	if (r->value)
 		buf_add_str(&now, r->value);
 	else
-		wizard_value(f->z, f->chosen, &now);
+		wizard_value(f->z, chosen_row(f), &now);
 	if (r->option.name && r->option.kind == CONF_BOOL) {
 		set_form_value(f, w, strcmp(buf_text(&now), "yes") ? "yes" : "no", &e);
 	} else if (r->option.name && r->option.kind == CONF_ENUM) {
 		ask_choice(f, w, r->label);
 	} else if (!r->option.name && f->z->n_choices) {
-		context_ask(w, &(struct question){ .kind = QUESTION_CHOICE,
-						   .id = ASK_VALUE,
-						   .title = r->label,
-						   .choices = (const char *const *)f->z->choices,
-						   .n_choices = f->z->n_choices });
+		context_ask_choice(w, ASK_VALUE, r->label, (const char *const *)f->z->choices,
+				   f->z->n_choices);
 	} else {
 		context_ask_text(w, QUESTION_LINE, ASK_VALUE, r->label, buf_text(&now));
 	}
@@ -178,11 +186,11 @@ static void change_form_value(struct form *f, struct app_context *w)
 static unsigned form_key(void *state, struct app_context *w, int key)
 {
 	struct form *f = state;
-	const struct wizard_row *r = &f->z->rows[f->chosen];
+	const struct wizard_row *r = &f->z->rows[chosen_row(f)];
 	const char text[] = { (char)key, 0 };
 
 	if (!r->option.name || (r->option.kind != CONF_INT && r->option.kind != CONF_REAL) ||
-	    !((key >= '0' && key <= '9') || key == '.') || hides_chosen_row(f, w))
+	    !((key >= '0' && key <= '9') || key == '.') || hides_all_rows(f, w))
 		return REACT_UNKNOWN;
 	context_ask_text(w, QUESTION_LINE, ASK_NUMBER, r->label, text);
 	return REACT_REDRAW;
@@ -196,7 +204,7 @@ static unsigned form_answer(void *state, struct app_context *w, int question, co
 	if (text && set_form_value(f, w, text, &e))
 		context_notify(w, STYLE_BAD, "%s", e.text);
 	else if (question == ASK_NUMBER && text)
-		move_form_row(f, 1);
+		view_act(&view_wizard, f, w, ACTION_DOWN);
 	return REACT_REDRAW;
 }
 
@@ -244,30 +252,12 @@ static unsigned form_act(void *state, struct app_context *w, enum action action)
 	struct err e = { 0 };
 
 	switch (action) {
-	case ACTION_DOWN:
-		move_form_row(f, 1);
-		break;
-	case ACTION_UP:
-		move_form_row(f, -1);
-		break;
-	case ACTION_PAGE_DOWN:
-		move_form_row(f, f->page);
-		break;
-	case ACTION_PAGE_UP:
-		move_form_row(f, -f->page);
-		break;
-	case ACTION_HOME:
-		choose_first_row(f, w);
-		break;
-	case ACTION_END:
-		move_form_row(f, (int)f->z->n);
-		break;
 	case ACTION_FORM_CHANGE:
-		if (!hides_chosen_row(f, w))
+		if (!hides_all_rows(f, w))
 			change_form_value(f, w);
 		break;
 	case ACTION_FORM_RESET:
-		if (!hides_chosen_row(f, w))
+		if (!hides_all_rows(f, w))
 			set_form_value(f, w, NULL, &e);
 		break;
 	case ACTION_FORM_RUN:
@@ -283,28 +273,6 @@ static unsigned form_act(void *state, struct app_context *w, enum action action)
 	default:
 		return REACT_UNKNOWN;
 	}
-	return REACT_REDRAW;
-}
-
-static size_t list_lines(const struct form *f, size_t *chosen);
-
-/* A click chooses a row; a click on the chosen row changes it. */
-static unsigned form_mouse(void *state, struct app_context *w, const struct mouse *m)
-{
-	struct form *f = state;
-	size_t chosen = 0, n, at;
-
-	if (m->kind != MOUSE_PRESS)
-		return REACT_UNKNOWN;
-	if (m->row < f->list.row || m->row >= f->list.row + f->list.rows)
-		return REACT_NOTHING;
-	n = list_lines(f, &chosen);
-	at = f->top + (size_t)(m->row - f->list.row);
-	if (at >= n || f->lines[at] >= f->z->n)
-		return REACT_NOTHING;
-	if (f->chosen == f->lines[at])
-		change_form_value(f, w);
-	f->chosen = f->lines[at];
 	return REACT_REDRAW;
 }
 
@@ -339,59 +307,28 @@ static void draw_form_row(const struct list_row *row, const struct form *f, size
 	buf_free(&value);
 }
 
-/*
- * Write the lines of the list to f->lines: matching rows, with a heading before each new section.
- * Returns their number.
- */
-static size_t list_lines(const struct form *f, size_t *chosen)
-{
-	const char *section = "";
-	size_t n = 0;
-
-	for (size_t i = 0; i < f->z->n; i++) {
-		const char *own = i < f->z->n_first ? "" : f->z->rows[i].option.section;
-
-		if (!form_filter_matches(f, i))
-			continue;
-		if (strcmp(own, section))
-			f->lines[n++] = SIZE_MAX - i;
-		section = own;
-		if (i == f->chosen)
-			*chosen = n;
-		f->lines[n++] = i;
-	}
-	assert(n <= 2 * f->z->n); /* the room of lines */
-	return n;
-}
-
 /* Draw the list into r; the row below r is free for the number of hidden rows. */
 static void draw_list(struct form *f, struct grid *g, struct rect r)
 {
-	size_t chosen = 0, n, rows = (size_t)MAX(r.rows, 0);
-	struct list_row row = list_row_at(g, r, r.row);
+	const size_t above = MIN(f->list.at, (size_t)1);
+	struct list_row row;
 
-	f->list = r;
-	n = list_lines(f, &chosen);
-	f->page = MAX(r.rows - 1, 1);
-	if (chosen < f->top + (chosen > 0))
-		f->top = chosen - (chosen > 0);
-	if (rows && chosen >= f->top + rows)
-		f->top = chosen - rows + 1;
-	if (!n)
+	/* the heading above the first row of a section stays visible */
+	f->list.top = MIN(f->list.top, f->list.at - above);
+	row = list_rows(g, r, &f->list, f->n_lines, false);
+	if (!f->n_lines)
 		draw_text(g, r.row, r.col + 2, r.cols - 2, STYLE_DIM, "no option matches");
-	for (size_t k = 0; k < rows && f->top + k < n; k++, row.row++) {
-		size_t i = f->lines[f->top + k];
+	while (list_row_next(&row)) {
+		const size_t i = f->lines[row.i];
 
-		row.chosen = false;
-		if (i == f->chosen)
+		if (row.is_at)
 			row_choose(&row);
 		if (i < f->z->n)
 			draw_form_row(&row, f, i);
 		else
 			row_text(&row, 0, 0, STYLE_TITLE, f->z->rows[SIZE_MAX - i].option.section);
 	}
-	draw_hidden_rows(g, (struct rect){ r.row - 1, r.col, r.rows + 2, r.cols }, (int)f->top,
-			 (int)(n - MIN(n, f->top + rows)));
+	list_widget_draw_hidden(g, (struct rect){ r.row - 1, r.col, r.rows + 2, r.cols }, &f->list);
 }
 
 static void form_draw(void *state, struct grid *g, struct rect body, const struct app_context *w)
@@ -421,8 +358,8 @@ static void form_draw(void *state, struct grid *g, struct rect body, const struc
 		draw_text(g, r.row + r.rows, r.col, r.cols, STYLE_FIRST, buf_text(&forecast));
 	}
 	buf_free(&forecast);
-	if (f->z->rows[f->chosen].option.name)
-		conf_explain(f->z->rows[f->chosen].option.name, &help);
+	if (f->z->rows[chosen_row(f)].option.name)
+		conf_explain(f->z->rows[chosen_row(f)].option.name, &help);
 	if (r.rows >= 6) {
 		at = (struct span){ r.row + r.rows - 3, r.col, r.cols, STYLE_DIM };
 		draw_text_wrapped(g, at, 2, 0, buf_text(&help));
@@ -439,7 +376,7 @@ static const struct view_pane form_pane = VIEW_PANE("form", ACTION_FORM_CHANGE, 
 						    ACTION_FIND, ACTION_COPY, ACTION_FORM_RUN);
 
 static const struct view_toggle form_filter =
-	VIEW_FILTER(struct form, filter, ACTION_FIND, 0, "options that contain", choose_first_row);
+	VIEW_FILTER(struct form, filter, ACTION_FIND, 0, "options that contain", use_form_filter);
 
 const struct view view_wizard = {
 	.name = "form",
@@ -451,10 +388,13 @@ const struct view view_wizard = {
 	.key = form_key,
 	.draw = form_draw,
 	.close = form_close,
-	.mouse = form_mouse,
 	.answer = form_answer,
 	.panes = &form_pane,
 	.n_panes = 1,
+	.lists = offsetof(struct form, list),
+	.n_lists = 1,
+	.list_can_choose = is_form_row,
+	.list_open = ACTION_FORM_CHANGE,
 	.toggles = &form_filter,
 	.n_toggles = 1,
 	.hints = VIEW_ACTIONS(ACTION_FORM_CHANGE, ACTION_FORM_RUN, ACTION_COPY, ACTION_FORM_RESET,

@@ -20,27 +20,38 @@ bool list_move_of(enum action action, int page, int *by)
 	return *by != 0;
 }
 
+enum action list_field_action(int key)
+{
+	switch (key) {
+	case KEY_NAME_DOWN:
+	case 'N' & 0x1F:
+		return ACTION_DOWN;
+	case KEY_NAME_UP:
+	case KEY_NAME_BACKTAB:
+	case 'P' & 0x1F:
+		return ACTION_UP;
+	case KEY_NAME_PAGE_DOWN:
+		return ACTION_PAGE_DOWN;
+	case KEY_NAME_PAGE_UP:
+		return ACTION_PAGE_UP;
+	default:
+		return ACTION_NONE;
+	}
+}
+
 bool list_widget_act(struct list_widget *l, enum action action, size_t n)
 {
+	const size_t seen = l->is_text ? (size_t)MAX(l->page, 1) : 1;
+	size_t *to = l->is_text ? &l->top : &l->at;
 	int by;
 
 	if (!list_move_of(action, l->page, &by))
 		return false;
 	if (by < 0)
-		l->at -= by == -LIST_ALL ? l->at : MIN((size_t)-by, l->at);
+		*to -= by == -LIST_ALL ? *to : MIN((size_t)-by, *to);
 	else
-		l->at = by == LIST_ALL ? n : l->at + (size_t)by;
-	l->at = MIN(l->at, n ? n - 1 : 0);
-	return true;
-}
-
-bool list_widget_scroll(int *top, int page, int n, enum action action)
-{
-	struct list_widget l = { .at = (size_t)*top, .page = page };
-
-	if (!list_widget_act(&l, action, (size_t)MAX(n, 0)))
-		return false;
-	*top = (int)l.at;
+		*to = by == LIST_ALL ? n : *to + (size_t)by;
+	*to = MIN(*to, n - MIN(n, seen));
 	return true;
 }
 
@@ -49,7 +60,7 @@ size_t list_widget_top(struct list_widget *l, size_t n, int rows)
 	size_t seen = (size_t)MAX(rows, 1);
 
 	l->page = rows;
-	l->at = MIN(l->at, n ? n - 1 : 0);
+	l->at = MIN(l->is_text ? l->top : l->at, n ? n - 1 : 0);
 	if (l->at < l->top)
 		l->top = l->at;
 	if (l->at >= l->top + seen)
@@ -63,6 +74,10 @@ size_t list_widget_top(struct list_widget *l, size_t n, int rows)
 struct list_row list_rows(struct grid *g, struct rect r, struct list_widget *l, size_t n,
 			  bool focused)
 {
+	if (l->follows && (l->is_text ? l->top + (size_t)MAX(l->page, 0) : l->at + 1) >= l->n)
+		l->at = l->top = n;
+	l->drawn = r;
+	l->n = n;
 	return (struct list_row){ .g = g,
 				  .row = r.row - 1,
 				  .col = r.col,
@@ -72,6 +87,27 @@ struct list_row list_rows(struct grid *g, struct rect r, struct list_widget *l, 
 				  .n = n,
 				  .end = r.row + r.rows,
 				  .focused = focused };
+}
+
+struct list_row list_box(struct grid *g, struct rect box, const char *title, struct list_widget *l,
+			 size_t n, bool focused)
+{
+	struct list_row row = list_rows(g, layout_inside(box), l, n, focused);
+
+	draw_box(g, box, title, focused);
+	list_widget_draw_place(g, box, l);
+	return row;
+}
+
+struct list_row list_text(struct grid *g, struct rect box, struct rect r, struct list_widget *l,
+			  size_t n)
+{
+	struct list_row row;
+
+	l->is_text = true;
+	row = list_rows(g, r, l, n, false);
+	list_widget_draw_hidden(g, box, l);
+	return row;
 }
 
 bool list_row_next(struct list_row *r)
@@ -140,14 +176,19 @@ void list_widget_draw_chosen(struct grid *g, struct rect r, int row, bool focuse
 		grid_put(g, row, r.col, style, focused ? '>' : 0x00B7);
 }
 
-void list_widget_draw_place(struct grid *g, struct rect box, const struct list_widget *l, size_t n)
+void list_widget_draw_place(struct grid *g, struct rect box, const struct list_widget *l)
 {
 	char text[2 * NUMBER_TEXT_BYTES + 8];
 
-	if (n <= (size_t)MAX(l->page, 0) || box.rows < 2)
+	if (l->n <= (size_t)MAX(l->page, 0) || box.rows < 2)
 		return;
 	snprintf(text, sizeof(text), " %s of %s ", COUNT_TEXT((int64_t)l->at + 1),
-		 COUNT_TEXT((int64_t)n));
+		 COUNT_TEXT((int64_t)l->n));
 	draw_text_right(g, box.row + box.rows - 1, box.col + box.cols - 3, box.cols - 6, STYLE_DIM,
 			text);
+}
+
+int list_widget_draw_hidden(struct grid *g, struct rect box, const struct list_widget *l)
+{
+	return draw_hidden_rows(g, box, (int)l->top, (int)(l->n - l->top) - l->page);
 }

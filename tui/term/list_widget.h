@@ -20,9 +20,13 @@
 #include "tui/term/layout.h"
 
 struct list_widget {
-	size_t at;  /* index of the chosen row */
-	size_t top; /* index of the first visible row */
-	int page;   /* visible rows at the last draw */
+	size_t at;	   /* index of the chosen row */
+	size_t top;	   /* index of the first visible row */
+	int page;	   /* visible rows at the last draw */
+	struct rect drawn; /* where list_rows() drew it last, ... */
+	size_t n;	   /* ... and how many rows it has: for keys and the mouse */
+	bool is_text; /* it has no chosen row: it scrolls, and keeps its last page on the screen */
+	bool follows; /* at the end of the list, it stays there when rows are added */
 };
 
 /*
@@ -32,16 +36,13 @@ struct list_widget {
 #define LIST_ALL (1 << 20)
 bool list_move_of(enum action action, int page, int *by);
 
+/* The action of lists that a key stands for below a text field, whose letters and Home and End it leaves alone. */
+enum action list_field_action(int key);
+
 /* Move the chosen row of n rows by an action; false: not an action of lists. */
 bool list_widget_act(struct list_widget *l, enum action action, size_t n);
 /* Clamp at to n rows, scroll it into the visible rows, and return the first visible row. */
 size_t list_widget_top(struct list_widget *l, size_t n, int rows);
-
-/*
- * Scroll text without a chosen row: *top is its first visible line of n. Drawing keeps the last page on
- * the screen. false: not an action of lists.
- */
-bool list_widget_scroll(int *top, int page, int n, enum action action);
 
 /* A row of a list while it is drawn, or another row with texts in columns. */
 struct list_row {
@@ -60,6 +61,12 @@ struct list_row {
 /* Begin to draw the n entries of a list into r; list_row_next() goes to the first visible one. */
 struct list_row list_rows(struct grid *g, struct rect r, struct list_widget *l, size_t n,
 			  bool focused);
+/* Begin to draw a list that fills a box: the box with its title, too. */
+struct list_row list_box(struct grid *g, struct rect box, const char *title, struct list_widget *l,
+			 size_t n, bool focused);
+/* Begin to draw n lines of text into r, and say in the lower border of a box how many of them are hidden. */
+struct list_row list_text(struct grid *g, struct rect box, struct rect r, struct list_widget *l,
+			  size_t n);
 /* Go to the next row, and mark it if it is the chosen one and the list has the focus. false: no more. */
 bool list_row_next(struct list_row *r);
 /* Make the row the chosen one, as lists of questions and forms draw it: with a triangle at its left. */
@@ -81,7 +88,10 @@ void row_pair(const struct list_row *r, int col, enum style style, const char *s
 /* Draw the background of the chosen row, with a sign at its left. */
 void list_widget_draw_chosen(struct grid *g, struct rect r, int row, bool focused);
 
-/* Write "3 of 120" into the lower border of a box if some rows are hidden. */
-void list_widget_draw_place(struct grid *g, struct rect box, const struct list_widget *l, size_t n);
+/* Say in the lower border of a box how many rows of the list are hidden: "3 above, 2 below". Returns the columns used. */
+int list_widget_draw_hidden(struct grid *g, struct rect box, const struct list_widget *l);
+
+/* Write "3 of 120" into the lower border of a box if some rows of the list are hidden, as list_box() does. */
+void list_widget_draw_place(struct grid *g, struct rect box, const struct list_widget *l);
 
 #endif

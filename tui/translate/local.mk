@@ -7,7 +7,7 @@ libtui_a_SOURCES += \
 	%D%/translate_console.c %D%/translate_console.h %D%/translate_console_files.c %D%/translate_console_update.c \
 	%D%/translate_console_lists.c %D%/translate_console_lists.h \
 	%D%/translate_undo.c %D%/translate_undo.h %D%/translate_desk.c %D%/translate_desk.h \
-	%D%/translate_console_panes.c %D%/translate_console_panes.h \
+	%D%/translate_console_layout.c %D%/translate_console_panes.c %D%/translate_console_panes.h \
 	%D%/translate_console_words.c %D%/translate_console_words.h \
 	%D%/translate_choices.c %D%/translate_file.c %D%/translate_file.h \
-	%D%/translate_mouse.c %D%/translate_revision.c %D%/translate_view.h %D%/view_translate.c
+	%D%/translate_mouse.c %D%/translate_questions.c %D%/translate_revision.c %D%/typed_texts.c %D%/typed_texts.h %D%/translate_view.h %D%/view_translate.c

@@ -161,11 +161,7 @@ unsigned translate_ask_checkpoint(struct app_context *w, int id, const char *tit
 	if (choices)
 		add_same_choice(in_use, choices, &n);
 	if (n)
-		context_ask(w, &(struct question){ .kind = QUESTION_CHOICE,
-						   .id = id,
-						   .title = title,
-						   .choices = (const char *const *)choices,
-						   .n_choices = n });
+		context_ask_choice(w, id, title, (const char *const *)choices, n);
 	else
 		context_notify(w, STYLE_WARN, "there is no checkpoint yet");
 	for (size_t i = 0; i < n; i++)

@@ -10,6 +10,7 @@
 #include "share/base/text.h"
 #include "share/base/util.h"
 #include "tui/term/draw.h"
+#include "tui/term/list_widget.h"
 
 #define FOOT_ROWS 2 /* of the list while there is no text */
 
@@ -17,7 +18,9 @@ void console_draw_earlier(struct console *c, struct grid *g, struct rect box)
 {
 	struct rect in = layout_inside(box);
 	bool focused = c->focus == CONSOLE_PANE_EARLIER, is_empty = console_is_empty(c);
-	size_t n = console_earlier_count(c), top;
+	size_t n = console_earlier_count(c);
+	struct list_row row;
+	int col;
 
 	if (box.rows < 3 || box.cols < 3)
 		return;
@@ -32,20 +35,18 @@ void console_draw_earlier(struct console *c, struct grid *g, struct rect box)
 			  "Enter translates the marked sentence, Esc and the arrow keys mark "
 			  "another");
 	}
-	top = list_widget_top(&c->earlier, n, in.rows);
-	for (size_t i = top; i < n && i - top < (size_t)in.rows; i++) {
-		int row = in.row + (int)(i - top), col = in.col + 2;
-		bool chosen = (focused || is_empty) && i == c->earlier.at;
-
-		if (chosen)
-			list_widget_draw_chosen(g, in, row, focused);
-		if (i >= c->input.n_history)
-			col += draw_text(g, row, col, in.cols - 2, STYLE_DIM, "example") + 1;
-		draw_text(g, row, col, in.col + in.cols - col,
-			  chosen && focused ? STYLE_SELECTED : STYLE_NORMAL,
-			  console_earlier_at(c, i));
+	row = list_rows(g, in, &c->earlier, n, focused);
+	while (list_row_next(&row)) {
+		if (row.is_at && is_empty && !focused)
+			list_widget_draw_chosen(g, in, row.row, false);
+		col = 2;
+		if (row.i >= c->input.n_history)
+			col += draw_text(g, row.row, in.col + 2, in.cols - 2, STYLE_DIM,
+					 "example") +
+			       1;
+		row_text(&row, col, 0, STYLE_NORMAL, console_earlier_at(c, row.i));
 	}
-	list_widget_draw_place(g, box, &c->earlier, n);
+	list_widget_draw_place(g, box, &c->earlier);
 }
 
 /* ---- terms of the glossary ---- */
@@ -87,30 +88,23 @@ static const char *no_terms_text(const struct console *c, size_t n)
 	return n ? NULL : "no term of the glossary is in this text";
 }
 
-static void draw_term(const struct console *c, struct grid *g, struct rect in, int row, size_t term,
-		      bool chosen)
+static void draw_term(const struct list_row *row, const struct console *c, size_t term)
 {
 	const struct glossary_term *x = &c->glossary.terms[term];
 	bool is_used = is_term_used(c, x);
-	int half = (in.cols - 4) / 2;
+	int half = (row->cols - 4) / 2;
 
 	if (half < 2)
 		return;
-	if (chosen)
-		list_widget_draw_chosen(g, in, row, true);
-	grid_put(g, row, in.col + 2,
-		 chosen	   ? STYLE_SELECTED
-		 : is_used ? STYLE_GOOD
-			   : STYLE_WARN,
-		 is_used ? 0x2713 : '?');
-	draw_text(g, row, in.col + 4, half - 1, chosen ? STYLE_SELECTED : STYLE_NORMAL, x->source);
-	draw_text(g, row, in.col + 4 + half, in.cols - 4 - half,
-		  chosen ? STYLE_SELECTED : STYLE_BRIGHT, x->target);
+	row_sign(row, 2, is_used ? STYLE_GOOD : STYLE_WARN, is_used ? 0x2713 : '?');
+	row_text(row, 4, half - 1, STYLE_NORMAL, x->source);
+	row_text(row, 4 + half, 0, STYLE_BRIGHT, x->target);
 }
 
 void console_draw_terms(struct console *c, struct grid *g, struct rect box)
 {
-	size_t found[GLOSSARY_OF_A_TEXT], n, top;
+	size_t found[GLOSSARY_OF_A_TEXT], n;
+	struct list_row row;
 	struct rect in = layout_inside(box);
 	bool focused = c->focus == CONSOLE_PANE_TERMS;
 	static const struct legend signs[] = { { 0x2713, STYLE_GOOD, "used", "" },
@@ -129,8 +123,8 @@ void console_draw_terms(struct console *c, struct grid *g, struct rect box)
 		return;
 	}
 	draw_legend(g, box, title, signs, ARRAY_LEN(signs));
-	top = list_widget_top(&c->terms, n, in.rows);
-	for (size_t i = top; i < n && i - top < (size_t)in.rows; i++)
-		draw_term(c, g, in, in.row + (int)(i - top), found[i], focused && i == c->terms.at);
-	list_widget_draw_place(g, box, &c->terms, n);
+	row = list_rows(g, in, &c->terms, n, focused);
+	while (list_row_next(&row))
+		draw_term(&row, c, found[row.i]);
+	list_widget_draw_place(g, box, &c->terms);
 }

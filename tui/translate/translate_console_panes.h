@@ -19,9 +19,16 @@ struct console_screen {
 	int n_best_top, others_top;	  /* first visible rows of the lists */
 };
 
+/* ---- translate_console_layout.c ---- */
+
+/* The number of sides, and the sentence of a side that is shown: at the cursor of the selected one, else the first. */
+int console_sides(const struct console *c);
+const struct service_part *console_shown_part(const struct console *c, int side);
 /* Compute the layout in body. */
 void console_layout(const struct console *c, const struct grid *g, struct rect body,
 		    struct console_screen *s);
+
+/* ---- translate_console_panes.c ---- */
 
 /* Draw all panes. now: as in console_update(). */
 void console_draw(struct console *c, struct grid *g, struct console_screen *s, double now);

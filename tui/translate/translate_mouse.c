@@ -114,11 +114,7 @@ static unsigned handle_mouse(struct translate_view *v, struct app_context *w, co
 unsigned translate_mouse(void *state, struct app_context *w, const struct mouse *m)
 {
 	struct translate_view *v = state;
-	struct console_step before;
-	unsigned reaction;
 
-	console_undo_look(&v->console, false, &before);
-	reaction = handle_mouse(v, w, m);
-	console_undo_keep(&v->console, &before, 0);
-	return reaction;
+	console_undo_look(&v->console, false, &v->before);
+	return translate_keep_change(v, 0, handle_mouse(v, w, m));
 }

@@ -1,8 +1,8 @@
 /*
  * translate_view.h - the tab "translate": what its files share.
  *
- * view_translate.c has its keys, actions and questions, translate_choices.c chooses checkpoints,
- * translate_mouse.c handles the mouse.
+ * view_translate.c has its keys and actions, translate_questions.c its questions, translate_choices.c chooses
+ * checkpoints, translate_mouse.c handles the mouse.
  */
 #ifndef WERKBANK_TUI_TRANSLATE_TRANSLATE_VIEW_H
 #define WERKBANK_TUI_TRANSLATE_TRANSLATE_VIEW_H
@@ -10,6 +10,7 @@
 #include "tui/context/view.h"
 #include "tui/translate/translate_console.h"
 #include "tui/translate/translate_console_panes.h"
+#include "tui/translate/typed_texts.h"
 
 extern const struct view view_translate; /* the tab: tabs.def */
 
@@ -33,15 +34,25 @@ struct translate_view {
 	char *run;	   /* owned: the run that side 0 was opened for */
 	char *file;	   /* owned: file to translate, while the question for its output is open */
 	double checked_at; /* when a checkpoint was last looked for */
-	char *sentences;   /* owned: path of the history of texts; NULL: none */
-	bool saves_texts;  /* they are saved there too */
-	/* owned: the longest form of the text that is typed, since it was empty; NULL: none */
-	char *draft;
-	char *other; /* owned: "RUN STEP" of another run, to offer; NULL: none */
+	struct typed_texts texts;
+	struct console_step before; /* a change of the user, while it is handled */
+	char *other;		    /* owned: "RUN STEP" of another run, to offer; NULL: none */
 };
 
 /* Show the sentence of a failure, if rc says that there was one. */
 void translate_notify_failure(struct app_context *w, int rc, const struct err *e);
+
+/*
+ * Record what a change by a key (0: by something else) did, after console_undo_look() has filled v->before. Returns the
+ * reaction to the change.
+ */
+unsigned translate_keep_change(struct translate_view *v, int key, unsigned reaction);
+
+/* ---- translate_questions.c ---- */
+
+/* Ask what an action needs to know; REACT_UNKNOWN: the action asks nothing. */
+unsigned translate_ask(struct translate_view *v, struct app_context *w, enum action action);
+unsigned translate_answer(void *state, struct app_context *w, int question, const char *text);
 
 /* ---- translate_choices.c ---- */
 

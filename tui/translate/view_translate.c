@@ -1,5 +1,5 @@
 /*
- * view_translate.c - the tab "translate": keys, actions and questions of the console.
+ * view_translate.c - the tab "translate": keys and actions of the console.
  *
  * translate_console.c sends requests, translate_console_panes.c draws; see translate_view.h for the
  * other files.
@@ -12,14 +12,11 @@
 #include <string.h>
 
 #include "share/base/clock.h"
-#include "share/base/file.h"
 #include "share/base/mem.h"
 #include "share/base/text.h"
-#include "tui/context/line_history.h"
 #include "tui/run/run_history.h"
 #include "tui/term/draw.h"
 #include "tui/translate/document_actions.h"
-#include "tui/translate/translate_command.h"
 #include "tui/translate/translate_undo.h"
 
 /* Keys of the line editor */
@@ -40,64 +37,18 @@ static int translate_open(void *state, struct app_context *w, struct err *e)
 	v->checked_at = -INFINITY;
 	if (console_open(&v->console, w->workspace, e))
 		return e->code;
-	v->sentences = context_state_path(w, "sentences");
-	if (v->sentences)
-		line_history_read(&v->console.input, v->sentences);
+	typed_texts_open(&v->texts, &v->console, w);
 	return 0;
-}
-
-/*
- * Make a text the latest one of the history, in the workbench and on disk, unless it belongs to a document. Texts are
- * remembered when the user leaves them: by Enter or Esc, when the field is empty again, for another text, at the end.
- */
-static int remember_text(struct translate_view *v, const char *text, struct err *e)
-{
-	struct edit *d = &v->console.input;
-	const char *last = d->n_history ? d->history[d->n_history - 1] : "";
-	const bool is_new = strcmp(last, text) != 0;
-
-	if (!*text || v->console.document)
-		return 0;
-	if (edit_remember(d, text, e))
-		return e->code;
-	return is_new && v->sentences && v->saves_texts ? line_history_add(v->sentences, text, e)
-							: 0;
-}
-
-static int remember_draft(struct translate_view *v, struct err *e)
-{
-	const int rc = remember_text(v, v->draft ? v->draft : "", e);
-
-	free(v->draft);
-	v->draft = NULL;
-	return rc;
-}
-
-/* The text changed: parts of a text that is deleted again do not replace it as the draft. */
-static int note_draft(struct translate_view *v, struct err *e)
-{
-	const char *text = edit_text(&v->console.input);
-
-	if (!*text)
-		return remember_draft(v, e);
-	if (v->draft && strstr(v->draft, text))
-		return 0;
-	free(v->draft);
-	v->draft = mem_strdup(text, e);
-	return v->draft ? 0 : e->code;
 }
 
 static void translate_close(void *state)
 {
 	struct translate_view *v = state;
-	struct err ignored; /* the workbench ends: nobody would see it */
 
-	remember_draft(v, &ignored);
+	typed_texts_close(&v->texts, &v->console);
 	console_close(&v->console);
 	free(v->run);
 	free(v->file);
-	free(v->sentences);
-	free(v->draft);
 	free(v->other);
 }
 
@@ -123,7 +74,7 @@ static unsigned translate_update(void *state, struct app_context *w)
 	int fds[8];
 	size_t n;
 
-	v->saves_texts = w->saves_sentences;
+	v->texts.is_saved = w->saves_sentences;
 	translate_start(v, w, now);
 	update_example(&v->console, w);
 	reaction = console_update(&v->console, now) ? REACT_REDRAW : REACT_NOTHING;
@@ -142,14 +93,11 @@ static unsigned translate_update(void *state, struct app_context *w)
 
 /* ---- typing ---- */
 
-/* The text that stands there is one of the history from now on. */
 static void leave_text(struct translate_view *v, struct app_context *w)
 {
 	struct err e = { 0 };
 
-	free(v->draft);
-	v->draft = NULL;
-	translate_notify_failure(w, remember_text(v, edit_text(&v->console.input), &e), &e);
+	translate_notify_failure(w, typed_texts_leave(&v->texts, &v->console, &e), &e);
 }
 
 static bool translate_typing(void *state)
@@ -213,6 +161,12 @@ static void translate_receive(void *state, struct app_context *w, const char *te
 	use_sentence(state, w, text);
 }
 
+unsigned translate_keep_change(struct translate_view *v, int key, unsigned reaction)
+{
+	console_undo_keep(&v->console, &v->before, key);
+	return reaction;
+}
+
 /* Undo or redo a change, unless the document is being written. */
 static unsigned undo_change(struct translate_view *v, struct app_context *w, enum action action)
 {
@@ -241,10 +195,10 @@ static unsigned handle_key(struct translate_view *v, struct app_context *w, int 
 		translate_notify_failure(w, e.code, &e);
 		return known ? REACT_REDRAW | REACT_SOON : REACT_UNKNOWN;
 	}
-	if (v->draft && (key == KEY_NAME_UP || key == CTRL_P)) {
+	if (v->texts.draft && (key == KEY_NAME_UP || key == CTRL_P)) {
 		leave_text(v, w); /* the line above it in the history is the one before */
 		edit_key(&c->input, key);
-	} else if (v->draft && (key == KEY_NAME_DOWN || key == CTRL_N)) {
+	} else if (v->texts.draft && (key == KEY_NAME_DOWN || key == CTRL_N)) {
 		leave_text(v, w);
 	}
 	switch (edit_key(&c->input, key)) {
@@ -253,7 +207,7 @@ static unsigned handle_key(struct translate_view *v, struct app_context *w, int 
 	case EDIT_CHANGED:
 		translate_notify_failure(w, console_text_changed(c, clock_mono_s(), &e), &e);
 		if (key != KEY_NAME_UP && key != KEY_NAME_DOWN && key != CTRL_P && key != CTRL_N)
-			translate_notify_failure(w, note_draft(v, &e), &e);
+			translate_notify_failure(w, typed_texts_note(&v->texts, c, &e), &e);
 		return REACT_REDRAW | REACT_SOON;
 	case EDIT_DONE:
 		if (use_offer(v, w))
@@ -273,15 +227,11 @@ static unsigned handle_key(struct translate_view *v, struct app_context *w, int 
 static unsigned translate_key(void *state, struct app_context *w, int key)
 {
 	struct translate_view *v = state;
-	struct console_step before;
-	unsigned reaction;
 
 	if (key == UNDO_KEY) /* the editors of text and translation have one history */
 		return undo_change(v, w, ACTION_UNDO);
-	console_undo_look(&v->console, false, &before);
-	reaction = handle_key(v, w, key);
-	console_undo_keep(&v->console, &before, key);
-	return reaction;
+	console_undo_look(&v->console, false, &v->before);
+	return translate_keep_change(v, key, handle_key(v, w, key));
 }
 
 static unsigned paste_text(struct translate_view *v, struct app_context *w, const char *text)
@@ -304,7 +254,8 @@ static unsigned paste_text(struct translate_view *v, struct app_context *w, cons
 	    strlen(edit_text(&v->console.input)) > EDIT_MAX - 4) /* a character has up to 4 bytes */
 		context_notify(w, STYLE_WARN,
 			       "the end was not pasted: a text has at most 65,536 bytes");
-	if (console_text_changed(&v->console, clock_mono_s(), &e) || note_draft(v, &e))
+	if (console_text_changed(&v->console, clock_mono_s(), &e) ||
+	    typed_texts_note(&v->texts, &v->console, &e))
 		translate_notify_failure(w, e.code, &e);
 	return REACT_REDRAW;
 }
@@ -312,33 +263,12 @@ static unsigned paste_text(struct translate_view *v, struct app_context *w, cons
 static unsigned translate_paste(void *state, struct app_context *w, const char *text)
 {
 	struct translate_view *v = state;
-	struct console_step before;
-	unsigned reaction;
 
-	console_undo_look(&v->console, false, &before);
-	reaction = paste_text(v, w, text);
-	console_undo_keep(&v->console, &before, 0);
-	return reaction;
+	console_undo_look(&v->console, false, &v->before);
+	return translate_keep_change(v, 0, paste_text(v, w, text));
 }
 
 /* ---- actions ---- */
-
-static unsigned ask_line(struct app_context *w, int id, const char *title, const char *text)
-{
-	context_ask(w, &(struct question){
-			       .kind = QUESTION_LINE, .id = id, .title = title, .text = text });
-	return REACT_REDRAW;
-}
-
-static unsigned ask_path(struct app_context *w, int id, const char *title, const char *text)
-{
-	context_ask(w, &(struct question){ .kind = QUESTION_LINE,
-					   .id = id,
-					   .title = title,
-					   .text = text,
-					   .completes_paths = true });
-	return REACT_REDRAW;
-}
 
 static void copy_translation(const struct console *c, struct app_context *w)
 {
@@ -426,45 +356,6 @@ unsigned translate_accept(struct translate_view *v, struct app_context *w)
 	return REACT_REDRAW | REACT_SOON;
 }
 
-static unsigned toggle_second_service(struct translate_view *v, struct app_context *w)
-{
-	struct err e = { 0 };
-
-	if (!v->console.sides[1].run)
-		return translate_ask_checkpoint(w, ASK_SECOND, "second checkpoint",
-						&v->console.sides[0]);
-	translate_notify_failure(w, console_set_checkpoint(&v->console, 1, NULL, -1, &e), &e);
-	return REACT_REDRAW;
-}
-
-static unsigned ask_file(struct console *c, struct app_context *w)
-{
-	if (w->readonly) {
-		context_notify(w, STYLE_WARN, "--readonly: no file is translated");
-		return REACT_REDRAW;
-	}
-	if (c->file && translate_file_state(c->file)->running) {
-		context_notify(w, STYLE_WARN, "%s is still being translated",
-			       translate_file_state(c->file)->in);
-		return REACT_REDRAW;
-	}
-	return ask_path(w, ASK_FILE, "file to translate: lines, or a document", NULL);
-}
-
-static unsigned ask_search(struct console *c, struct app_context *w)
-{
-	const struct console_side *s = &c->sides[c->side];
-	const struct service_model *m = s->service ? service_model(s->service) : NULL;
-	char now[64];
-
-	console_describe_search(s, now, sizeof(now));
-	if (!*now && m && !isnan(m->alpha))
-		snprintf(now, sizeof(now), "beam %d alpha %g", m->beam, m->alpha);
-	return ask_line(w, ASK_SEARCH,
-			"beam N alpha X (length penalty) of this side; empty: the model's own",
-			now);
-}
-
 static void restart_services(struct console *c)
 {
 	for (int i = 0; i < CONSOLE_SIDES; i++)
@@ -518,23 +409,13 @@ static unsigned act_move(struct translate_view *v, struct app_context *w, enum a
 	return REACT_REDRAW | REACT_SOON;
 }
 
-/* Ask for a term, a forced or a forbidden phrase. */
-static unsigned ask_constraint(struct app_context *w, enum action action)
-{
-	if (action == ACTION_GLOSSARY)
-		return ask_line(w, ASK_GLOSSARY,
-				"a term: source = target; or a file of lines SOURCE TAB TARGET",
-				NULL);
-	return action == ACTION_FORCE
-		       ? ask_line(w, ASK_FORCE, "words that the translation must contain", NULL)
-		       : ask_line(w, ASK_FORBID, "words that the translation must not contain",
-				  NULL);
-}
-
 static unsigned carry_out(struct translate_view *v, struct app_context *w, enum action action)
 {
 	struct console *c = &v->console;
+	const double now = clock_mono_s();
 	struct err e = { 0 };
+	unsigned reaction;
+	int rc = 0;
 
 	if (action == ACTION_ACCEPT && use_offer(v, w))
 		return REACT_REDRAW | REACT_SOON;
@@ -551,25 +432,14 @@ static unsigned carry_out(struct translate_view *v, struct app_context *w, enum 
 	case ACTION_EDIT_TRANSLATION:
 		if (!console_chosen_text(c))
 			context_notify(w, STYLE_WARN, "there is no translation to edit yet");
-		translate_notify_failure(w, console_start_revision(c, &e), &e);
+		rc = console_start_revision(c, &e);
 		break;
 	case ACTION_FIX_PREFIX:
-		translate_notify_failure(w, console_fix_prefix(c, clock_mono_s(), &e), &e);
+		rc = console_fix_prefix(c, now, &e);
 		break;
 	case ACTION_CLEAR:
-		translate_notify_failure(w, console_clear_constraints(c, clock_mono_s(), &e), &e);
+		rc = console_clear_constraints(c, now, &e);
 		break;
-	case ACTION_GLOSSARY:
-	case ACTION_FORCE:
-	case ACTION_FORBID:
-		return ask_constraint(w, action);
-	case ACTION_CHECKPOINT:
-		return translate_ask_checkpoint(w, ASK_CHECKPOINT, "checkpoint that translates",
-						NULL);
-	case ACTION_SECOND:
-		return toggle_second_service(v, w);
-	case ACTION_SEARCH:
-		return ask_search(c, w);
 	case ACTION_FOLLOW_NEWEST:
 		c->follow = !c->follow;
 		c->sides[0].failed_step = -1;
@@ -580,10 +450,8 @@ static unsigned carry_out(struct translate_view *v, struct app_context *w, enum 
 	case ACTION_EXPORT_TRANSLATIONS:
 		export_translations(c, w);
 		break;
-	case ACTION_TRANSLATE_FILE:
-		return ask_file(c, w);
 	case ACTION_PIECES:
-		console_toggle_pieces(c, clock_mono_s());
+		console_toggle_pieces(c, now);
 		break;
 	case ACTION_MAP:
 		console_toggle_extra(c, EXTRA_MAP);
@@ -595,126 +463,30 @@ static unsigned carry_out(struct translate_view *v, struct app_context *w, enum 
 		console_toggle_extra(c, EXTRA_TERMS);
 		break;
 	case ACTION_MAP_LAYER:
-		translate_notify_failure(w, console_next_layer(c, clock_mono_s(), &e), &e);
+		rc = console_next_layer(c, now, &e);
 		break;
 	case ACTION_MAP_HEAD:
-		translate_notify_failure(w, console_next_head(c, clock_mono_s(), &e), &e);
+		rc = console_next_head(c, now, &e);
 		break;
 	case ACTION_RESTART:
 		restart_services(c);
 		break;
 	default:
-		return act_move(v, w, action);
+		reaction = translate_ask(v, w, action);
+		return reaction & REACT_UNKNOWN ? act_move(v, w, action) : reaction;
 	}
+	translate_notify_failure(w, rc, &e);
 	return REACT_REDRAW | REACT_SOON;
 }
 
 static unsigned translate_act(void *state, struct app_context *w, enum action action)
 {
 	struct translate_view *v = state;
-	struct console_step before;
-	unsigned reaction;
 
 	if (action == ACTION_UNDO || action == ACTION_REDO)
 		return undo_change(v, w, action);
-	console_undo_look(&v->console, false, &before);
-	reaction = carry_out(v, w, action);
-	console_undo_keep(&v->console, &before, 0);
-	return reaction;
-}
-
-/* ---- answers ---- */
-
-/* The default for the output: FILE.de; of a document NAME.de.html, so that its kind stays. */
-static void add_output_name(struct buf *out, const char *file, const char *language)
-{
-	const char *dot = strrchr(file, '.');
-	const bool keeps_ending = translate_is_document(file);
-	const size_t n = keeps_ending ? (size_t)(dot - file) : strlen(file);
-
-	buf_printf(out, "%.*s.%s%s", (int)n, file, *language ? language : "translated",
-		   keeps_ending ? dot : "");
-}
-
-/* Ask for the output file. */
-static void ask_output(struct translate_view *v, struct app_context *w, int id, const char *file)
-{
-	const struct service *s = v->console.sides[0].service;
-	const char *language = s ? service_model(s)->target_language : "";
-	struct err e = { 0 };
-	struct buf out = { 0 };
-
-	if (file_size(file) < 0) {
-		context_notify(w, STYLE_BAD, "%s: there is no such file", file);
-		return;
-	}
-	free(v->file);
-	if (!(v->file = mem_strdup(file, &e)))
-		return;
-	add_output_name(&out, file, language);
-	ask_path(w, id, "write the translation to", buf_text(&out));
-	buf_free(&out);
-}
-
-static unsigned carry_out_answer(struct translate_view *v, struct app_context *w, int question,
-				 const char *text)
-{
-	struct console *c = &v->console;
-	double now = clock_mono_s();
-	struct err e = { 0 };
-
-	if (!text || (!*text && question != ASK_SEARCH))
-		return REACT_REDRAW;
-	switch (question) {
-	case ASK_CHECKPOINT:
-		translate_use_choice(v, w, 0, text);
-		break;
-	case ASK_SECOND:
-		translate_use_choice(v, w, 1, text);
-		break;
-	case ASK_SEARCH:
-		translate_notify_failure(w, console_set_search(c, text, now, &e), &e);
-		break;
-	case ASK_GLOSSARY:
-		translate_notify_failure(w, console_add_glossary(c, text, now, &e), &e);
-		break;
-	case ASK_FORCE:
-		translate_notify_failure(w, console_add_term(c, &c->force, text, now, &e), &e);
-		break;
-	case ASK_FORBID:
-		translate_notify_failure(w, console_add_term(c, &c->forbid, text, now, &e), &e);
-		break;
-	case ASK_FILE:
-		ask_output(v, w, ASK_OUTPUT, text);
-		break;
-	case ASK_DOCUMENT:
-		ask_output(v, w, ASK_DOCUMENT_OUTPUT, text);
-		break;
-	case ASK_DOCUMENT_OUTPUT:
-		if (v->file)
-			document_start(c, w, v->file, text);
-		break;
-	case ASK_OUTPUT:
-		if (v->file)
-			translate_notify_failure(w, console_start_file(c, v->file, text, now, &e),
-						 &e);
-		break;
-	default:
-		break;
-	}
-	return REACT_REDRAW | REACT_SOON;
-}
-
-static unsigned translate_answer(void *state, struct app_context *w, int question, const char *text)
-{
-	struct translate_view *v = state;
-	struct console_step before;
-	unsigned reaction;
-
-	console_undo_look(&v->console, question == ASK_GLOSSARY, &before);
-	reaction = carry_out_answer(v, w, question, text);
-	console_undo_keep(&v->console, &before, 0);
-	return reaction;
+	console_undo_look(&v->console, false, &v->before);
+	return translate_keep_change(v, 0, carry_out(v, w, action));
 }
 
 /* ---- drawing ---- */

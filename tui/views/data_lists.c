@@ -130,15 +130,13 @@ void data_draw_dropped(struct grid *g, struct rect r, const struct corpus_detail
 	}
 	layout_rows(r, parts, 2, rows);
 	dropped_title(b, s, title, sizeof(title));
-	draw_box(g, rows[0], title, true);
+	row = list_box(g, rows[0], title, l, n, true);
 	draw_legend(g, rows[0], title,
 		    &(struct legend){ 0, STYLE_BRIGHT, "Left, Right:", "another rule" }, 1);
-	row = list_rows(g, layout_inside(rows[0]), l, n, true);
 	while (list_row_next(&row)) {
 		drop_rows_get(b->ledger, row.i, &pair);
 		draw_dropped_row(&row, &pair);
 	}
-	list_widget_draw_place(g, rows[0], l, n);
 	if (!n)
 		draw_empty_pane(g, layout_inside(rows[0]), b, DATA_DROPPED);
 	else if (rows[1].rows > 2) {
@@ -169,16 +167,15 @@ void data_draw_vocabulary(struct grid *g, struct rect r, const struct corpus_det
 {
 	struct list_widget *l = &s->lists[DATA_VOCABULARY];
 	size_t n = data_rows(b, s);
-	struct list_row row = list_rows(g, layout_inside(r), l, n, true);
+	struct list_row row;
 	char title[200];
 
 	snprintf(title, sizeof(title), "%s pieces%s%.150s", COUNT_TEXT((int64_t)n),
 		 *s->piece_filter.text ? " with " : "", s->piece_filter.text);
-	draw_box(g, r, title, true);
+	row = list_box(g, r, title, l, n, true);
 	while (list_row_next(&row))
 		draw_piece(&row, b->vocab,
 			   *s->piece_filter.text ? s->pieces[row.i] : (int32_t)row.i);
-	list_widget_draw_place(g, r, l, n);
 	if (!n)
 		draw_empty_pane(g, layout_inside(r), b, DATA_VOCABULARY);
 }
@@ -285,5 +282,5 @@ void data_draw_split(struct grid *g, struct rect r, const struct corpus_details 
 	row = list_rows(g, layout_inside(rows[2]), l, s->trace.n, true);
 	while (list_row_next(&row))
 		draw_trace_step(&row, &s->trace.steps[row.i]);
-	list_widget_draw_place(g, rows[2], l, s->trace.n);
+	list_widget_draw_place(g, rows[2], l);
 }

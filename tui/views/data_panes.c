@@ -56,27 +56,6 @@ void data_draw_head(struct grid *g, struct rect r, const struct corpus_details *
 	draw_text(g, r.row, col, right - col, STYLE_NORMAL, text);
 }
 
-void data_draw_bar(struct grid *g, struct rect r, const struct data_view_state *s)
-{
-	static const char *const names[DATA_PANES] = { "stages",  "pairs",	"limits", "dropped",
-						       "repeats", "vocabulary", "split" };
-	int col = r.col + 2;
-
-	if (r.rows < 1)
-		return;
-	for (int i = 0; i < DATA_PANES; i++) {
-		bool front = (int)s->front == i;
-
-		if (front)
-			grid_put(g, r.row, col - 1, STYLE_FOCUS, '[');
-		col += draw_text(g, r.row, col, r.col + r.cols - col,
-				 front ? STYLE_FOCUS : STYLE_DIM, names[i]);
-		if (front)
-			grid_put(g, r.row, col, STYLE_FOCUS, ']');
-		col += 3;
-	}
-}
-
 /* ---- stages ---- */
 
 /* "12.3 of 45.6 MB  3.4 MB/s  0:12 left" */

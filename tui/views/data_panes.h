@@ -50,7 +50,6 @@ size_t data_rows(const struct corpus_details *b, const struct data_view_state *s
 
 /* Each draws a pane into r. */
 void data_draw_head(struct grid *g, struct rect r, const struct corpus_details *b);
-void data_draw_bar(struct grid *g, struct rect r, const struct data_view_state *s);
 void data_draw_stages(struct grid *g, struct rect r, const struct corpus_details *b, double now);
 void data_draw_dropped(struct grid *g, struct rect r, const struct corpus_details *b,
 		       struct data_view_state *s);

@@ -2,7 +2,6 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "share/base/mem.h"
 #include "share/base/number_format.h"
@@ -148,17 +147,15 @@ static void draw_repeat_row(const struct list_row *row, const struct corpus_deta
 void data_draw_repeats(struct grid *g, struct rect r, const struct corpus_details *b,
 		       struct data_view_state *s)
 {
-	struct list_widget *l = &s->lists[DATA_REPEATS];
-	struct list_row row = list_rows(g, layout_inside(r), l, s->n_repeat_rows, true);
+	struct list_row row;
 	char title[120] = "repeats", extent[80];
 
 	if (b->facts)
 		snprintf(title, sizeof(title), "repeats; %s",
 			 data_facts_extent(b, extent, sizeof(extent)));
-	draw_box(g, r, title, true);
+	row = list_box(g, r, title, &s->lists[DATA_REPEATS], s->n_repeat_rows, true);
 	if (!s->n_repeat_rows)
 		data_draw_no_facts(g, layout_inside(r), b);
 	while (list_row_next(&row))
 		draw_repeat_row(&row, b, &s->repeat_rows[row.i]);
-	list_widget_draw_place(g, r, l, s->n_repeat_rows);
 }

@@ -1,7 +1,6 @@
 /* data_trial.c - trying other limits of the cleaning rules in the data view; see data_panes.h. */
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "share/base/number_format.h"
 #include "share/base/util.h"
@@ -255,7 +254,7 @@ void data_draw_trial(struct grid *g, struct rect r, const struct corpus_details 
 	row = list_rows(g, list, l, PAIR_N_LIMITS, true);
 	while (list_row_next(&row))
 		draw_limit_row(&row, b, s);
-	list_widget_draw_place(g, rows[0], l, PAIR_N_LIMITS);
+	list_widget_draw_place(g, rows[0], l);
 	if (*b->facts_trouble && sum)
 		draw_text(g, list.row + list.rows, in.col + 2, in.cols - 2, STYLE_WARN,
 			  b->facts_trouble);

@@ -1,8 +1,4 @@
 /* hosts_events.c - events of hosts on a time line, and as a list; see hosts_panes.h. */
-#include <assert.h>
-#include <math.h>
-#include <stdio.h>
-
 #include "share/base/number_format.h"
 #include "share/base/util.h"
 #include "tui/run/fleet_events.h"
@@ -130,7 +126,7 @@ void hosts_draw_events(struct grid *g, struct rect box, const struct run_history
 		{ 0, STYLE_BRIGHT, "events", COUNT_TEXT(f->n_events) },
 	};
 	struct list_row row;
-	int lanes, *top = &s->top[HOSTS_EVENTS], all = (int)f->n_events, rows;
+	int lanes;
 
 	draw_box(g, box, "events", s->focus == HOSTS_EVENTS);
 	if (!f->n_events) {
@@ -141,12 +137,10 @@ void hosts_draw_events(struct grid *g, struct rect box, const struct run_history
 	if (r.rows < 1 || r.cols < 2 * LABEL_COLS)
 		return;
 	lanes = draw_lanes(g, (struct rect){ r.row, r.col, MAX(r.rows / 2, 1), r.cols }, f, s);
-	rows = r.rows - lanes;
-	*top = MAX(MIN(*top, all - rows), 0);
-	row = list_row_at(g, (struct rect){ r.row, r.col, 1, r.cols - 1 }, r.row + lanes);
-	for (int i = 0; i < rows && *top + i < all; i++, row.row++) /* the latest first */
-		draw_event(&row, f, fleet_event_at(f, (size_t)(all - 1 - *top - i)));
-	draw_hidden_rows(g, box, *top, all - rows - *top);
-	if (s->focus == HOSTS_EVENTS)
-		s->page = MAX(rows, 1);
+	r.row += lanes;
+	r.rows -= lanes;
+	r.cols--;
+	row = list_text(g, box, r, &s->lists[HOSTS_EVENTS], f->n_events);
+	while (list_row_next(&row)) /* the latest first */
+		draw_event(&row, f, fleet_event_at(f, f->n_events - 1 - row.i));
 }

@@ -118,7 +118,6 @@ void hosts_draw_gpus(struct grid *g, struct rect box, const struct run_history *
 	struct list_row row = list_row_at(g, r, r.row);
 	char title[FLEET_NAME + 32];
 	double work[FLEET_GPUS];
-	int rows = r.rows - 1, *top = &s->top[HOSTS_GPUS];
 
 	snprintf(title, sizeof(title), "GPUs%s%s", k ? " of " : "", k ? k->name : "");
 	draw_box(g, box, title, s->focus == HOSTS_GPUS);
@@ -126,16 +125,15 @@ void hosts_draw_gpus(struct grid *g, struct rect box, const struct run_history *
 		draw_centred(g, r, STYLE_DIM, "this host reported no GPU");
 		return;
 	}
-	if (rows < 1)
+	if (r.rows < 2)
 		return;
 	fleet_gpu_work(&h->fleet, (int)(k - h->fleet.hosts), work);
-	*top = MAX(MIN(*top, (int)k->n_gpus - rows), 0);
 	draw_gpu_head(&row);
-	for (int i = *top; i < (int)k->n_gpus && ++row.row < r.row + r.rows; i++)
-		draw_gpu(&row, &k->gpus[i], work[i]);
-	draw_hidden_rows(g, box, *top, (int)k->n_gpus - rows - *top);
-	if (s->focus == HOSTS_GPUS)
-		s->page = rows;
+	r.row++;
+	r.rows--;
+	row = list_text(g, box, r, &s->lists[HOSTS_GPUS], k->n_gpus);
+	while (list_row_next(&row))
+		draw_gpu(&row, &k->gpus[row.i], work[row.i]);
 }
 
 /* ---- heat maps ---- */
@@ -310,7 +308,7 @@ static void draw_heat_of_hosts(struct grid *g, struct rect box, const struct run
 {
 	struct rect r = layout_inside(box);
 	int all = (int)h->fleet.n_hosts, cols = MAX(r.cols - LABEL_COLS - 2, 1);
-	int lines = (all + cols - 1) / cols, *top = &s->top[HOSTS_HEAT];
+	int lines = (all + cols - 1) / cols, *top = &s->map_top;
 	char title[FLEET_NAME + 40];
 
 	s->map_cols = cols;
@@ -346,7 +344,7 @@ static void draw_heat_of_all(struct grid *g, struct rect box, const struct run_h
 {
 	struct rect r = layout_inside(box);
 	int all = (int)h->fleet.n_hosts, widest = 1, cell = FIGURE_COLS, across = 1;
-	int *top = &s->top[HOSTS_HEAT];
+	int *top = &s->map_top;
 
 	for (int i = 0; i < all; i++)
 		widest = MAX(widest, (int)h->fleet.hosts[i].n_gpus);
@@ -448,8 +446,7 @@ void hosts_draw_heat(struct grid *g, struct rect box, const struct run_history *
 		draw_heat_of_hosts(g, box, h, s, median);
 	else
 		draw_heat_of_all(g, box, h, s, median);
-	if (s->focus == HOSTS_HEAT)
-		s->page = r.rows;
+	s->map_page = r.rows;
 }
 
 /* ---- over steps ---- */
@@ -512,8 +509,6 @@ static void draw_host_plot(struct grid *g, struct rect box, enum hosts_pane pane
 			(struct legend){ 0, what.lines[i].style, what.lines[i].name, values[i] };
 	}
 	draw_legend(g, box, what.title, pieces, n);
-	if (s->focus == pane)
-		s->page = MAX(box.rows - 2, 1);
 }
 
 void hosts_draw_net(struct grid *g, struct rect box, const struct run_history *h,

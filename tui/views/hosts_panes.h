@@ -9,6 +9,7 @@
 #include "tui/run/run_history.h"
 #include "tui/term/grid.h"
 #include "tui/term/layout.h"
+#include "tui/term/list_widget.h"
 
 enum hosts_pane {
 	HOSTS_TABLE,  /* one row per host */
@@ -43,11 +44,11 @@ enum map_scale {
 struct hosts_view_state {
 	enum hosts_pane focus;
 	bool zoomed;
-	int chosen;		  /* index of the chosen host in the fleet */
-	bool has_moved;		  /* the user chose it; else it is the first row of the table */
-	bool by_name;		  /* order of the table; else odd hosts first */
-	int top[HOSTS_PANES];	  /* first visible rows */
-	int page;		  /* rows of the focused pane at the last draw */
+	int chosen;	/* index of the chosen host in the fleet */
+	bool has_moved; /* the user chose it; else it is the first row of the table */
+	bool by_name;	/* order of the table; else odd hosts first */
+	struct list_widget lists[HOSTS_PANES]; /* of all but the map and the curves */
+	int map_top, map_page;	  /* first visible row of the map, and its rows as drawn last */
 	enum hosts_metric metric; /* metric of the heat map */
 	enum map_scale scale;	  /* of the heat map, as chosen … */
 	enum map_scale drawn;	  /* … and as drawn last */
@@ -55,7 +56,6 @@ struct hosts_view_state {
 	bool over_time;		  /* heat map over the run instead of all hosts */
 	struct plot_viewport plots;
 	struct rect boxes[HOSTS_PANES]; /* as drawn last, for the mouse */
-	int first_row;			/* screen row of the first host */
 };
 
 /* All functions draw into box, border included, and clamp the scroll positions. */

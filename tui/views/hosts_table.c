@@ -238,16 +238,6 @@ static void draw_hosts_head(const struct list_row *row, const struct table_width
 	}
 }
 
-/* The first visible row so that the chosen row is visible. */
-static int scroll_to(int top, int chosen, int rows, int all)
-{
-	if (chosen < top)
-		top = chosen;
-	if (chosen >= top + rows)
-		top = chosen - rows + 1;
-	return MAX(MIN(top, all - rows), 0);
-}
-
 int hosts_of_row(const struct fleet *f, const struct hosts_view_state *s, int row)
 {
 	assert(row >= 0 && row < (int)f->n_hosts);
@@ -303,7 +293,7 @@ void hosts_draw_table(struct grid *g, struct rect box, const struct run_history 
 {
 	const struct fleet *f = &h->fleet;
 	struct rect r = layout_inside(box);
-	int rows = r.rows - 1, all = (int)f->n_hosts, *top = &s->top[HOSTS_TABLE];
+	struct list_widget *l = &s->lists[HOSTS_TABLE];
 	char count[NUMBER_TEXT_BYTES], late_text[NUMBER_TEXT_BYTES], odd_text[NUMBER_TEXT_BYTES];
 	struct table_widths widths;
 	char left_out[NUMBER_TEXT_BYTES];
@@ -313,14 +303,16 @@ void hosts_draw_table(struct grid *g, struct rect box, const struct run_history 
 	int n = 0, late = count_late_hosts(f), odd = (int)f->n_odd - late;
 
 	draw_box(g, box, "hosts", s->focus == HOSTS_TABLE);
-	if (rows < 1)
+	if (r.rows < 2)
 		return;
-	*top = scroll_to(*top, hosts_chosen_row(f, s), rows, all);
-	s->first_row = r.row + 1;
 	widths = choose_columns(r.cols - 1, longest_name(g, f));
 	draw_hosts_head(&row, &widths);
-	for (int i = *top; i < all && ++row.row < r.row + r.rows; i++) {
-		int which = hosts_of_row(f, s, i);
+	r.row++;
+	r.rows--;
+	l->at = (size_t)hosts_chosen_row(f, s);
+	row = list_rows(g, r, l, f->n_hosts, false);
+	while (list_row_next(&row)) {
+		int which = hosts_of_row(f, s, (int)row.i);
 		struct facts k = gather_host_facts(f, which);
 
 		draw_sign(&row, &k, h, now);
@@ -341,11 +333,10 @@ void hosts_draw_table(struct grid *g, struct rect box, const struct run_history 
 	if (f->left_out)
 		pieces[n++] = (struct legend){ '!', STYLE_WARN, "records left out",
 					       format_count(left_out, f->left_out) };
-	pieces[n++] = (struct legend){ 0, STYLE_BRIGHT, "hosts", format_count(count, all) };
+	pieces[n++] = (struct legend){ 0, STYLE_BRIGHT, "hosts",
+				       format_count(count, (int64_t)f->n_hosts) };
 	draw_legend(g, box, "hosts", pieces, n);
-	draw_order(g, box, f, s, draw_hidden_rows(g, box, *top, all - rows - *top));
-	if (s->focus == HOSTS_TABLE)
-		s->page = rows;
+	draw_order(g, box, f, s, list_widget_draw_hidden(g, box, l));
 }
 
 /* ---- the verdict ---- */
@@ -458,8 +449,9 @@ void hosts_draw_ranks(struct grid *g, struct rect box, const struct run_history 
 	char title[FLEET_NAME + 32], text[TIME_SPLIT_PARTS][NUMBER_TEXT_BYTES];
 	struct legend pieces[TIME_SPLIT_PARTS];
 	struct fleet_time_split split;
-	struct list_row row = list_row_at(g, r, r.row);
-	int all = 0, skip, pitch;
+	struct list_row row;
+	size_t all = 0, skip;
+	bool is_spaced;
 
 	snprintf(title, sizeof(title), "ranks%s%s", host ? " of " : "", host ? host->name : "");
 	draw_box(g, box, title, s->focus == HOSTS_RANKS);
@@ -469,18 +461,18 @@ void hosts_draw_ranks(struct grid *g, struct rect box, const struct run_history 
 		draw_centred(g, r, STYLE_DIM, "no rank has reported yet");
 		return;
 	}
-	pitch = 2 * all - 1 <= r.rows ? 2 : 1; /* bars apart are easier to compare */
-	skip = s->top[HOSTS_RANKS] = MAX(MIN(s->top[HOSTS_RANKS], all - r.rows), 0);
-	for (int i = host->first_rank; i >= 0 && row.row < r.row + r.rows; i = f->ranks[i].next) {
-		if (skip-- > 0)
-			continue;
-		draw_rank(&row, f, i);
-		row.row += pitch;
+	is_spaced = 2 * (int)all - 1 <= r.rows; /* bars apart are easier to compare */
+	row = list_text(g, box, r, &s->lists[HOSTS_RANKS], all);
+	skip = s->lists[HOSTS_RANKS].top;
+	for (int i = host->first_rank; i >= 0; i = f->ranks[i].next) {
+		if (skip) {
+			skip--;
+		} else if (list_row_next(&row)) {
+			draw_rank(&row, f, i);
+			row.row += is_spaced;
+		}
 	}
-	draw_hidden_rows(g, box, s->top[HOSTS_RANKS], all - r.rows - s->top[HOSTS_RANKS]);
 	split = fleet_host_time_split(f, s->chosen);
 	draw_legend(g, box, title, pieces,
 		    time_split_legend(g, &split, box.cols < 100, pieces, text));
-	if (s->focus == HOSTS_RANKS)
-		s->page = MAX(r.rows, 1);
 }

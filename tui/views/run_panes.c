@@ -62,22 +62,23 @@ void run_draw_samples(struct grid *g, struct rect box, const struct run_history 
 		      struct run_view_state *s)
 {
 	struct rect r = layout_inside(box), none = { 0, 0, 0, r.cols };
-	bool focused = s->focus == PANE_SAMPLES, wrap = r.rows >= 6;
-	int all = 0, line = 0;
+	bool wrap = r.rows >= 6;
+	int all = 0, line = 0, top;
 
-	draw_box(g, box, "samples", focused);
+	draw_box(g, box, "samples", s->focus == PANE_SAMPLES);
 	if (!h->n_samples) {
 		draw_centred(g, r, STYLE_DIM, "no sample translations recorded");
 		return;
 	}
 	for (size_t i = 0; i < h->n_samples; i++)
 		all += draw_sample(g, none, 0, &h->samples[i], wrap, 0);
-	s->top = MAX(MIN(s->top, all - 1 - r.rows), 0);
-	for (size_t i = 0; i < h->n_samples && line < s->top + r.rows; i++) {
+	list_text(g, box, r, &s->lists[PANE_SAMPLES], (size_t)all - 1);
+	top = (int)s->lists[PANE_SAMPLES].top;
+	for (size_t i = 0; i < h->n_samples && line < top + r.rows; i++) {
 		struct rect here = r;
-		int first = MAX(s->top - line, 0);
+		int first = MAX(top - line, 0);
 
-		here.row += MAX(line - s->top, 0);
+		here.row += MAX(line - top, 0);
 		here.rows = r.row + r.rows - here.row;
 		line += draw_sample(g, here, first, &h->samples[i], wrap, s->left[PANE_SAMPLES]);
 	}
@@ -86,9 +87,6 @@ void run_draw_samples(struct grid *g, struct rect box, const struct run_history 
 			    { 0, STYLE_BRIGHT, "step", COUNT_TEXT(h->samples[0].step) },
 			    { 0, STYLE_BRIGHT, "sentences", COUNT_TEXT(h->n_samples) } },
 		    2);
-	draw_hidden_rows(g, box, s->top, all - 1 - r.rows - s->top);
-	if (focused)
-		s->page = MAX(r.rows, 1);
 }
 
 /* ---- log ---- */
@@ -97,26 +95,22 @@ void run_draw_log(struct grid *g, struct rect box, const struct run_history *h,
 		  struct run_view_state *s)
 {
 	struct rect r = layout_inside(box);
-	bool focused = s->focus == PANE_LOG;
-	int all = (int)h->n_lines, first;
+	struct list_row row;
 
-	draw_box(g, box, "log", focused);
-	s->up = MAX(MIN(s->up, all - r.rows), 0);
-	first = MAX(all - r.rows - s->up, 0);
-	for (int i = 0; i < r.rows && first + i < all; i++)
-		log_draw_row(g, (struct rect){ r.row + i, r.col, 1, r.cols },
-			     &(struct log_row){ history_line(h, (size_t)(first + i)), h->first_t,
+	draw_box(g, box, "log", s->focus == PANE_LOG);
+	s->lists[PANE_LOG].follows = true;
+	row = list_text(g, box, r, &s->lists[PANE_LOG], h->n_lines);
+	while (list_row_next(&row))
+		log_draw_row(g, (struct rect){ row.row, r.col, 1, r.cols },
+			     &(struct log_row){ history_line(h, row.i), h->first_t,
 						s->left[PANE_LOG], NULL, false });
-	if (!all)
+	if (!h->n_lines)
 		draw_centred(g, r, STYLE_DIM, "no log lines yet");
 	if (h->bad_lines)
 		draw_legend(g, box, "log",
 			    &(struct legend){ 0, STYLE_WARN, "unreadable records",
 					      COUNT_TEXT(h->bad_lines) },
 			    1);
-	draw_hidden_rows(g, box, first, s->up);
-	if (focused)
-		s->page = MAX(r.rows, 1);
 }
 
 /* ---- head rows ---- */

@@ -8,17 +8,16 @@
 #include "tui/run/run_history.h"
 #include "tui/term/grid.h"
 #include "tui/term/layout.h"
+#include "tui/term/list_widget.h"
 #include "tui/views/csv_export.h"
 
 /* Position of the user. */
 struct run_view_state {
 	enum run_pane focus;
 	bool zoomed;
-	bool shows_values;    /* the table of run_draw_values() */
-	int top;	      /* samples: first visible line */
-	int up;		      /* log: lines between its end and the last visible line */
-	int left[PANE_COUNT]; /* columns scrolled out at the left */
-	int page;	      /* rows of the focused pane at the last draw */
+	bool shows_values;		      /* the table of run_draw_values() */
+	struct list_widget lists[PANE_COUNT]; /* of samples and log */
+	int left[PANE_COUNT];		      /* columns scrolled out at the left */
 	struct plot_viewport plots;
 	struct rect boxes[PANE_COUNT];	       /* as drawn last, for the mouse */
 	struct plot_mark marks[HISTORY_MARKS]; /* events of the run, for its plots */

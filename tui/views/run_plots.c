@@ -479,8 +479,6 @@ void run_draw_plot(struct grid *g, struct rect box, enum run_pane pane, const st
 		draw_headline(g, &inner, title, h, &p, &s->plots);
 		plot_draw(g, inner, &plot);
 	}
-	if (s->focus == pane)
-		s->page = MAX(box.rows - 2, 1);
 }
 
 /* ---- the table of values ---- */

@@ -4,7 +4,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "data/text/text_filter.h"
 #include "share/base/number_format.h"
@@ -175,10 +174,7 @@ static unsigned compare_act(void *state, struct app_context *w, enum action acti
 		}
 		break;
 	default:
-		if (list_widget_act(&c->lists[c->focus], action,
-				    c->focus == COMPARE_LIST ? c->comparison.n
-							     : c->comparison.differ.n))
-			return REACT_REDRAW;
+		break;
 	}
 	reaction = viewport_act(&c->viewport, action, 0, first ? &first->curve : NULL);
 	share_cursor(c, w);
@@ -305,7 +301,7 @@ static void draw_runs(struct grid *g, struct rect box, struct compare_view *c,
 		chosen += c->comparison.runs[i].chosen;
 	for (; list_row_next(&row); chosen += c->comparison.runs[row.i].chosen)
 		draw_list_row(&row, c, w, chosen);
-	list_widget_draw_place(g, box, l, c->comparison.n);
+	list_widget_draw_place(g, box, l);
 	if (!c->comparison.n && in.rows > 0)
 		draw_text(g, in.row, in.col + 1, in.cols - 1, STYLE_DIM, "no run yet");
 }
@@ -362,7 +358,7 @@ static void draw_table(struct grid *g, struct rect box, struct compare_view *c)
 	row = list_rows(g, below, l, b->differ.n, c->focus == COMPARE_DIFFER);
 	while (list_row_next(&row))
 		draw_table_row(&row, c);
-	list_widget_draw_place(g, box, l, b->differ.n);
+	list_widget_draw_place(g, box, l);
 }
 
 static void compare_draw(void *state, struct grid *g, struct rect body, const struct app_context *w)
@@ -401,9 +397,8 @@ static void compare_draw(void *state, struct grid *g, struct rect body, const st
 }
 
 static const struct view_pane compare_panes[COMPARE_PANES] = {
-	[COMPARE_LIST] =
-		VIEW_PANE("compare: runs", ACTION_COMPARE_TOGGLE, ACTION_FIND, ACTION_EXPORT),
-	[COMPARE_DIFFER] = VIEW_PANE("compare: options", ACTION_RIGHT, ACTION_EXPORT),
+	[COMPARE_LIST] = VIEW_PANE("runs", ACTION_COMPARE_TOGGLE, ACTION_FIND, ACTION_EXPORT),
+	[COMPARE_DIFFER] = VIEW_PANE("options", ACTION_RIGHT, ACTION_EXPORT),
 };
 
 static const struct view_toggle compare_toggles[] = {
@@ -439,6 +434,9 @@ const struct view view_compare = {
 	.panes = compare_panes,
 	.n_panes = COMPARE_PANES,
 	.focus = offsetof(struct compare_view, focus),
+	.lists = offsetof(struct compare_view, lists),
+	.n_lists = COMPARE_PANES,
+	.list_open = ACTION_COMPARE_TOGGLE,
 	.hints = VIEW_ACTIONS(ACTION_COMPARE_TOGGLE, ACTION_COMPARE_METRIC, ACTION_COMPARE_AXIS,
 			      ACTION_PLOT_SMOOTHER, ACTION_RIGHT, ACTION_PLOT_IN, ACTION_NEXT_PANE,
 			      ACTION_FIND, ACTION_EXPORT),

@@ -43,8 +43,6 @@ static void data_close(void *state)
 	corpus_details_close(&d->details);
 	free(d->view_state.pieces);
 	free(d->view_state.repeat_rows);
-	text_filter_clear(&d->view_state.dropped_filter);
-	text_filter_clear(&d->view_state.piece_filter);
 	edit_close(&d->view_state.line);
 	line_pieces_free(&d->view_state.line_pieces);
 	bpe_trace_free(&d->view_state.trace);
@@ -267,11 +265,7 @@ static void ask_corpus(const struct data_view *d, struct app_context *w)
 	for (size_t i = 0; i < d->ws_index.n_corpora && n < ARRAY_LEN(names); i++)
 		names[n++] = d->ws_index.corpora[i].name;
 	if (n)
-		context_ask(w, &(struct question){ .kind = QUESTION_CHOICE,
-						   .id = ASK_CORPUS,
-						   .title = "which corpus?",
-						   .choices = names,
-						   .n_choices = n });
+		context_ask_choice(w, ASK_CORPUS, "which corpus?", names, n);
 }
 
 /* Type the value of the chosen limit, or a sentence to split. */
@@ -350,8 +344,6 @@ static unsigned data_act(void *state, struct app_context *w, enum action action)
 	struct data_view *d = state;
 	struct data_view_state *s = &d->view_state;
 
-	if (list_widget_act(&s->lists[s->front], action, data_rows(&d->details, s)))
-		return REACT_REDRAW;
 	switch (action) {
 	case ACTION_NEXT_PANE:
 		return focus_data_pane(d, 1);
@@ -434,6 +426,41 @@ static unsigned data_answer(void *state, struct app_context *w, int question, co
 
 /* ---- drawing ---- */
 
+static const struct view_pane data_view_panes[DATA_PANES] = {
+	[DATA_STAGES] = VIEW_PANE("stages", ACTION_DATA_CORPUS, ACTION_NEXT_PANE),
+	[DATA_PAIRS] = VIEW_PANE("pairs", ACTION_DATA_SIDE, ACTION_ZOOM, ACTION_LEFT, ACTION_RIGHT,
+				 ACTION_NEXT_PANE),
+	[DATA_RULES] =
+		VIEW_PANE("limits", ACTION_DATA_TYPE, ACTION_DATA_RESET, ACTION_COPY, ACTION_LEFT,
+			  ACTION_RIGHT, ACTION_UP, ACTION_DOWN, ACTION_NEXT_PANE),
+	[DATA_DROPPED] = VIEW_PANE("dropped", ACTION_FIND, ACTION_COPY, ACTION_ZOOM, ACTION_LEFT,
+				   ACTION_RIGHT, ACTION_UP, ACTION_DOWN, ACTION_NEXT_PANE),
+	[DATA_REPEATS] = VIEW_PANE("repeats", ACTION_UP, ACTION_DOWN, ACTION_NEXT_PANE),
+	[DATA_VOCABULARY] = VIEW_PANE("vocabulary", ACTION_FIND, ACTION_COPY, ACTION_NEXT_PANE),
+	[DATA_SPLIT] = VIEW_PANE("split", ACTION_DATA_TYPE, ACTION_DATA_SIDE, ACTION_COPY,
+				 ACTION_LEFT, ACTION_RIGHT, ACTION_NEXT_PANE),
+};
+
+/* The panes as tabs: one of them is shown. */
+static void draw_pane_bar(struct grid *g, struct rect r, const struct data_view_state *s)
+{
+	int col = r.col + 2;
+
+	if (r.rows < 1)
+		return;
+	for (int i = 0; i < DATA_PANES; i++) {
+		bool front = (int)s->front == i;
+
+		if (front)
+			grid_put(g, r.row, col - 1, STYLE_FOCUS, '[');
+		col += draw_text(g, r.row, col, r.col + r.cols - col,
+				 front ? STYLE_FOCUS : STYLE_DIM, data_view_panes[i].name);
+		if (front)
+			grid_put(g, r.row, col, STYLE_FOCUS, ']');
+		col += 3;
+	}
+}
+
 static void data_draw(void *state, struct grid *g, struct rect body, const struct app_context *w)
 {
 	static void (*const draw[DATA_PANES])(struct grid *, struct rect,
@@ -458,7 +485,7 @@ static void data_draw(void *state, struct grid *g, struct rect body, const struc
 		return;
 	}
 	data_draw_head(g, head, &d->details);
-	data_draw_bar(g, bar, &d->view_state);
+	draw_pane_bar(g, bar, &d->view_state);
 	if (pane.rows < 1)
 		return;
 	if (d->view_state.front == DATA_STAGES)
@@ -466,23 +493,6 @@ static void data_draw(void *state, struct grid *g, struct rect body, const struc
 	else
 		draw[d->view_state.front](g, pane, &d->details, &d->view_state);
 }
-
-static const struct view_pane data_view_panes[DATA_PANES] = {
-	[DATA_STAGES] = VIEW_PANE("data: stages", ACTION_DATA_CORPUS, ACTION_NEXT_PANE),
-	[DATA_PAIRS] = VIEW_PANE("data: pairs", ACTION_DATA_SIDE, ACTION_ZOOM, ACTION_LEFT,
-				 ACTION_RIGHT, ACTION_NEXT_PANE),
-	[DATA_RULES] =
-		VIEW_PANE("data: limits", ACTION_DATA_TYPE, ACTION_DATA_RESET, ACTION_COPY,
-			  ACTION_LEFT, ACTION_RIGHT, ACTION_UP, ACTION_DOWN, ACTION_NEXT_PANE),
-	[DATA_DROPPED] =
-		VIEW_PANE("data: dropped", ACTION_FIND, ACTION_COPY, ACTION_ZOOM, ACTION_LEFT,
-			  ACTION_RIGHT, ACTION_UP, ACTION_DOWN, ACTION_NEXT_PANE),
-	[DATA_REPEATS] = VIEW_PANE("data: repeats", ACTION_UP, ACTION_DOWN, ACTION_NEXT_PANE),
-	[DATA_VOCABULARY] =
-		VIEW_PANE("data: vocabulary", ACTION_FIND, ACTION_COPY, ACTION_NEXT_PANE),
-	[DATA_SPLIT] = VIEW_PANE("data: split", ACTION_DATA_TYPE, ACTION_DATA_SIDE, ACTION_COPY,
-				 ACTION_LEFT, ACTION_RIGHT, ACTION_NEXT_PANE),
-};
 
 static void use_side(void *state, struct app_context *w)
 {
@@ -543,6 +553,8 @@ const struct view view_data = {
 	.panes = data_view_panes,
 	.n_panes = DATA_PANES,
 	.focus = offsetof(struct data_view, view_state.front),
+	.lists = offsetof(struct data_view, view_state.lists),
+	.n_lists = DATA_PANES,
 	.hints = VIEW_ACTIONS(ACTION_NEXT_PANE, ACTION_DATA_CORPUS, ACTION_FIND, ACTION_DATA_TYPE,
 			      ACTION_DATA_SIDE, ACTION_COPY),
 	.toggles = data_toggles,

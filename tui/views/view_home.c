@@ -16,8 +16,6 @@
 #include "tui/context/jobs.h"
 #include "tui/context/next_steps.h"
 #include "tui/context/run_requests.h"
-#include "tui/context/wizard.h"
-#include "tui/run/recipes.h"
 #include "tui/run/service_metrics.h"
 #include "tui/term/draw.h"
 #include "tui/term/list_widget.h"
@@ -56,7 +54,6 @@ struct home {
 	struct service_metrics service; /* of the newest server that runs as a job, */
 	int service_job;		/* 0: there is none */
 	int job_shown;			/* job that an open question is about */
-	struct rect boxes[HOME_PANES];	/* as drawn last, for the mouse */
 };
 
 static void home_close(void *state)
@@ -66,7 +63,6 @@ static void home_close(void *state)
 	home_preview_close(&h->preview);
 	service_metrics_close(&h->service);
 	workspace_index_free(&h->ws_index);
-	text_filter_clear(&h->filter);
 	free(h->corpora);
 	free(h->runs);
 }
@@ -234,40 +230,6 @@ static const struct indexed_corpus *form_corpus(const struct home *h)
 		       : next_steps_corpus(&h->ws_index);
 }
 
-static void open_form(const struct home *h, struct app_context *w, const char *command)
-{
-	const bool trains = !strcmp(command, "train");
-	const struct indexed_corpus *corpus = trains ? form_corpus(h) : NULL;
-	struct recipes r = { 0 };
-	char run[101], recipe[NEXT_STEP_BYTES] = "demo";
-	struct wizard_value values[] = { { "run", run },
-					 { "steps", NULL },
-					 { "max_minutes", NULL },
-					 { "detach", "yes" },
-					 { "corpus", corpus ? corpus->name : NULL } };
-	bool needs_corpus =
-		corpus && next_steps_recipe(w->workspace, corpus->name, recipe, sizeof(recipe));
-
-	if (corpus && corpus->state != CORPUS_READY) {
-		context_notify(w, STYLE_BAD, "the corpus %s is %s; prepare it before training",
-			       corpus->name, corpus_state_name(corpus->state));
-		return;
-	}
-	recipes_find(&r);
-	next_steps_run_name(&h->ws_index, corpus ? corpus->name : "demo", run);
-	context_open_wizard(w, &(struct wizard_form){
-				       .title = trains ? "train a model" : "prepare a corpus",
-				       .command = command,
-				       .argument = recipe,
-				       .argument_label = "recipe",
-				       .argument_choices = (const char *const *)r.names,
-				       .n_choices = r.n,
-				       .values = values,
-				       .n_values = trains ? ARRAY_LEN(values) - !needs_corpus : 0,
-				       .show_tab = -1 });
-	recipes_free(&r);
-}
-
 static unsigned open_run_tab(struct app_context *w, const char *run, int tab)
 {
 	struct err e = { 0 };
@@ -295,7 +257,7 @@ static unsigned run_suggested_step(struct home *h, struct app_context *w)
 	if (s->kind == NEXT_STEP_FORM && !strcmp(s->argv[0], "tune"))
 		home_open_tuning(&h->ws_index, w);
 	else if (s->kind == NEXT_STEP_FORM)
-		open_form(h, w, s->argv[0]);
+		home_open_form(&h->ws_index, w, s->argv[0], form_corpus(h));
 	else
 		context_run_in_workspace(w, s->title, s->argv);
 	return REACT_REDRAW;
@@ -362,10 +324,7 @@ static unsigned stop_chosen(struct home *h, struct app_context *w)
 	if (job->state != JOB_RUNNING || w->readonly)
 		return REACT_NOTHING;
 	h->job_shown = job->id;
-	context_ask(w, &(struct question){ .kind = QUESTION_YES_NO,
-					   .id = ASK_STOP_JOB,
-					   .title = "end this job?",
-					   .text = job->command });
+	context_ask_text(w, QUESTION_YES_NO, ASK_STOP_JOB, "end this job?", job->command);
 	return REACT_REDRAW;
 }
 
@@ -385,17 +344,13 @@ static unsigned home_act(void *state, struct app_context *w, enum action action)
 {
 	struct home *h = state;
 
-	if (list_widget_act(&h->lists[h->focus], action, rows_of(h, h->focus, w))) {
-		h->moved |= h->focus == HOME_NEXT;
-		h->run_moved |= h->focus == HOME_RUNS;
-		return REACT_REDRAW | REACT_AGAIN;
-	}
 	switch (action) {
 	case ACTION_HOME_OPEN:
 		return open_chosen(h, w);
 	case ACTION_HOME_PREPARE:
 	case ACTION_HOME_TRAIN:
-		open_form(h, w, action == ACTION_HOME_TRAIN ? "train" : "prep");
+		home_open_form(&h->ws_index, w, action == ACTION_HOME_TRAIN ? "train" : "prep",
+			       form_corpus(h));
 		return REACT_REDRAW;
 	case ACTION_EVALUATE:
 	case ACTION_SAVE:
@@ -423,44 +378,14 @@ static unsigned home_answer(void *state, struct app_context *w, int question, co
 	return REACT_REDRAW;
 }
 
-/* The rows of a pane's list: the table of runs has the names of its columns above it. */
-static struct rect home_list_rect(const struct home *h, enum home_pane pane)
-{
-	struct rect in = layout_inside(h->boxes[pane]);
-	int heads = pane == HOME_RUNS && in.rows > (h->n_runs > 1 ? 2 : 1);
-
-	in.row += heads;
-	in.rows -= heads;
-	return in;
-}
-
-/* A click chooses a row; a click on the chosen row acts like Enter; the wheel moves. */
-static unsigned home_mouse(void *state, struct app_context *w, const struct mouse *m)
+static void home_moved(void *state, struct app_context *w, int pane, size_t before)
 {
 	struct home *h = state;
 
-	for (int i = 0; i < HOME_PANES; i++) {
-		struct rect in = home_list_rect(h, (enum home_pane)i);
-		struct list_widget *l = &h->lists[i];
-		size_t n = rows_of(h, (enum home_pane)i, w);
-		size_t row = l->top + (size_t)(m->row - in.row);
-
-		if (!layout_has_cell(in, m->row, m->col))
-			continue;
-		if (mouse_wheel_action(m))
-			list_widget_act(l, mouse_wheel_action(m), n);
-		else if (m->kind != MOUSE_PRESS || m->button != 1 || row >= n)
-			return REACT_NOTHING;
-		else if (h->focus == (enum home_pane)i && l->at == row)
-			return open_chosen(h, w);
-		else
-			l->at = row;
-		h->focus = (enum home_pane)i;
-		h->moved |= i == HOME_NEXT;
-		h->run_moved |= i == HOME_RUNS;
-		return REACT_REDRAW;
-	}
-	return REACT_NOTHING;
+	(void)w;
+	(void)before;
+	h->moved |= pane == HOME_NEXT;
+	h->run_moved |= pane == HOME_RUNS;
 }
 
 /* ---- drawing ---- */
@@ -511,30 +436,41 @@ static void draw_first_minute(const struct home *h, struct grid *g, struct rect 
 	}
 }
 
+static const struct view_pane home_panes[HOME_PANES] = {
+	[HOME_NEXT] = VIEW_PANE("next", ACTION_HOME_OPEN, ACTION_COPY, ACTION_HOME_PREPARE,
+				ACTION_HOME_TRAIN),
+	[HOME_CORPORA] = VIEW_PANE("corpora", ACTION_HOME_OPEN, ACTION_HOME_TRAIN,
+				   ACTION_HOME_PREPARE, ACTION_FIND),
+	[HOME_RUNS] = VIEW_PANE("runs", ACTION_HOME_OPEN, ACTION_ORDER, ACTION_FIND, ACTION_SAVE,
+				ACTION_EVALUATE, ACTION_STOP),
+	[HOME_JOBS] = VIEW_PANE("jobs", ACTION_HOME_OPEN, ACTION_STOP),
+};
+
 static void draw_home_pane(struct home *h, struct grid *g, enum home_pane pane, struct rect box,
 			   const struct app_context *w)
 {
-	static const char *const titles[] = { "next", "corpora", "runs", "jobs" },
-				 *const nothing[] = { "the workspace is on another host",
-						      "none yet", "none yet",
-						      "no job was started here" };
+	static const char *const nothing[] = { "the workspace is on another host", "none yet",
+					       "none yet", "no job was started here" };
 	size_t n = rows_of(h, pane, w);
+	struct rect in = layout_inside(box);
 	struct list_row row;
-	struct rect in;
 	char title[40];
+	int heads;
 	const char *trouble = pane == HOME_CORPORA ? h->ws_index.corpora_trouble.text
 			      : pane == HOME_RUNS  ? h->ws_index.runs_trouble.text
 						   : "";
 
-	h->boxes[pane] = box;
-	in = home_list_rect(h, pane);
 	if (box.rows < 3 || in.cols < 1)
 		return;
-	snprintf(title, sizeof(title), "%s%s%s", titles[pane],
+	/* the table of runs has the names of its columns above it */
+	heads = pane == HOME_RUNS && in.rows > (h->n_runs > 1 ? 2 : 1);
+	in.row += heads;
+	in.rows -= heads;
+	snprintf(title, sizeof(title), "%s%s%s", home_panes[pane].name,
 		 pane == HOME_RUNS && h->order ? " by " : "",
 		 pane == HOME_RUNS && h->order ? home_order_name(h->order) : "");
 	draw_box(g, box, title, h->focus == pane);
-	if (pane == HOME_RUNS && in.row > box.row + 1 && n)
+	if (heads && n)
 		home_draw_heads(g, (struct rect){ box.row + 1, in.col, 1, in.cols }, h->order);
 	row = list_rows(g, in, &h->lists[pane], n, h->focus == pane);
 	while (list_row_next(&row)) {
@@ -551,7 +487,7 @@ static void draw_home_pane(struct home *h, struct grid *g, enum home_pane pane, 
 	else if (!n)
 		draw_text(g, in.row, in.col + 2, in.cols - 2, STYLE_DIM,
 			  *h->filter.text && pane != HOME_JOBS ? "no name matches" : nothing[pane]);
-	list_widget_draw_place(g, box, &h->lists[pane], n);
+	list_widget_draw_place(g, box, &h->lists[pane]);
 }
 
 static void draw_home_head(const struct home *h, struct grid *g, struct rect r,
@@ -661,16 +597,6 @@ static int home_open(void *state, struct app_context *w, struct err *e)
 	return 0;
 }
 
-static const struct view_pane home_panes[HOME_PANES] = {
-	[HOME_NEXT] = VIEW_PANE("home: next", ACTION_HOME_OPEN, ACTION_COPY, ACTION_HOME_PREPARE,
-				ACTION_HOME_TRAIN),
-	[HOME_CORPORA] = VIEW_PANE("home: corpora", ACTION_HOME_OPEN, ACTION_HOME_TRAIN,
-				   ACTION_HOME_PREPARE, ACTION_FIND),
-	[HOME_RUNS] = VIEW_PANE("home: runs", ACTION_HOME_OPEN, ACTION_ORDER, ACTION_FIND,
-				ACTION_SAVE, ACTION_EVALUATE, ACTION_STOP),
-	[HOME_JOBS] = VIEW_PANE("home: jobs", ACTION_HOME_OPEN, ACTION_STOP),
-};
-
 static void home_restored(void *state, struct app_context *w)
 {
 	struct home *h = state;
@@ -693,11 +619,14 @@ const struct view view_home = {
 	.act = home_act,
 	.draw = home_draw,
 	.close = home_close,
-	.mouse = home_mouse,
 	.answer = home_answer,
 	.panes = home_panes,
 	.n_panes = HOME_PANES,
 	.focus = offsetof(struct home, focus),
+	.lists = offsetof(struct home, lists),
+	.n_lists = HOME_PANES,
+	.list_moved = home_moved,
+	.list_open = ACTION_HOME_OPEN,
 	.hints = VIEW_ACTIONS(ACTION_HOME_OPEN, ACTION_DOWN, ACTION_NEXT_PANE, ACTION_HOME_PREPARE,
 			      ACTION_HOME_TRAIN, ACTION_EVALUATE, ACTION_SAVE, ACTION_STOP,
 			      ACTION_ORDER, ACTION_COPY, ACTION_FIND),

@@ -4,7 +4,6 @@
  * All data comes from the journal (run_history.h), so finished runs have it too.
  */
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "share/base/util.h"
@@ -29,21 +28,24 @@ static void hosts_begin(void *state)
 
 /* ---- keys ---- */
 
-static void scroll_hosts_pane(const struct fleet *f, struct hosts_view_state *s, int rows)
+/* Choose another host in the map, which is in the fleet's own order. */
+static void move_on_map(const struct fleet *f, struct hosts_view_state *s, int by)
 {
-	int last = (int)f->n_hosts - 1;
+	s->has_moved = true;
+	s->chosen = MAX(MIN(s->chosen + by, (int)f->n_hosts - 1), 0);
+}
 
-	if (s->focus != HOSTS_TABLE && s->focus != HOSTS_HEAT) {
-		s->top[s->focus] = MAX(s->top[s->focus] + rows, 0);
-		return;
-	}
-	if (last < 0)
+static void hosts_moved(void *state, struct app_context *w, int pane, size_t before)
+{
+	const struct fleet *f = &w->history->fleet;
+	struct hosts_view_state *s = state;
+
+	(void)before;
+	/* another run may have been chosen since the table was drawn */
+	if (pane != HOSTS_TABLE || s->lists[pane].at >= f->n_hosts)
 		return;
 	s->has_moved = true;
-	if (s->focus == HOSTS_HEAT) /* the map is in the fleet's own order */
-		s->chosen = MAX(MIN(s->chosen + rows, last), 0);
-	else
-		s->chosen = hosts_of_row(f, s, MAX(MIN(hosts_chosen_row(f, s) + rows, last), 0));
+	s->chosen = hosts_of_row(f, s, (int)s->lists[pane].at);
 }
 
 static void copy_table(struct app_context *w, const struct fleet *f)
@@ -74,9 +76,9 @@ static bool act_on_map(const struct fleet *f, struct hosts_view_state *s, enum a
 	else if (action == ACTION_PLOT_ALL)
 		s->scale = MAP_FITTING;
 	else if (s->drawn == MAP_HOSTS && (action == ACTION_LEFT || action == ACTION_RIGHT))
-		scroll_hosts_pane(f, s, action == ACTION_LEFT ? -1 : 1);
+		move_on_map(f, s, action == ACTION_LEFT ? -1 : 1);
 	else if (s->drawn == MAP_HOSTS && (action == ACTION_UP || action == ACTION_DOWN))
-		scroll_hosts_pane(f, s, action == ACTION_UP ? -s->map_cols : s->map_cols);
+		move_on_map(f, s, action == ACTION_UP ? -s->map_cols : s->map_cols);
 	else
 		return false;
 	return true;
@@ -99,10 +101,13 @@ static unsigned act_on_hosts_pane(struct hosts_view_state *s, struct app_context
 
 	if (act_on_map(f, s, action))
 		return REACT_REDRAW;
-	if (list_move_of(action, s->page, &by)) {
-		scroll_hosts_pane(f, s, by);
-		if (action == ACTION_END)
-			s->plots.cursor = NAN;
+	if (action == ACTION_END) {
+		s->plots.cursor = NAN;
+		if (s->focus == HOSTS_NET || s->focus == HOSTS_WORK)
+			return REACT_REDRAW;
+	}
+	if (s->focus == HOSTS_HEAT && list_move_of(action, s->map_page, &by)) {
+		move_on_map(f, s, by);
 		return REACT_REDRAW;
 	}
 	switch (action) {
@@ -159,12 +164,6 @@ static unsigned hosts_act(void *state, struct app_context *w, enum action action
 	return reaction;
 }
 
-static void choose_hosts_row(const struct fleet *f, struct hosts_view_state *s, int row)
-{
-	s->has_moved = true;
-	s->chosen = hosts_of_row(f, s, MAX(MIN(row, (int)f->n_hosts - 1), 0));
-}
-
 static unsigned hosts_mouse(void *state, struct app_context *w, const struct mouse *m)
 {
 	struct hosts_view_state *s = state;
@@ -183,11 +182,7 @@ static unsigned hosts_mouse(void *state, struct app_context *w, const struct mou
 		if (layout_has_cell(s->boxes[i], m->row, m->col)) {
 			if (m->kind == MOUSE_PRESS || mouse_wheel_action(m))
 				s->focus = (enum hosts_pane)i;
-			if (mouse_wheel_action(m))
-				scroll_hosts_pane(f, s, m->kind == MOUSE_WHEEL_UP ? -1 : 1);
-			if (i == HOSTS_TABLE && m->kind == MOUSE_PRESS && m->row >= s->first_row)
-				choose_hosts_row(f, s, s->top[i] + m->row - s->first_row);
-			return REACT_REDRAW;
+			return REACT_REDRAW | REACT_UNKNOWN; /* its list is moved by view.c */
 		}
 	return REACT_UNKNOWN;
 }
@@ -330,14 +325,14 @@ static const enum action curve_actions[] = { ACTION_PLOT_IN, ACTION_PLOT_LOG_Y, 
 static const enum action row_actions[] = { ACTION_DOWN, ACTION_UP, ACTION_NONE };
 
 static const struct view_pane hosts_panes[HOSTS_PANES] = {
-	[HOSTS_TABLE] = VIEW_PANE("hosts: table", ACTION_ORDER, ACTION_EXPORT, ACTION_COPY),
-	[HOSTS_HEAT] = VIEW_PANE("hosts: map", ACTION_HOSTS_METRIC, ACTION_HOSTS_TIME,
-				 ACTION_PLOT_IN, ACTION_PLOT_OUT),
-	[HOSTS_NET] = { "hosts: curves", curve_actions },
-	[HOSTS_WORK] = { "hosts: curves", curve_actions },
-	[HOSTS_GPUS] = { "hosts: rows", row_actions },
-	[HOSTS_RANKS] = { "hosts: rows", row_actions },
-	[HOSTS_EVENTS] = { "hosts: rows", row_actions },
+	[HOSTS_TABLE] = VIEW_PANE("table", ACTION_ORDER, ACTION_EXPORT, ACTION_COPY),
+	[HOSTS_HEAT] = VIEW_PANE("map", ACTION_HOSTS_METRIC, ACTION_HOSTS_TIME, ACTION_PLOT_IN,
+				 ACTION_PLOT_OUT),
+	[HOSTS_NET] = { "curves", curve_actions },
+	[HOSTS_WORK] = { "curves", curve_actions },
+	[HOSTS_GPUS] = { "rows", row_actions },
+	[HOSTS_RANKS] = { "rows", row_actions },
+	[HOSTS_EVENTS] = { "rows", row_actions },
 };
 
 /* Until the user moves, the first row of the order stays chosen. */
@@ -370,6 +365,9 @@ const struct view view_hosts = {
 	.panes = hosts_panes,
 	.n_panes = HOSTS_PANES,
 	.focus = offsetof(struct hosts_view_state, focus),
+	.lists = offsetof(struct hosts_view_state, lists),
+	.n_lists = HOSTS_PANES,
+	.list_moved = hosts_moved,
 	.hints = VIEW_ACTIONS(ACTION_NEXT_PANE, ACTION_ZOOM, ACTION_HOSTS_METRIC, ACTION_HOSTS_TIME,
 			      ACTION_PLOT_IN, ACTION_ORDER, ACTION_EXPORT),
 	.toggles = hosts_toggles,

@@ -1,7 +1,6 @@
 /* view_log.c - the tab "log": filter, search, read, copy and export the log of a run. */
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "data/text/text_filter.h"
 #include "share/base/number_format.h"
@@ -31,24 +30,21 @@ static const struct {
 struct log_view {
 	unsigned filter; /* index into filters[] */
 	struct text_filter find, only;
-	bool clock;		     /* UTC clock instead of time since the start */
-	bool follow;		     /* the last line stays chosen when lines arrive */
-	int chosen, top, left, page; /* chosen and top are indices of matching lines */
-	int first_row;		     /* screen row of the first line, for the mouse */
+	bool clock;		 /* UTC clock instead of time since the start */
+	struct list_widget list; /* of matching lines */
+	int left;		 /* columns scrolled out at the left */
 };
 
-static void log_close(void *state)
+static void clear_log_filters(struct log_view *v)
 {
-	struct log_view *v = state;
-
 	text_filter_clear(&v->find);
 	text_filter_clear(&v->only);
 }
 
 static void log_begin(void *state)
 {
-	log_close(state);
-	*(struct log_view *)state = (struct log_view){ .follow = true, .page = 10 };
+	clear_log_filters(state);
+	*(struct log_view *)state = (struct log_view){ .list.follows = true };
 }
 
 /* ---- matching lines ---- */
@@ -66,9 +62,9 @@ static bool log_filter_matches(const struct log_view *v, const struct history_li
 	return log_line_matches(&v->only, l);
 }
 
-static int count_log_lines(const struct log_view *v, const struct run_history *h)
+static size_t count_log_lines(const struct log_view *v, const struct run_history *h)
 {
-	int n = 0;
+	size_t n = 0;
 
 	for (size_t i = 0; i < h->n_lines; i++)
 		n += log_filter_matches(v, history_line(h, i));
@@ -77,7 +73,7 @@ static int count_log_lines(const struct log_view *v, const struct run_history *h
 
 /* Matching line number at; NULL: fewer match. */
 static const struct history_line *filtered_log_line(const struct log_view *v,
-						    const struct run_history *h, int at)
+						    const struct run_history *h, size_t at)
 {
 	for (size_t i = 0; i < h->n_lines; i++) {
 		const struct history_line *l = history_line(h, i);
@@ -91,18 +87,15 @@ static const struct history_line *filtered_log_line(const struct log_view *v,
 /* Choose the next line, forwards or backwards, that contains the search text; wraps around. */
 static void find_next(struct log_view *v, struct app_context *w, int way)
 {
-	const struct run_history *h = w->history;
-	int all = count_log_lines(v, h);
+	const size_t all = count_log_lines(v, w->history);
+	size_t at = MIN(v->list.at, MAX(all, 1) - 1);
 
-	if (!*v->find.text || !all)
+	if (!*v->find.text)
 		return;
-	for (int i = 1; i <= all; i++) {
-		int at = ((v->chosen + way * i) % all + all) % all;
-		const struct history_line *l = filtered_log_line(v, h, at);
-
-		if (log_line_matches(&v->find, l)) {
-			v->chosen = at;
-			v->follow = at == all - 1;
+	for (size_t i = 0; i < all; i++) {
+		at = way > 0 ? (at + 1) % all : (at ? at : all) - 1;
+		if (log_line_matches(&v->find, filtered_log_line(v, w->history, at))) {
+			v->list.at = at;
 			return;
 		}
 	}
@@ -110,14 +103,6 @@ static void find_next(struct log_view *v, struct app_context *w, int way)
 }
 
 /* ---- keys ---- */
-
-static void move_log_line(struct log_view *v, const struct run_history *h, int lines)
-{
-	int all = count_log_lines(v, h);
-
-	v->chosen = MAX(MIN(v->chosen + lines, all - 1), 0);
-	v->follow = v->chosen == all - 1;
-}
 
 /* Append a line as text: time, step, kind, text. */
 static void append_log_line(struct buf *out, const struct history_line *l, char between)
@@ -132,7 +117,7 @@ static void append_log_line(struct buf *out, const struct history_line *l, char 
 
 static void copy_line(const struct log_view *v, struct app_context *w)
 {
-	const struct history_line *l = filtered_log_line(v, w->history, v->chosen);
+	const struct history_line *l = filtered_log_line(v, w->history, v->list.at);
 	struct buf out = { 0 };
 
 	if (!l)
@@ -145,7 +130,7 @@ static void copy_line(const struct log_view *v, struct app_context *w)
 
 static void show_log_line(const struct log_view *v, struct app_context *w)
 {
-	const struct history_line *l = filtered_log_line(v, w->history, v->chosen);
+	const struct history_line *l = filtered_log_line(v, w->history, v->list.at);
 	char title[100], clock[NUMBER_TEXT_BYTES], step[NUMBER_TEXT_BYTES];
 
 	if (!l)
@@ -176,7 +161,7 @@ static void export_log(const struct log_view *v, struct app_context *w)
 
 static void show_log_step(const struct log_view *v, struct app_context *w)
 {
-	const struct history_line *l = filtered_log_line(v, w->history, v->chosen);
+	const struct history_line *l = filtered_log_line(v, w->history, v->list.at);
 
 	if (l && l->step >= 0)
 		context_show_step(w, l->step);
@@ -187,12 +172,7 @@ static void show_log_step(const struct log_view *v, struct app_context *w)
 static unsigned log_act(void *state, struct app_context *w, enum action action)
 {
 	struct log_view *v = state;
-	int by;
 
-	if (list_move_of(action, v->page, &by)) {
-		move_log_line(v, w->history, by);
-		return REACT_REDRAW;
-	}
 	switch (action) {
 	case ACTION_LEFT:
 		v->left = MAX(v->left - LEFT_STRIDE, 0);
@@ -221,7 +201,7 @@ static unsigned log_act(void *state, struct app_context *w, enum action action)
 	case ACTION_BACK:
 		if (!*v->find.text && !*v->only.text && !v->filter)
 			return REACT_UNKNOWN;
-		log_close(v);
+		clear_log_filters(v);
 		v->filter = 0;
 		break;
 	default:
@@ -235,29 +215,17 @@ static void find_latest(void *state, struct app_context *w)
 	find_next(state, w, -1);
 }
 
-static unsigned log_mouse(void *state, struct app_context *w, const struct mouse *m)
-{
-	struct log_view *v = state;
-
-	if (mouse_wheel_action(m))
-		move_log_line(v, w->history, m->kind == MOUSE_WHEEL_UP ? -3 : 3);
-	else if (m->kind == MOUSE_PRESS && m->row >= v->first_row)
-		move_log_line(v, w->history, v->top + m->row - v->first_row - v->chosen);
-	else
-		return REACT_UNKNOWN;
-	return REACT_REDRAW;
-}
-
 /* ---- drawing ---- */
 
 static void draw_log_head(struct grid *g, struct rect box, const struct log_view *v,
-			  const struct run_history *h, int all)
+			  const struct run_history *h, size_t all)
 {
 	char lines[NUMBER_TEXT_BYTES], bad[NUMBER_TEXT_BYTES];
 	struct legend pieces[6];
 	int n = 0;
 
-	pieces[n++] = (struct legend){ 0, STYLE_BRIGHT, "lines", format_count(lines, all) };
+	pieces[n++] =
+		(struct legend){ 0, STYLE_BRIGHT, "lines", format_count(lines, (int64_t)all) };
 	if (v->clock)
 		pieces[n++] = (struct legend){ 0, STYLE_BRIGHT, "time", "UTC" };
 	if (v->filter)
@@ -277,39 +245,38 @@ static void log_draw(void *state, struct grid *g, struct rect body, const struct
 	struct log_view *v = state;
 	const struct run_history *h = w->history;
 	struct rect r = layout_inside(body);
-	size_t i = 0;
-	int all, at = 0;
+	struct list_row at;
+	size_t all, skip;
 
 	if (!h) {
 		draw_centred(g, body, STYLE_TITLE, "There is no run yet.");
 		return;
 	}
 	all = count_log_lines(v, h);
-	v->page = MAX(r.rows, 1);
-	v->chosen = v->follow ? MAX(all - 1, 0) : MAX(MIN(v->chosen, all - 1), 0);
-	v->top = MAX(MIN(MIN(v->top, v->chosen), all - r.rows), 0);
-	v->top = MAX(v->top, v->chosen - r.rows + 1);
-	v->first_row = r.row;
 	draw_box(g, body, "log", true);
 	draw_log_head(g, body, v, h, all);
 	if (!all)
 		draw_centred(g, r, STYLE_DIM, "no line matches the filter; Esc shows all lines");
-	for (; i < h->n_lines && at < v->top + r.rows; i++) {
+	at = list_rows(g, r, &v->list, all, false);
+	skip = v->list.top;
+	for (size_t i = 0; i < h->n_lines; i++) {
 		struct log_row row = { .line = history_line(h, i),
 				       .first_t = v->clock ? NAN : h->first_t,
 				       .left = v->left,
 				       .find = &v->find };
 
-		if (!log_filter_matches(v, row.line) || at++ < v->top)
+		if (!log_filter_matches(v, row.line) || (skip && skip--))
 			continue;
-		row.selected = at - 1 == v->chosen;
-		log_draw_row(g, (struct rect){ r.row + at - 1 - v->top, r.col, 1, r.cols }, &row);
+		if (!list_row_next(&at))
+			break;
+		row.selected = at.is_at;
+		log_draw_row(g, (struct rect){ at.row, r.col, 1, r.cols }, &row);
 	}
-	draw_hidden_rows(g, body, v->top, all - r.rows - v->top);
+	list_widget_draw_hidden(g, body, &v->list);
 }
 
 static const struct view_pane log_pane =
-	VIEW_PANE("log: lines", ACTION_FIND, ACTION_LOG_KINDS, ACTION_LOG_ONLY, ACTION_LOG_STEP,
+	VIEW_PANE("lines", ACTION_FIND, ACTION_LOG_KINDS, ACTION_LOG_ONLY, ACTION_LOG_STEP,
 		  ACTION_LOG_CLOCK, ACTION_EXPORT);
 
 static const struct view_toggle log_toggles[] = {
@@ -326,11 +293,12 @@ const struct view view_log = {
 	.begin = log_begin,
 	.act = log_act,
 	.draw = log_draw,
-	.close = log_close,
-	.mouse = log_mouse,
 	.needs_run = true,
 	.panes = &log_pane,
 	.n_panes = 1,
+	.lists = offsetof(struct log_view, list),
+	.n_lists = 1,
+	.list_open = ACTION_LOG_OPEN,
 	.hints = VIEW_ACTIONS(ACTION_FIND, ACTION_LOG_KINDS, ACTION_LOG_ONLY, ACTION_LOG_CLOCK,
 			      ACTION_LOG_OPEN, ACTION_EXPORT),
 	.toggles = log_toggles,

@@ -2,18 +2,15 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "share/base/util.h"
 #include "tui/context/jobs.h"
-#include "tui/run/run_history.h"
 #include "tui/term/draw.h"
 #include "tui/term/list_widget.h"
 #include "tui/views/views.h"
 
 struct report {
-	char run[101]; /* run of the report; "": none */
-	int job;       /* job that writes it; 0: none */
-	int top;       /* first visible line */
-	int page;      /* visible lines at the last draw */
+	char run[101];		 /* run of the report; "": none */
+	int job;		 /* job that writes it; 0: none */
+	struct list_widget list; /* of its lines */
 };
 
 static int report_open(void *state, struct app_context *w, struct err *e)
@@ -29,13 +26,6 @@ static int report_open(void *state, struct app_context *w, struct err *e)
 	snprintf(title, sizeof(title), "report of %.100s", w->run);
 	r->job = jobs_start(w->jobs, title, argv, w->now, e);
 	return r->job < 0 ? e->code : 0;
-}
-
-static size_t count_report_lines(const struct report *r, const struct app_context *w)
-{
-	const struct job *job = jobs_find(w->jobs, r->job);
-
-	return job ? job->n_lines : 0;
 }
 
 /* Write the report to a file. */
@@ -55,12 +45,7 @@ static void export_report(const struct report *r, struct app_context *w)
 static unsigned report_act(void *state, struct app_context *w, enum action action)
 {
 	struct report *r = state;
-	int by;
 
-	if (list_move_of(action, r->page, &by)) {
-		r->top = MAX(MIN(r->top + by, (int)count_report_lines(r, w) - r->page), 0);
-		return REACT_REDRAW;
-	}
 	switch (action) {
 	case ACTION_EXPORT:
 		export_report(r, w);
@@ -75,7 +60,7 @@ static unsigned report_act(void *state, struct app_context *w, enum action actio
 	}
 }
 
-static void draw_report_line(struct grid *g, struct rect r, int row, const struct job_line *line)
+static void draw_report_line(const struct list_row *row, const struct job_line *line)
 {
 	const char *text = line->text;
 	enum style style = line->is_error	      ? STYLE_BAD
@@ -83,7 +68,7 @@ static void draw_report_line(struct grid *g, struct rect r, int row, const struc
 			   : strncmp(text, "    ", 4) ? STYLE_BRIGHT
 						      : STYLE_NORMAL;
 
-	draw_text(g, row, r.col + 1, r.cols - 1, style, text);
+	row_text(row, 1, 0, style, text);
 }
 
 static void report_draw(void *state, struct grid *g, struct rect body, const struct app_context *w)
@@ -91,17 +76,16 @@ static void report_draw(void *state, struct grid *g, struct rect body, const str
 	struct report *r = state;
 	const struct job *job = jobs_find(w->jobs, r->job);
 	struct rect in = layout_inside(body);
+	struct list_row row;
 
-	r->page = MAX(in.rows, 1);
 	draw_box(g, body, "report", true);
 	if (!*r->run)
 		draw_centred(g, in, STYLE_TITLE, "There is no run yet: nothing to report.");
 	else if (job && job->state == JOB_RUNNING && !job->n_lines)
 		draw_centred(g, in, STYLE_DIM, "writing the report…");
-	for (int i = 0; job && i < in.rows && (size_t)(r->top + i) < job->n_lines; i++)
-		draw_report_line(g, in, in.row + i, job_line(job, (size_t)(r->top + i)));
-	if (job)
-		draw_hidden_rows(g, body, r->top, (int)job->n_lines - in.rows - r->top);
+	row = list_text(g, body, in, &r->list, job ? job->n_lines : 0);
+	while (list_row_next(&row))
+		draw_report_line(&row, job_line(job, row.i));
 }
 
 const struct view view_report = {
@@ -111,5 +95,7 @@ const struct view view_report = {
 	.open = report_open,
 	.act = report_act,
 	.draw = report_draw,
+	.lists = offsetof(struct report, list),
+	.n_lists = 1,
 	.hints = VIEW_ACTIONS(ACTION_BACK, ACTION_PAGE_DOWN, ACTION_PAGE_UP, ACTION_EXPORT),
 };

@@ -5,7 +5,6 @@
  */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "share/base/util.h"
@@ -13,7 +12,6 @@
 #include "tui/run/run_history.h"
 #include "tui/term/draw.h"
 #include "tui/term/layout.h"
-#include "tui/term/list_widget.h"
 #include "tui/views/csv_export.h"
 #include "tui/views/run_layouts.h"
 #include "tui/views/run_panes.h"
@@ -102,24 +100,9 @@ static void run_restored(void *state, struct app_context *w)
 
 /* ---- keys ---- */
 
-static void scroll_down(struct run_view_state *s, int lines)
-{
-	if (s->focus == PANE_SAMPLES)
-		s->top = MAX(s->top + lines, 0);
-	else if (s->focus == PANE_LOG)
-		s->up = MAX(s->up - lines, 0);
-}
-
 static void scroll_right(struct run_view_state *s, int direction)
 {
 	s->left[s->focus] = MIN(MAX(s->left[s->focus] + direction * LEFT_STRIDE, 0), 4096);
-}
-
-static void scroll_to_end(struct run_view_state *s, bool end)
-{
-	s->top = end ? 1 << 20 : 0;
-	s->up = end ? 0 : 1 << 20;
-	s->plots.cursor = NAN;
 }
 
 /* Actions of text panes, and moves between panes. */
@@ -127,14 +110,10 @@ static unsigned act_on_run_pane(struct run_view *v, const struct app_context *w,
 {
 	struct run_view_state *s = &v->view_state;
 	bool text = s->focus >= PANE_SAMPLES;
-	int by;
 
-	if (list_move_of(action, s->page, &by)) {
-		if (abs(by) == LIST_ALL)
-			scroll_to_end(s, by > 0);
-		else
-			scroll_down(s, by);
-		return REACT_REDRAW;
+	if (action == ACTION_HOME || action == ACTION_END) {
+		s->plots.cursor = NAN;
+		return text ? REACT_UNKNOWN : REACT_REDRAW;
 	}
 	switch (action) {
 	case ACTION_LEFT:
@@ -257,10 +236,8 @@ static unsigned run_mouse(void *state, struct app_context *w, const struct mouse
 		for (int i = 0; i < PANE_COUNT; i++)
 			if (layout_has_cell(s->boxes[i], m->row, m->col)) {
 				s->focus = (enum run_pane)i;
-				reaction = reaction & REACT_UNKNOWN ? REACT_REDRAW : reaction;
+				reaction |= REACT_REDRAW;
 			}
-	if (mouse_wheel_action(m))
-		scroll_down(s, m->kind == MOUSE_WHEEL_UP ? -3 : 3);
 	return reaction;
 }
 
@@ -383,15 +360,15 @@ static void run_draw(void *state, struct grid *g, struct rect body, const struct
 
 static const struct view_pane run_panes[PANE_COUNT] = {
 	[PANE_LOSS... PANE_GRAD] =
-		VIEW_PANE("run: plots", ACTION_PLOT_IN, ACTION_PLOT_SMOOTHER, ACTION_PLOT_ROUGHER,
+		VIEW_PANE("plots", ACTION_PLOT_IN, ACTION_PLOT_SMOOTHER, ACTION_PLOT_ROUGHER,
 			  ACTION_RUN_VALUES, ACTION_EXPORT, ACTION_PLOT_PICTURE, ACTION_PLOT_OUT,
 			  ACTION_PLOT_ALL, ACTION_PLOT_EARLIER, ACTION_PLOT_LATER, ACTION_LEFT,
 			  ACTION_RIGHT, ACTION_PLOT_LOG_X, ACTION_PLOT_LOG_Y, ACTION_PLOT_TRIM,
 			  ACTION_COPY, ACTION_ZOOM, ACTION_NEXT_PANE),
-	[PANE_SAMPLES] = VIEW_PANE("run: samples", ACTION_COPY, ACTION_DOWN, ACTION_UP,
-				   ACTION_PAGE_DOWN, ACTION_PAGE_UP, ACTION_HOME, ACTION_END,
-				   ACTION_LEFT, ACTION_RIGHT, ACTION_ZOOM, ACTION_NEXT_PANE),
-	[PANE_LOG] = VIEW_PANE("run: log", ACTION_COPY, ACTION_DOWN, ACTION_UP, ACTION_PAGE_DOWN,
+	[PANE_SAMPLES] = VIEW_PANE("samples", ACTION_COPY, ACTION_DOWN, ACTION_UP, ACTION_PAGE_DOWN,
+				   ACTION_PAGE_UP, ACTION_HOME, ACTION_END, ACTION_LEFT,
+				   ACTION_RIGHT, ACTION_ZOOM, ACTION_NEXT_PANE),
+	[PANE_LOG] = VIEW_PANE("log", ACTION_COPY, ACTION_DOWN, ACTION_UP, ACTION_PAGE_DOWN,
 			       ACTION_PAGE_UP, ACTION_HOME, ACTION_END, ACTION_LEFT, ACTION_RIGHT,
 			       ACTION_ZOOM, ACTION_NEXT_PANE),
 };
@@ -418,6 +395,8 @@ const struct view view_run = {
 	.panes = run_panes,
 	.n_panes = PANE_COUNT,
 	.focus = offsetof(struct run_view, view_state.focus),
+	.lists = offsetof(struct run_view, view_state.lists),
+	.n_lists = PANE_COUNT,
 	.hints = VIEW_ACTIONS(ACTION_NEXT_PANE, ACTION_ZOOM, ACTION_SAVE, ACTION_EVALUATE,
 			      ACTION_STOP, ACTION_RUN_LAYOUT, ACTION_PLOT_IN, ACTION_PLOT_SMOOTHER,
 			      ACTION_EXPORT, ACTION_CHOOSE_RUN),

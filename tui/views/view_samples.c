@@ -126,7 +126,6 @@ static void samples_close(void *state)
 
 	samples_attention_close(&s->attention);
 	sample_history_free(s->samples);
-	text_filter_clear(&s->filter);
 }
 
 /* Let the map follow the chosen sentence; the checkpoint stays the one that was asked for. */
@@ -209,18 +208,15 @@ static void change_sentence(struct samples_view *s, size_t before)
 		l->at = now->n - 1;
 }
 
-static unsigned move_list(struct samples_view *s, enum samples_pane pane, enum action action)
+static void samples_moved(void *state, struct app_context *w, int pane, size_t before)
 {
-	size_t before = s->lists[SAMPLES_SENTENCES].at;
-	size_t n = pane == SAMPLES_SENTENCES ? s->n_shown : n_versions(s);
+	struct samples_view *s = state;
 
-	if (!list_widget_act(&s->lists[pane], action, n))
-		return REACT_UNKNOWN;
+	(void)w;
 	if (pane == SAMPLES_SENTENCES)
 		change_sentence(s, before);
 	else
-		s->follow = s->lists[pane].at + 1 >= n;
-	return REACT_REDRAW;
+		s->follow = s->lists[pane].at + 1 >= n_versions(s);
 }
 
 /* Copy the chosen sentence: source, reference, all translations. */
@@ -252,9 +248,11 @@ static unsigned samples_act(void *state, struct app_context *w, enum action acti
 		s->focus = (s->focus + panes - 1) % panes;
 		return REACT_REDRAW;
 	case ACTION_LEFT:
-		return move_list(s, SAMPLES_VERSIONS_PANE, ACTION_UP);
 	case ACTION_RIGHT:
-		return move_list(s, SAMPLES_VERSIONS_PANE, ACTION_DOWN);
+		list_widget_act(&s->lists[SAMPLES_VERSIONS_PANE],
+				action == ACTION_LEFT ? ACTION_UP : ACTION_DOWN, n_versions(s));
+		samples_moved(s, w, SAMPLES_VERSIONS_PANE, 0);
+		return REACT_REDRAW;
 	case ACTION_SAMPLES_MAP:
 		toggle_attention(s, w);
 		return REACT_REDRAW | REACT_SOON;
@@ -266,10 +264,9 @@ static unsigned samples_act(void *state, struct app_context *w, enum action acti
 			context_send_text(w, TAB_TRANSLATE, chosen_sentence(s)->source);
 		return REACT_REDRAW;
 	default:
-		if (s->focus == SAMPLES_MAP)
-			return samples_attention_act(&s->attention, action) ? REACT_REDRAW
-									    : REACT_UNKNOWN;
-		return move_list(s, s->focus, action);
+		return s->focus == SAMPLES_MAP && samples_attention_act(&s->attention, action)
+			       ? REACT_REDRAW
+			       : REACT_UNKNOWN;
 	}
 }
 
@@ -330,7 +327,7 @@ static void draw_sentences(struct grid *g, struct rect box, struct samples_view 
 {
 	struct list_widget *l = &s->lists[SAMPLES_SENTENCES];
 	struct rect in = layout_inside(box);
-	struct list_row row = list_rows(g, in, l, s->n_shown, s->focus == SAMPLES_SENTENCES);
+	struct list_row row;
 	static const char *const orders[] = { "", " by the worst chrF",
 					      " by the largest change of chrF" };
 	char title[140];
@@ -338,7 +335,7 @@ static void draw_sentences(struct grid *g, struct rect box, struct samples_view 
 
 	snprintf(title, sizeof(title), "sentences%s%s%.80s", orders[s->order],
 		 *s->filter.text ? " with " : "", s->filter.text);
-	draw_box(g, box, title, s->focus == SAMPLES_SENTENCES);
+	row = list_box(g, box, title, l, s->n_shown, s->focus == SAMPLES_SENTENCES);
 	draw_quality_scale(g, box, title);
 	while (list_row_next(&row)) {
 		const struct sample_sentence *x = &s->samples->sentences[s->shown[row.i]];
@@ -355,7 +352,6 @@ static void draw_sentences(struct grid *g, struct rect box, struct samples_view 
 	}
 	if (!s->n_shown)
 		draw_text(g, in.row, in.col + 2, in.cols - 2, STYLE_DIM, "no sentence matches");
-	list_widget_draw_place(g, box, l, s->n_shown);
 }
 
 static int version_rows(struct grid *g, const struct samples_view *s,
@@ -506,11 +502,11 @@ static void samples_draw(void *state, struct grid *g, struct rect body, const st
 }
 
 static const struct view_pane samples_panes[] = {
-	[SAMPLES_SENTENCES] = VIEW_PANE("samples: sentences", ACTION_ORDER, ACTION_FIND,
+	[SAMPLES_SENTENCES] = VIEW_PANE("sentences", ACTION_ORDER, ACTION_FIND,
 					ACTION_SAMPLES_TRANSLATE, ACTION_COPY),
-	[SAMPLES_VERSIONS_PANE] = VIEW_PANE("samples: translations", ACTION_SAMPLES_AGAINST,
-					    ACTION_SAMPLES_MAP, ACTION_COPY),
-	[SAMPLES_MAP] = VIEW_PANE("samples: attention", ACTION_SAMPLES_MAP),
+	[SAMPLES_VERSIONS_PANE] =
+		VIEW_PANE("translations", ACTION_SAMPLES_AGAINST, ACTION_SAMPLES_MAP, ACTION_COPY),
+	[SAMPLES_MAP] = VIEW_PANE("attention", ACTION_SAMPLES_MAP),
 };
 
 static void samples_restored(void *state, struct app_context *w)
@@ -538,6 +534,9 @@ const struct view view_samples = {
 	.panes = samples_panes,
 	.n_panes = ARRAY_LEN(samples_panes),
 	.focus = offsetof(struct samples_view, focus),
+	.lists = offsetof(struct samples_view, lists),
+	.n_lists = SAMPLES_LISTS,
+	.list_moved = samples_moved,
 	.hints = VIEW_ACTIONS(ACTION_DOWN, ACTION_RIGHT, ACTION_SAMPLES_TRANSLATE,
 			      ACTION_SAMPLES_AGAINST, ACTION_ORDER, ACTION_NEXT_PANE, ACTION_FIND,
 			      ACTION_SAMPLES_MAP, ACTION_COPY),

@@ -47,7 +47,8 @@ struct settings {
 	bool only_set; /* show only options that differ from the default */
 	struct text_filter filter;
 	struct line lines[MAX_OPTIONS + 40];
-	int n, chosen, top, page;
+	int n;
+	struct list_widget list; /* of lines */
 };
 
 static void settings_close(void *state)
@@ -56,7 +57,6 @@ static void settings_close(void *state)
 
 	conf_free(&s->run);
 	conf_free(&s->defaults);
-	text_filter_clear(&s->filter);
 }
 
 static int settings_open(void *state, struct app_context *w, struct err *e)
@@ -103,10 +103,11 @@ static void add_settings_line(struct settings *s, enum line_kind kind, const cha
 		s->lines[s->n++] = (struct line){ kind, name };
 }
 
-static bool can_be_chosen(const struct line *l)
+static bool can_be_chosen(const void *state, size_t row)
 {
-	return l->kind == LINE_THEME || l->kind == LINE_MOUSE || l->kind == LINE_PICTURES ||
-	       l->kind == LINE_SENTENCES || l->kind == LINE_OPTION;
+	const enum line_kind kind = ((const struct settings *)state)->lines[row].kind;
+
+	return kind != LINE_BLANK && kind != LINE_HEADING && kind != LINE_FACT;
 }
 
 /* The lines of the workbench itself. */
@@ -140,11 +141,11 @@ static void build_list(struct settings *s)
 	}
 	if (!s->n)
 		add_settings_line(s, LINE_HEADING, "no option matches");
-	s->chosen = MIN(s->chosen, s->n - 1);
-	while (s->chosen > 0 && !can_be_chosen(&s->lines[s->chosen]))
-		s->chosen--;
-	while (s->chosen + 1 < s->n && !can_be_chosen(&s->lines[s->chosen]))
-		s->chosen++;
+	s->list.at = MIN(s->list.at, (size_t)s->n - 1);
+	while (s->list.at > 0 && !can_be_chosen(s, s->list.at))
+		s->list.at--;
+	while (s->list.at + 1 < (size_t)s->n && !can_be_chosen(s, s->list.at))
+		s->list.at++;
 }
 
 /* Load the options of the chosen run, else the defaults. */
@@ -181,22 +182,6 @@ static unsigned settings_update(void *state, struct app_context *w)
 
 /* ---- keys ---- */
 
-static void move_settings_line(struct settings *s, int n)
-{
-	int step = n < 0 ? -1 : 1;
-
-	for (; n; n -= step) {
-		int next = s->chosen;
-
-		do
-			next += step;
-		while (next >= 0 && next < s->n && !can_be_chosen(&s->lines[next]));
-		if (next < 0 || next >= s->n)
-			return;
-		s->chosen = next;
-	}
-}
-
 static void ask_theme(struct app_context *w)
 {
 	const char *names[MAX_THEMES], *name;
@@ -227,7 +212,7 @@ static void explain_option(const struct settings *s, struct app_context *w, cons
 
 static void change_settings_line(struct settings *s, struct app_context *w)
 {
-	const struct line *l = &s->lines[s->chosen];
+	const struct line *l = &s->lines[s->list.at];
 
 	if (l->kind == LINE_THEME)
 		ask_theme(w);
@@ -252,12 +237,7 @@ static unsigned settings_answer(void *state, struct app_context *w, int question
 static unsigned settings_act(void *state, struct app_context *w, enum action action)
 {
 	struct settings *s = state;
-	int by;
 
-	if (list_move_of(action, s->page, &by)) {
-		move_settings_line(s, by);
-		return REACT_REDRAW;
-	}
 	switch (action) {
 	case ACTION_SETTINGS_CHANGE:
 		change_settings_line(s, w);
@@ -271,20 +251,6 @@ static unsigned settings_act(void *state, struct app_context *w, enum action act
 	default:
 		return REACT_UNKNOWN;
 	}
-	return REACT_REDRAW;
-}
-
-static unsigned settings_mouse(void *state, struct app_context *w, const struct mouse *m)
-{
-	struct settings *s = state;
-	int line = s->top + m->row - 2; /* below the tab bar and the title row */
-
-	(void)w;
-	if (m->kind != MOUSE_PRESS)
-		return REACT_UNKNOWN;
-	if (line < 0 || line >= s->n || m->row - 2 >= s->page || !can_be_chosen(&s->lines[line]))
-		return REACT_NOTHING;
-	s->chosen = line;
 	return REACT_REDRAW;
 }
 
@@ -341,10 +307,10 @@ static const char *own_value(const struct app_context *w, const struct line *l)
 	}
 }
 
-static void draw_settings_line(struct list_row *row, const struct settings *s, int i,
+static void draw_settings_line(struct list_row *row, const struct settings *s,
 			       const struct app_context *w)
 {
-	const struct line *l = &s->lines[i];
+	const struct line *l = &s->lines[row->i];
 	int cols = MIN(NAME_COLS, row->cols / 2);
 	char dashed[CONF_NAME_MAX];
 
@@ -354,7 +320,7 @@ static void draw_settings_line(struct list_row *row, const struct settings *s, i
 		row_text(row, 0, 0, STYLE_TITLE, l->name);
 		return;
 	}
-	if (i == s->chosen)
+	if (row->is_at)
 		row_choose(row);
 	row_text(row, 2, cols - 2, STYLE_NORMAL,
 		 l->kind == LINE_OPTION ? conf_dashed(l->name, dashed) : l->name);
@@ -384,7 +350,7 @@ static void draw_title(const struct settings *s, struct grid *g, struct rect r,
 /* Draw the help of the chosen line in the last two rows. */
 static void draw_help(const struct settings *s, struct grid *g, struct rect r)
 {
-	const struct line *l = &s->lines[s->chosen];
+	const struct line *l = &s->lines[s->list.at];
 	struct span at = { r.row, r.col + 1, r.cols - 2, STYLE_DIM };
 	struct buf text = { 0 };
 	const char *what = "";
@@ -411,27 +377,23 @@ static void settings_draw(void *state, struct grid *g, struct rect body,
 {
 	struct settings *s = state;
 	int help = body.rows >= 10 ? 2 : 0, rows = body.rows - 1 - help - (help > 0);
+	struct list_row row;
 
 	if (!s->n || body.rows < 2 || body.cols < 12) {
 		draw_text(g, body.row, body.col, body.cols, STYLE_DIM, "settings");
 		return;
 	}
 	draw_title(s, g, body, w);
-	s->page = rows;
-	if (s->chosen <= 1)
-		s->top = 0;
-	s->top = MAX(MIN(s->top, s->chosen), s->chosen - rows + 1);
-	s->top = MAX(MIN(s->top, s->n - rows), 0);
-	for (int k = 0; k < rows && s->top + k < s->n; k++) {
-		struct rect in = { 0, body.col + 1, 1, body.cols - 2 };
-		struct list_row row = list_row_at(g, in, body.row + 1 + k);
-
-		draw_settings_line(&row, s, s->top + k, w);
-	}
+	if (s->list.at <= 1)
+		s->list.top = 0;
+	row = list_rows(g, (struct rect){ body.row + 1, body.col + 1, rows, body.cols - 2 },
+			&s->list, (size_t)s->n, false);
+	while (list_row_next(&row))
+		draw_settings_line(&row, s, w);
 	/* the blank row between options and help stands for a lower border */
 	if (help) {
-		draw_hidden_rows(g, (struct rect){ body.row, body.col, rows + 2, body.cols },
-				 s->top, s->n - rows - s->top);
+		list_widget_draw_hidden(g, (struct rect){ body.row, body.col, rows + 2, body.cols },
+					&s->list);
 		draw_help(s, g, (struct rect){ body.row + body.rows - 2, body.col, 2, body.cols });
 	}
 }
@@ -459,8 +421,11 @@ const struct view view_settings = {
 	.act = settings_act,
 	.draw = settings_draw,
 	.close = settings_close,
-	.mouse = settings_mouse,
 	.answer = settings_answer,
+	.lists = offsetof(struct settings, list),
+	.n_lists = 1,
+	.list_can_choose = can_be_chosen,
+	.list_open = ACTION_SETTINGS_CHANGE,
 	.hints = VIEW_ACTIONS(ACTION_SETTINGS_CHANGE, ACTION_SETTINGS_ONLY, ACTION_FIND),
 	.toggles = settings_toggles,
 	.n_toggles = ARRAY_LEN(settings_toggles),
