@@ -5,6 +5,8 @@ function share(x) { return (sin(x * 12.9898 + 4.1414) + 1) / 2 }
 function rank_line(t, step, r, host, late,    compute, wait) {
 	compute = late ? 0.164 + 0.004 * share(r + step) : 0.110 + 0.006 * share(r * 3 + step)
 	wait = late ? 0.001 : 0.168 - compute
+	if (late && compute > slowest) { slowest = compute; slowest_rank = r }
+	if (!late) { others += compute; n_others++ }
 	printf "{\"v\":1,\"kind\":\"rank\",\"t\":%d,\"step\":%d,\"rank\":%d,\"host\":\"node%d\",", t, step, r, host
 	printf "\"step_s\":0.2,\"input_s\":0.001,\"compute_s\":%.4f,\"exposed_s\":%.4f,", compute, wait + 0.012
 	printf "\"wait_s\":%.4f,\"update_s\":0.008,\"sent_bytes\":426000000}\n", wait
@@ -30,15 +32,17 @@ function host_line(t, step, h, late,    g) {
 function round(t, step,    h, r, n, late) {
 	late = step >= steps / 2 ? 3 : 0
 	n = gpus > 0 ? gpus : 1
+	slowest = others = n_others = 0
 	for (h = 1; h <= hosts; h++)
 		for (r = 0; r < n; r++)
 			rank_line(t, step, (h - 1) * n + r, h, h == late)
 	for (h = 1; h <= hosts; h++)
 		host_line(t, step, h, h == late)
+	if (!slowest) return
 	printf "{\"v\":1,\"kind\":\"verdict\",\"t\":%d,\"step\":%d,\"network\":\"straggler\",", t, step
-	printf "\"text\":\"rank %d on node3 computes 1.48 times as long as the others, which wait for it\",", 2 * n
+	printf "\"text\":\"rank %d on node3 computes %.2f times as long as the others, which wait for it\",", slowest_rank, slowest * n_others / others
 	printf "\"exposed_share\":0.34,\"predicted_bytes\":420000000,\"observed_bytes\":426000000,"
-	printf "\"busbw_bytes_s\":2600000000,\"link_bytes_s\":3125000000,\"late_rank\":%d,\"late_host\":\"node3\"}\n", 2 * n
+	printf "\"busbw_bytes_s\":2600000000,\"link_bytes_s\":3125000000,\"late_rank\":%d,\"late_host\":\"node3\"}\n", slowest_rank
 }
 function train(t, step,    loss, dip) {
 	loss = 1.4 + 8 / sqrt(1 + step / 40) + 0.25 * share(step)

@@ -141,9 +141,8 @@ void frame_draw_tabs(struct grid *g, struct rect r, const struct app_context *w,
 
 		if (at + width > r.cols)
 			break;
-		/* the blank after the label belongs to the next tab */
 		if (i == front)
-			for (int k = 0; k <= width; k++)
+			for (int k = 1; k < width; k++)
 				grid_put(g, r.row, at + k, style, ' ');
 		grid_put(g, r.row, at + 1, style, (uint32_t)('1' + i));
 		if (width > 2)

@@ -247,6 +247,41 @@ void draw_legend(struct grid *g, struct rect box, const char *title, const struc
 	draw_pieces(g, box.row, box.col + box.cols - 3 - width, width, pieces, fit);
 }
 
+/* Copy the entries, without values from `first` on if not all fit; false: these do not fit, either. */
+static bool shorten_pieces(const struct grid *g, struct legend *to, const struct legend *pieces,
+			   int n, int first, int room, int *width)
+{
+	assert(n <= BAR_PIECES);
+	memcpy(to, pieces, (size_t)n * sizeof(*to));
+	if (pieces_that_fit(g, to, n, room, width) == n)
+		return true;
+	for (int i = first; i < n; i++)
+		to[i].value = "";
+	return pieces_that_fit(g, to, n, room, width) == n;
+}
+
+void draw_bar_pieces(struct grid *g, int row, int col, int room, const struct legend *pieces, int n)
+{
+	struct legend shorter[BAR_PIECES];
+	int width;
+
+	shorten_pieces(g, shorter, pieces, n, 0, room, &width);
+	draw_horizontal_line(g, row, col - 1, MIN(width, room) + 2, STYLE_BORDER, ' ');
+	draw_pieces(g, row, col, room, shorter, n);
+}
+
+bool draw_bar_legend(struct grid *g, struct rect box, const char *title,
+		     const struct legend *pieces, int n, int first)
+{
+	const int room = box.cols - grid_text_width(g, title) - 7;
+	struct legend shorter[BAR_PIECES];
+	int width;
+	const bool fits = shorten_pieces(g, shorter, pieces, n, first, room, &width);
+
+	draw_legend(g, box, title, shorter, fits ? n : first);
+	return fits;
+}
+
 /* ---- heat ---- */
 
 /* place: 0..1, from far below to far above */

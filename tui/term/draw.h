@@ -72,6 +72,15 @@ void draw_pieces(struct grid *g, int row, int col, int room, const struct legend
 /* Draw the entries at the right end of a box's upper border, as many as fit beside its title. */
 void draw_legend(struct grid *g, struct rect box, const char *title, const struct legend *pieces,
 		 int n);
+/*
+ * Entries that explain the colours of a bar: their names matter more than their values, which are left out without room for both.
+ * draw_bar_legend() does it for the entries from `first` on in the upper border, and returns false without room for the names.
+ */
+#define BAR_PIECES 8 /* at most so many entries */
+void draw_bar_pieces(struct grid *g, int row, int col, int room, const struct legend *pieces,
+		     int n);
+bool draw_bar_legend(struct grid *g, struct rect box, const char *title,
+		     const struct legend *pieces, int n, int first);
 
 /*
  * Cells of a heat map, for a share 0..1: from neutral to one strong colour; shade and colour have

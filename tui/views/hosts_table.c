@@ -452,6 +452,7 @@ void hosts_draw_ranks(struct grid *g, struct rect box, const struct run_history 
 	struct list_row row;
 	size_t all = 0, skip;
 	bool is_spaced;
+	int n;
 
 	snprintf(title, sizeof(title), "ranks%s%s", host ? " of " : "", host ? host->name : "");
 	draw_box(g, box, title, s->focus == HOSTS_RANKS);
@@ -473,6 +474,7 @@ void hosts_draw_ranks(struct grid *g, struct rect box, const struct run_history 
 		}
 	}
 	split = fleet_host_time_split(f, s->chosen);
-	draw_legend(g, box, title, pieces,
-		    time_split_legend(g, &split, box.cols < 100, pieces, text));
+	n = time_split_legend(g, &split, box.cols < 100, pieces, text);
+	if (!draw_bar_legend(g, box, title, pieces, n, 0))
+		draw_bar_pieces(g, box.row + box.rows - 1, box.col + 3, box.cols - 6, pieces, n);
 }

@@ -350,7 +350,7 @@ struct step_legend {
 	char text[TIME_SPLIT_PARTS][NUMBER_TEXT_BYTES], step[NUMBER_TEXT_BYTES];
 	char seconds[NUMBER_TEXT_BYTES + 4];
 	struct legend pieces[TIME_SPLIT_PARTS + 2];
-	int n;
+	int n, n_facts; /* entries; those before the parts */
 };
 
 static void make_step_legend(struct step_legend *to, const struct grid *g,
@@ -364,11 +364,13 @@ static void make_step_legend(struct step_legend *to, const struct grid *g,
 		.input = part_at(&h->input_s, &h->step_s, at),
 	};
 	to->n = step_piece(at, to->pieces, to->step);
+	to->n_facts = to->n;
 	if (!h->step_s.n)
 		return;
 	snprintf(to->seconds, sizeof(to->seconds), "%.20s s",
 		 VALUE_TEXT(viewport_value_at(&h->step_s, at)));
 	to->pieces[to->n++] = (struct legend){ 0, STYLE_BRIGHT, label, to->seconds };
+	to->n_facts = to->n;
 	to->n += time_split_legend(g, &to->split, narrow, &to->pieces[to->n], to->text);
 }
 
@@ -393,13 +395,14 @@ static void draw_split(struct grid *g, struct rect box, const struct run_history
 	stack.axes.marks = s->marks + s->n_saves;
 	stack.axes.n_marks = s->n_marks - s->n_saves;
 	viewport_apply(&s->plots, PANE_SPLIT, axis_end(h), &stack.axes);
-	if (box.rows >= SPLIT_BAR_ROWS && h->step_s.n) {
-		time_split_draw_bar(g, box.row + 1, box.col + 1, box.cols - 2, &legend.split);
-		below.row++;
-		below.rows--;
-	}
+	if (!draw_bar_legend(g, box, title, legend.pieces, legend.n, legend.n_facts) &&
+	    box.rows > SPLIT_BAR_ROWS)
+		draw_bar_pieces(g, ++below.row, box.col + 2, box.cols - 4,
+				legend.pieces + legend.n_facts, legend.n - legend.n_facts);
+	if (box.rows >= SPLIT_BAR_ROWS && h->step_s.n)
+		time_split_draw_bar(g, ++below.row, box.col + 1, box.cols - 2, &legend.split);
+	below.rows -= below.row - box.row;
 	plot_stack_draw(g, below, &stack);
-	draw_legend(g, box, title, legend.pieces, legend.n);
 }
 
 /* The step pane in one row. */
