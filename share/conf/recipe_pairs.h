@@ -1,4 +1,4 @@
-/* recipe_pairs.h - the shipped recipe that suits a corpus of so many pairs. */
+/* recipe_pairs.h - which shipped recipe suits a corpus, by its number of pairs */
 #ifndef WERKBANK_SHARE_CONF_RECIPE_PAIRS_H
 #define WERKBANK_SHARE_CONF_RECIPE_PAIRS_H
 

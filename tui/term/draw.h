@@ -76,7 +76,7 @@ void draw_legend(struct grid *g, struct rect box, const char *title, const struc
  * Entries that explain the colours of a bar: their names matter more than their values, which are left out without room for both.
  * draw_bar_legend() does it for the entries from `first` on in the upper border, and returns false without room for the names.
  */
-#define BAR_PIECES 8 /* at most so many entries */
+#define BAR_PIECES 8 /* greatest number of entries */
 void draw_bar_pieces(struct grid *g, int row, int col, int room, const struct legend *pieces,
 		     int n);
 bool draw_bar_legend(struct grid *g, struct rect box, const char *title,
