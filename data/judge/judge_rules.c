@@ -407,7 +407,9 @@ static void describe_line_rule(struct corpus_judge *j, const struct judged_set *
 	if (r->rule == JUDGE_SWAPPED && v->density < 0.95)
 		v->cure = "Remove these pairs: the lines between them are in order.";
 	else if (r->rule == JUDGE_SWAPPED && !v->first && v->text < 0)
-		v->cure = "Exchange the two files, or source_language and target_language.";
+		v->cure =
+			"Exchange the two files (of a table: pair_columns), or source_language and "
+			"target_language.";
 	snprintf(v->what, sizeof(v->what), "%s of %s judged lines (%.0f %%) %s%s%s.",
 		 COUNT_TEXT(v->n_bad), COUNT_TEXT(v->n_judged),
 		 100.0 * (double)v->n_bad / (double)v->n_judged, r->what,

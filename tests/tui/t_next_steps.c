@@ -128,6 +128,10 @@ TEST(steps_name_the_corpus_of_a_general_recipe)
 		      "{\"v\":2,\"recipe\":\"/gone/mine.ini\",\"pairs\":{\"train\":400000}}");
 	check(next_steps_recipe(workspace, "mine", command, sizeof(command)));
 	check_str(command, "medium");
+	test_put_file("corpora/mine/manifest.json",
+		      "{\"v\":2,\"recipe\":\"medium\",\"pairs\":{\"train\":5000}}");
+	check(next_steps_recipe(workspace, "mine", command, sizeof(command)));
+	check_str(command, "small");
 	workspace_index_free(&p);
 }
 

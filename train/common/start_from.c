@@ -79,9 +79,10 @@ static int start_from_check_sizes(const char *folder, const struct model_shape *
 	if (row)
 		return err_set(e, ERR_DATA,
 			       "start_from: %s has %s %s, but the recipe has %s: leave out size "
-			       "and %s to use those of the model",
+			       "and %s to use those of the model, or train with its recipe, "
+			       "%s/recipe.ini",
 			       folder, row->name, arch_text(was, row, old),
-			       arch_text(&now, row, given), row->name);
+			       arch_text(&now, row, given), row->name, folder);
 	return 0;
 }
 

@@ -121,8 +121,8 @@ static bool check_small_rate(const struct recipe_facts *f, char *text, size_t n)
 	snprintf(text, n,
 		 "The sum of all learning rates is only %.2g times d_model^-0.5 (needed: %d or "
 		 "more): the weights %s. Try --%s %.3g.",
-		 r.travel, SIGNS_TRAVEL_SMALL, r.travel > 0 ? "hardly change" : "do not change",
-		 r.option,
+		 fmin(r.travel, SIGNS_TRAVEL_SMALL - 0.1) /* rounding must not reach the limit */,
+		 SIGNS_TRAVEL_SMALL, r.travel > 0 ? "hardly change" : "do not change", r.option,
 		 round_value(fmin(r.travel > 0 ? r.value * SIGNS_TRAVEL_LARGE / r.travel : INFINITY,
 				  USUAL_PEAK / r.unit)));
 	return true;

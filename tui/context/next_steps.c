@@ -52,20 +52,20 @@ bool next_steps_recipe(const char *workspace, const char *corpus, char *out, siz
 	struct buf text = { 0 };
 	struct json *root = NULL;
 	const char *recipe;
+	int64_t pairs;
 
 	if (path && file_exists(path) && !file_read_all(path, 64u << 20, &text, &ignored))
 		root = json_parse(buf_text(&text), text.len, &ignored);
 	recipe = json_text(json_get(root, "recipe"), "");
+	pairs = json_integer(json_get(json_get(root, "pairs"), "train"), 0);
 	conf_recipe_name(recipe, name, sizeof(name));
 	if (*recipe && is_shipped(name, NULL) && (!file_exists(recipe) || is_shipped(name, recipe)))
-		snprintf(out, size, "%s", name);
+		snprintf(out, size, "%s",
+			 recipe_pairs_limit(name) ? recipe_for_pairs(pairs) : name);
 	else if (*recipe && file_exists(recipe))
 		snprintf(out, size, "%s", recipe);
-	else
-		/* recipe.ini in a corpus folder has no model */
-		snprintf(out, size, "%s",
-			 recipe_for_pairs(
-				 json_integer(json_get(json_get(root, "pairs"), "train"), 0)));
+	else /* recipe.ini in a corpus folder has no model */
+		snprintf(out, size, "%s", recipe_for_pairs(pairs));
 	json_free(root);
 	buf_free(&text);
 	free(path);

@@ -350,9 +350,12 @@ static void draw_prompt_foot(const struct prompt *p, struct grid *g, const struc
 static void draw_small(struct prompt *p, struct grid *g, const struct prompt_layout *at)
 {
 	const bool has_foot = at->foot.width > 0;
+	const int end = at->line.width	? at->line.col - 1
+			: at->list.rows ? at->list.col - 1
+					: g->cols;
 
 	draw_blank(g, at->box, STYLE_FOCUS);
-	draw_text(g, at->box.row, 0, g->cols, STYLE_FOCUS,
+	draw_text(g, at->box.row, 0, end, STYLE_FOCUS,
 		  *p->trouble && !has_foot ? p->trouble : p->title);
 	if (at->line.width)
 		draw_prompt_line(p, g, at->line);
