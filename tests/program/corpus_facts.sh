@@ -17,7 +17,9 @@ cd "$tmp" || exit 1
 w=werkbank.d
 
 # A tiny model and few steps: options of the recipe small that are no facts of text.
+# The shape is the usual one: import guesses the shape of bare weights by their names.
 cat >tiny.env <<'END'
+WERKBANK_NORM=layer WERKBANK_POSITIONS=sinusoid WERKBANK_ACTIVATION=relu WERKBANK_GATED_FFN=no WERKBANK_FFN_BIAS=yes WERKBANK_DECODER_SELF=attention
 WERKBANK_D_MODEL=16 WERKBANK_D_FF=32 WERKBANK_HEADS=2 WERKBANK_ENCODER_LAYERS=1 WERKBANK_DECODER_LAYERS=1 WERKBANK_STEPS=4
 WERKBANK_EVAL_EVERY=2 WERKBANK_SAVE_EVERY=2 WERKBANK_THREADS=1 WERKBANK_BEAM=1 WERKBANK_MAX_LENGTH_FACTOR=1 WERKBANK_MAX_LENGTH_EXTRA=0
 END
