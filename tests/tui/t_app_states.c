@@ -112,6 +112,29 @@ TEST(workbench_help_begins_with_the_focused_pane)
 	app_close(&a);
 }
 
+/* The names of the panes of Data stand in the second row: a click on one shows its pane. */
+TEST(workbench_shows_a_pane_of_data_by_a_click)
+{
+	struct mouse m = { .kind = MOUSE_PRESS, .row = 2, .col = 31, .button = 1 };
+	struct app a;
+
+	test_put_file("corpora/demo/manifest.json",
+		      "{\"v\":2,\"recipe\":\"demo\",\"pairs\":{\"train\":7}}");
+	if (!open_workbench(&a, 30, 100, TAB_DATA))
+		return;
+	update_workbench(&a);
+	play_keys(&a, "<Ctrl-L>");
+	screen_shows(&a, "[stages]  pairs   limits   dropped   repeats");
+	app_mouse(&a, &m);
+	play_keys(&a, "<Ctrl-L>");
+	screen_shows(&a, " stages   pairs   limits  [dropped]  repeats");
+	m.col = 99; /* no name is there */
+	app_mouse(&a, &m);
+	play_keys(&a, "<Ctrl-L>");
+	screen_shows(&a, "[dropped]");
+	app_close(&a);
+}
+
 /* ---- panes of the run view ---- */
 
 /* w and a letter hide a pane, for screens of this width only; what is saved is read again. */

@@ -22,6 +22,8 @@ struct data_view {
 	struct corpus_details details;
 	struct data_view_state view_state;
 	bool stale; /* the line changed since it was split */
+	int bar_row,
+		bar_ends[DATA_PANES]; /* of the names of panes at the last draw, for the mouse */
 };
 
 static int data_open(void *state, struct app_context *w, struct err *e)
@@ -442,14 +444,15 @@ static const struct view_pane data_view_panes[DATA_PANES] = {
 };
 
 /* The panes as tabs: one of them is shown. */
-static void draw_pane_bar(struct grid *g, struct rect r, const struct data_view_state *s)
+static void draw_pane_bar(struct grid *g, struct rect r, struct data_view *d)
 {
 	int col = r.col + 2;
 
+	d->bar_row = r.rows < 1 ? -1 : r.row;
 	if (r.rows < 1)
 		return;
 	for (int i = 0; i < DATA_PANES; i++) {
-		bool front = (int)s->front == i;
+		bool front = (int)d->view_state.front == i;
 
 		if (front)
 			grid_put(g, r.row, col - 1, STYLE_FOCUS, '[');
@@ -457,8 +460,23 @@ static void draw_pane_bar(struct grid *g, struct rect r, const struct data_view_
 				 front ? STYLE_FOCUS : STYLE_DIM, data_view_panes[i].name);
 		if (front)
 			grid_put(g, r.row, col, STYLE_FOCUS, ']');
+		d->bar_ends[i] = col + 1;
 		col += 3;
 	}
+}
+
+/* A click on the name of a pane shows the pane. */
+static unsigned data_mouse(void *state, struct app_context *w, const struct mouse *m)
+{
+	struct data_view *d = state;
+	int i = 0;
+
+	(void)w;
+	if (m->kind != MOUSE_PRESS || m->row != d->bar_row)
+		return REACT_UNKNOWN;
+	while (i < DATA_PANES && m->col > d->bar_ends[i])
+		i++;
+	return i < DATA_PANES ? focus_data_pane(d, i - (int)d->view_state.front) : REACT_NOTHING;
 }
 
 static void data_draw(void *state, struct grid *g, struct rect body, const struct app_context *w)
@@ -485,7 +503,7 @@ static void data_draw(void *state, struct grid *g, struct rect body, const struc
 		return;
 	}
 	data_draw_head(g, head, &d->details);
-	draw_pane_bar(g, bar, &d->view_state);
+	draw_pane_bar(g, bar, d);
 	if (pane.rows < 1)
 		return;
 	if (d->view_state.front == DATA_STAGES)
@@ -549,6 +567,7 @@ const struct view view_data = {
 	.typing = data_typing,
 	.key = data_key,
 	.paste = data_paste,
+	.mouse = data_mouse,
 	.answer = data_answer,
 	.panes = data_view_panes,
 	.n_panes = DATA_PANES,
