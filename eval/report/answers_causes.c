@@ -164,6 +164,15 @@ static void append_causes(struct answer *a, const struct evidence *v, const stru
 			      100 * v->unknown_share);
 }
 
+/*
+ * Pairs that are not translations cost no more than others until the model uses the source, so their gap grows. A gap
+ * that was as large in the first epochs has another reason: the development set is easier text.
+ */
+static bool was_training_harder_before(const struct learning_signs *s)
+{
+	return s->early_epoch <= SIGNS_EARLY && s->early_gap <= s->gap;
+}
+
 /* words: BLEU counts words, for which the limits were found; of characters more match by chance. */
 static void judge_data(struct answer *a, const struct learning_signs *s,
 		       const struct sample_signs *t, bool words)
@@ -178,7 +187,7 @@ static void judge_data(struct answer *a, const struct learning_signs *s,
 			   "model could memorise pairs. Check languages, direction and domain of "
 			   "both sets, and copied sources.",
 			   s->early_gap, s->early_epoch, s->gap);
-	else if (s->gap <= -HARDER_GAP)
+	else if (s->gap <= -HARDER_GAP && !was_training_harder_before(s))
 		answer_yes(a, LIKELY,
 			   "Training sentences have a higher NLL than development sentences, by "
 			   "%.3f nats, although they were trained on: some training pairs may not "
@@ -196,6 +205,13 @@ static void judge_data(struct answer *a, const struct learning_signs *s,
 			   "The development NLL is %.3f (%.0f %% of ln V) and the best BLEU %.2f, "
 			   "but translations do not look like their references.",
 			   s->dev_last, 100 * share, s->best_bleu);
+	else if (s->gap <= -HARDER_GAP)
+		answer_open(a,
+			    "Training sentences have a higher NLL than development sentences: by "
+			    "%.3f nats in epoch %.1f, by %.3f at the end. The development set is "
+			    "easier text, or some training pairs are not translations; the curves "
+			    "do not tell which.",
+			    -s->early_gap, s->early_epoch, -s->gap);
 	else if (s->end > SIGNS_UNIGRAM * s->ln_vocabulary)
 		answer_open(a,
 			    "The model has not left the level of token frequencies (NLL %.3f): it "
