@@ -205,32 +205,20 @@ static void prep_print_summary(struct prep *p, double seconds)
 			    COUNT_TEXT(prep_pairs_of_set(p, "test")), vocabulary, seconds);
 }
 
-/*
- * The recipe to train with: that of the preparation, or a path to it. Another one if it is for corpora of another size,
- * which a line then says.
- */
+/* The recipe to train with: that of the preparation, unless another shipped one is for corpora of this size; a line then says so. */
 static const char *recipe_for_training(struct prep *p)
 {
-	const char *given = p->c->arguments[0], *suited;
-	const int64_t most = recipe_pairs_limit(given);
+	const char *given = p->c->arguments[0];
+	const char *suited = recipe_suited(given, p->numbers.pairs[0]);
+	const bool is_larger = p->numbers.pairs[0] > recipe_pairs_limit(given);
 
-	if (!most)
-		return given;
-	suited = recipe_for_pairs(p->numbers.pairs[0]);
-	if (!strcmp(suited, given))
-		return given;
-	if (p->numbers.pairs[0] > most)
-		progress_print_line(&p->progress,
-				    "recipe %s is for at most %s training pairs; recipe %s has a "
-				    "larger model and "
-				    "takes more time",
-				    given, COUNT_TEXT(most), suited);
-	else
-		progress_print_line(&p->progress,
-				    "recipe %s is for more than %s training pairs; recipe %s has a "
-				    "smaller model "
-				    "and takes less time",
-				    given, COUNT_TEXT(recipe_pairs_limit(suited)), suited);
+	if (strcmp(suited, given) != 0)
+		progress_print_line(
+			&p->progress, "recipe %s is for %s %s training pairs; recipe %s has a %s",
+			given, is_larger ? "at most" : "more than",
+			COUNT_TEXT(recipe_pairs_limit(is_larger ? given : suited)), suited,
+			is_larger ? "larger model and takes more time"
+				  : "smaller model and takes less time");
 	return suited;
 }
 

@@ -165,8 +165,8 @@ static void append_causes(struct answer *a, const struct evidence *v, const stru
 }
 
 /*
- * Pairs that are not translations cost no more than others until the model uses the source, so their gap grows. A gap
- * that was as large in the first epochs has another reason: the development set is easier text.
+ * Until the model uses the source, pairs that are not translations cost no more than others. Their gap should grow, so a gap that
+ * was as large in the first epochs does not point to them: the development set may be easier text.
  */
 static bool was_training_harder_before(const struct learning_signs *s)
 {

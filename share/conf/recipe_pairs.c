@@ -22,6 +22,11 @@ const char *recipe_for_pairs(int64_t pairs)
 	return recipes[i].recipe;
 }
 
+const char *recipe_suited(const char *recipe, int64_t pairs)
+{
+	return recipe_pairs_limit(recipe) ? recipe_for_pairs(pairs) : recipe;
+}
+
 int64_t recipe_pairs_limit(const char *recipe)
 {
 	for (size_t i = 0; i < ARRAY_LEN(recipes); i++)

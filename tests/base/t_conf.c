@@ -780,4 +780,6 @@ TEST(conf_recipe_for_pairs)
 	check_str(recipe_for_pairs(INT64_MAX), "medium");
 	check(recipe_pairs_limit("small") == 200000);
 	check(!recipe_pairs_limit("multi30k"));
+	check_str(recipe_suited("medium", 7), "small");
+	check_str(recipe_suited("multi30k", INT64_MAX), "multi30k");
 }

@@ -508,6 +508,38 @@ TEST(signs_bleu_follows_nll)
 	}
 }
 
+/* Training text that is harder than the development set: pairs that are not translations, unless it was as much harder at first. */
+TEST(signs_gap_of_harder_training_text)
+{
+	static const struct {
+		double early_gap, early_epoch;
+		enum answer_verdict verdict;
+	} cases[] = {
+		{ 0.02, 1.2, VERDICT_YES },
+		{ -0.2, 1.2, VERDICT_YES },
+		{ -0.7, 1.2, VERDICT_UNKNOWN },
+		{ -0.7, 1.2 * SIGNS_EARLY, VERDICT_YES }, /* too late to compare */
+		{ NAN, NAN, VERDICT_YES },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct evidence v = { .signs = { .n_evals = 3,
+						 .gap = -0.35,
+						 .early_gap = cases[i].early_gap,
+						 .early_epoch = cases[i].early_epoch,
+						 .dev_last = 1.3,
+						 .end = 1.6,
+						 .ln_vocabulary = 9,
+						 .best_bleu = 39 } };
+		struct answer a = { 0 };
+
+		snprintf(v.tok, sizeof(v.tok), "13a");
+		answer_data_problem(&a, &v);
+		if (!check_int(a.verdict, cases[i].verdict))
+			fprintf(stderr, "\tcase %zu: %s\n", i, a.sentence);
+	}
+}
+
 /* ---- the end of the run -------------------------------------------------- */
 
 /* A run that stop_on ended did not finish, nobody proposes to resume it, and no time is left. */

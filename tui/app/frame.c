@@ -198,7 +198,7 @@ static bool is_offered(const struct app_context *w, enum action action)
 	       (!w->readonly && h && h->state == RUN_RUNNING && !h->is_gone);
 }
 
-/* Does an action of the workbench have an effect in the view? Changes of a tab alone are undone, and a form stays open. */
+/* Does an action of the workbench have an effect in the view? Undo works in tabs only; the palette cannot replace a form. */
 static bool has_effect(const struct view *v, enum action action)
 {
 	bool is_tab = false;

@@ -103,7 +103,7 @@ void context_notify(struct app_context *w, enum style style, const char *fmt, ..
  */
 void context_ask(struct app_context *w, const struct question *q);
 
-/* Ask which of n choices. */
+/* Ask the user to choose one of n texts. */
 void context_ask_choice(struct app_context *w, int id, const char *title,
 			const char *const *choices, size_t n);
 /* The same with the members that most questions have; id 0: the view has one question only. */

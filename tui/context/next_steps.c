@@ -60,8 +60,7 @@ bool next_steps_recipe(const char *workspace, const char *corpus, char *out, siz
 	pairs = json_integer(json_get(json_get(root, "pairs"), "train"), 0);
 	conf_recipe_name(recipe, name, sizeof(name));
 	if (*recipe && is_shipped(name, NULL) && (!file_exists(recipe) || is_shipped(name, recipe)))
-		snprintf(out, size, "%s",
-			 recipe_pairs_limit(name) ? recipe_for_pairs(pairs) : name);
+		snprintf(out, size, "%s", recipe_suited(name, pairs));
 	else if (*recipe && file_exists(recipe))
 		snprintf(out, size, "%s", recipe);
 	else /* recipe.ini in a corpus folder has no model */

@@ -365,7 +365,7 @@ static void make_step_legend(struct step_legend *to, const struct grid *g,
 	};
 	to->n = step_piece(at, to->pieces, to->step);
 	to->n_facts = to->n;
-	if (!h->step_s.n)
+	if (!h->step_s.n) /* there are no parts */
 		return;
 	snprintf(to->seconds, sizeof(to->seconds), "%.20s s",
 		 VALUE_TEXT(viewport_value_at(&h->step_s, at)));
@@ -396,7 +396,7 @@ static void draw_split(struct grid *g, struct rect box, const struct run_history
 	stack.axes.n_marks = s->n_marks - s->n_saves;
 	viewport_apply(&s->plots, PANE_SPLIT, axis_end(h), &stack.axes);
 	if (!draw_bar_legend(g, box, title, legend.pieces, legend.n, legend.n_facts) &&
-	    box.rows > SPLIT_BAR_ROWS)
+	    legend.n > legend.n_facts && box.rows > SPLIT_BAR_ROWS)
 		draw_bar_pieces(g, ++below.row, box.col + 2, box.cols - 4,
 				legend.pieces + legend.n_facts, legend.n - legend.n_facts);
 	if (box.rows >= SPLIT_BAR_ROWS && h->step_s.n)

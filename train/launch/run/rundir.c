@@ -349,12 +349,12 @@ static int merge_recipe_option(const struct rundir *r, struct conf *c, const str
 				*p = '-';
 		rc = err_set(e, ERR_CONFIG,
 			     "%s: this run began with --%s '%s' and cannot continue with "
-			     "'%s' (%s): give another --run NAME%s%s%s",
+			     "'%s' (%s): give another --run NAME, or %s",
 			     r->path, dashed, buf_text(&before), buf_text(&now),
 			     conf_origin(c, name),
-			     was_given_by_hand(c, name) ? "" : ", or its own recipe, ",
-			     was_given_by_hand(c, name) ? "" : r->path,
-			     was_given_by_hand(c, name) ? "" : "/recipe.ini, in place of yours");
+			     was_given_by_hand(c, name)
+				     ? "leave the option out"
+				     : "train with the recipe.ini in the folder of the run");
 	}
 	buf_free(&before);
 	buf_free(&now);
